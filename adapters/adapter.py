@@ -15,7 +15,6 @@ from runtime.core.message import Attachment, Choice, Mark, Quote, Rating
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 """The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
 
-
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
 """A kind of call, for platforms that limit methods separately."""
 
@@ -38,8 +37,8 @@ class Inbound:
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
     the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`:
     of the choice that was pressed, or of the free one that a message answers.
-    `rating` is what a reaction says of the message, where it says anything.
-    `outsider`: the person does not belong to `space` and only shares a channel with it.
+    `rating` is what a reaction says of the message, where it says anything. `outsider`: the person does not belong to
+    `space` and only shares a channel with it. `looking_at` is what they have open in their client, in words.
     """
 
     address: Address
@@ -61,6 +60,7 @@ class Inbound:
     choice: str | None = None
     outsider: bool = False
     rating: Rating | None = None
+    looking_at: str = ""
 
 
 Admits = Callable[[Inbound], Awaitable[str | None]]

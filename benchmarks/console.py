@@ -25,6 +25,7 @@ from tests.fakes.pages.console import console
 LENGTH = 100_000
 TIMES = 15
 QUICK = "< 100 ms"
+FIRST_LOOKS = (90_001, 12_345, 66_666, 30_000, 78_999)
 
 
 async def _ms(http: httpx.AsyncClient, path: str, times: int = TIMES) -> float:
@@ -35,6 +36,11 @@ async def _ms(http: httpx.AsyncClient, path: str, times: int = TIMES) -> float:
         took.append((time.perf_counter() - began) * 1000)
         assert answer.status_code == 200, answer.text
     return statistics.median(took)
+
+
+async def _first_ms(http: httpx.AsyncClient, tape: str) -> float:
+    """Looks at moments that nobody has looked at, far from each other."""
+    return statistics.median([await _ms(http, f"{tape}/state?at={at}", 1) for at in FIRST_LOOKS])
 
 
 async def measure() -> list[Row]:
@@ -56,8 +62,14 @@ async def measure() -> list[Row]:
                 Row(f"the strip of the last 1,000 of {long}", await _ms(http, f"{tape}/strip"), "ms", target=QUICK),
                 Row(f"1,000 amid {long}", await _ms(http, f"{tape}/strip?until={LENGTH // 2}"), "ms"),
                 Row(f"the state after {long}", await _ms(http, f"{tape}/state"), "ms", target=QUICK),
-                Row(f"the first look into the past of {long}", await _ms(http, f"{tape}/state?at=90001", 1), "ms"),
-                Row("… and from then on", await _ms(http, f"{tape}/state?at=51000"), "ms", target=QUICK),
+                Row(
+                    f"first looks into the past of {long}",
+                    await _first_ms(http, tape),
+                    "ms",
+                    await _ms(http, f"{tape}/state?at=51000"),
+                    "looks from then on",
+                    "< 300 ms",
+                ),
             ]
 
 

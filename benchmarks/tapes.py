@@ -17,7 +17,7 @@ from benchmarks.table import Row, show
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.sessions.snapshots import Snapshots
+from runtime.sessions.snapshots import FACTS_BETWEEN, Snapshots
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
@@ -76,7 +76,7 @@ class Bench:
         self._made = 0
 
     async def long_session(self, length: int) -> SessionId:
-        """A session of so many facts, with a snapshot near its end."""
+        """A session of so many facts, with snapshots as a chat has them, the last one near its end."""
         session = SessionId(f"long{length}")
         journal = Journal(session, SystemClock(), _never)
         begin: SessionRecord | None = SessionRecord(session, self._address, "bench", AT, 0)
@@ -86,9 +86,11 @@ class Bench:
                 Commit(self._lease, session, start, facts=tuple(facts[start : start + BATCH]), begin=begin)
             )
             begin = None
-        for fact in facts[: length - AFTER_SNAPSHOT]:
+        last = length - AFTER_SNAPSHOT
+        for fact in facts[:last]:
             journal.restore(fact)
-        await self.store.keep_snapshot(self._lease, session, snapshot_of(journal.state))
+            if fact.seq % FACTS_BETWEEN == last % FACTS_BETWEEN:
+                await self.store.keep_snapshot(self._lease, session, snapshot_of(journal.state))
         return session
 
     async def restore_ms(self, session: SessionId) -> float:

@@ -165,7 +165,8 @@ def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
 def rules_of(settings: Settings, platform: str) -> AccessRules:
     """The rules of access to a platform, by its name."""
     if is_web(platform):
-        return AccessRules("open", owners=frozenset(settings.web.owners), enclosed=True)
+        team = settings.web.login == "invite"
+        return AccessRules("allowlist" if team else "open", owners=frozenset(settings.web.owners), enclosed=True)
     return _rules(settings, getattr(settings, platform))
 
 

@@ -32,6 +32,7 @@ from adapters.discord.outbound.sender import Sender, Utterance
 from adapters.discord.outbound.threads import Threads
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.discord.outbound.webhooks import Webhooks
+from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -85,7 +86,7 @@ class DiscordAdapter:
     ) -> None:
         self._options = options or DiscordOptions()
         self._token = token
-        self._clock = clock
+        self._clock = clock = PlatformClock(clock)
         self._marks = marks
         self._calls = self._new_calls()
         self._api = BotApi(self._calls)
@@ -104,6 +105,10 @@ class DiscordAdapter:
     @property
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
+
+    @property
+    def clock(self) -> PlatformClock:
+        return self._clock
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

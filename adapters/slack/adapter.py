@@ -11,6 +11,7 @@ import anyio
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
+from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.slack.api.app import AppApi
 from adapters.slack.api.calls import Transport
@@ -81,8 +82,8 @@ class SlackAdapter(Sender):
         """`marks` keeps up to which message each conversation was taken."""
         self._options = options or SlackOptions()
         self._keys = keys
-        self._clock = clock
-        self._transport = Transport(self._options.base_url, self._options.call_timeout_s)
+        self._dated_by = clock = PlatformClock(clock)
+        self._transport = Transport(self._options.base_url, self._options.call_timeout_s, clock)
         self._app = AppApi(self._transport, keys.app_token)
         installations = None if keys.installations is None else Installations(keys.installations)
         self._installations = installations
@@ -111,6 +112,7 @@ class SlackAdapter(Sender):
             self._marks,
             direct_threads=self._options.direct_threads,
             prompts=self._options.prompts,
+            texts=texts,
         )
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
@@ -125,6 +127,10 @@ class SlackAdapter(Sender):
     @property
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
+
+    @property
+    def clock(self) -> PlatformClock:
+        return self._dated_by
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

@@ -36,6 +36,7 @@ AGENT: Final = "assistant:write"
 
 EVENTS: Final = (
     "agent_session_stopped",
+    "app_context_changed",
     "app_home_opened",
     "message.channels",
     "message.groups",
@@ -45,7 +46,8 @@ EVENTS: Final = (
     "reaction_removed",
 )
 """The events that Slack must send. It sends `app_home_opened` for an `agent_view`, `assistant_thread_started` for an
-`assistant_view`, which new apps cannot be (docs.slack.dev/ai/migrating-to-agent-messaging)."""
+`assistant_view`, which new apps cannot be (docs.slack.dev/ai/migrating-to-agent-messaging). What a person looks at
+comes with each message to an app that takes `app_context_changed`."""
 INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
 """Further events for an app in several workspaces."""
 

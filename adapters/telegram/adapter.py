@@ -13,6 +13,7 @@ import anyio
 
 from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
+from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.telegram.api.bot import BotApi
 from adapters.telegram.api.failures import NotModified, NotWelcome
@@ -63,7 +64,7 @@ class TelegramAdapter:
 
     def __init__(self, token: str, *, clock: Clock, records: Records, options: TelegramOptions | None = None) -> None:
         self._options = options or TelegramOptions()
-        self._clock = clock
+        self._clock = clock = PlatformClock(clock)
         self._tokens = {None: token} | {agent_bot_id(own): own for own in self._options.agents.values()}
         self._roster = self._new_roster()
         self._memory = ChatState(records, clock)
@@ -81,6 +82,10 @@ class TelegramAdapter:
     @property
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
+
+    @property
+    def clock(self) -> PlatformClock:
+        return self._clock
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
@@ -272,6 +277,7 @@ class TelegramAdapter:
             base_url=options.base_url,
             call_timeout_s=options.call_timeout_s,
             poll_timeout_s=options.poll_timeout_s,
+            clock=self._clock,
         )
 
     def _webhook(self, bot: OurBot) -> Webhook | None:

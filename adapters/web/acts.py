@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -13,11 +12,13 @@ from adapters.ratings import rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
+from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
 from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
 from adapters.web.intake import Intake, Offer
 from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
+from adapters.web.threads import Threads, heard_in, quote_of
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
@@ -26,10 +27,6 @@ from runtime.core.message import Attachment, Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
-MAX_QUOTE = 200
-"""The length of a quote."""
-
-_MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 
 Refusal = tuple[RefusalCode, str]
 
@@ -49,6 +46,8 @@ class Ledger:
     files: FileStore | None = None
     hearing: Hearing | None = None
     """None: agents hear everything."""
+    shown_files: ShownFiles | None = None
+    """None: every file may be attached."""
 
 
 class Acts:
@@ -56,6 +55,7 @@ class Acts:
 
     def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
         self._ledger = ledger
+        self._threads = Threads(ledger.board)
         self._browser = browser
         self._language = language
 
@@ -115,6 +115,9 @@ class Acts:
         post = RoomPost(
             say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
         )
+        if self._ledger.shown_files is not None:
+            for id_, _ in say.files:
+                await self._ledger.shown_files.posted(id_, say.room)
         kept = await self._ledger.board.post(say.room, post)
         if not _is_repetition(kept, post):
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
@@ -130,7 +133,7 @@ class Acts:
             command=command,
             attachments=kept.files,
             message_id=kept.id,
-            quote=kept.quote,
+            quote=kept.quote or await self._threads.beginning(say.room, kept),
         )
         self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
 
@@ -138,6 +141,9 @@ class Acts:
         attached: list[Attachment] = []
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
+            shown = self._ledger.shown_files
+            if shown is not None and not await shown.shows(id_, self._person.id):
+                head = None
             if head is None:
                 return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
@@ -150,7 +156,12 @@ class Acts:
                 await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
 
     async def _quoted(self, say: Say) -> Quote | None:
-        return None if say.reply_to is None else await quote_of(self._ledger.board, say.room, say.reply_to)
+        """What a message quotes: the open question above its thread, or what the person says, unless that is there."""
+        asked = None if command_of(say.text)[0] else await self._threads.question(say.room, say.thread)
+        wanted = asked.id if asked is not None else say.reply_to
+        if wanted is None or (asked is None and wanted == say.thread):
+            return None
+        return await quote_of(self._ledger.board, say.room, wanted)
 
     async def _refusal(self, say: Say) -> Refusal | None:
         if len(say.text) > MAX_TEXT:
@@ -230,24 +241,17 @@ class Acts:
             person_name=self._person.name,
             text=text,
             sent_at=self._ledger.clock.now(),
-            private=False,
+            private=self._alone_with_an_agent(address.conversation),
             addressed=True,
             language=self._language,
         )
 
+    def _alone_with_an_agent(self, room: str) -> bool:
+        charter = self._ledger.board.charters.remembered(room)
+        return charter is not None and charter.kind == "direct" and bool(charter.agent)
+
     def _pass_on(self, inbound: Inbound, taken: Callable[[], None] | None = None) -> None:
         self._ledger.intake.put(Offer(inbound, taken or _nothing))
-
-
-async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
-    """A quote of a message of the room; None when the message no longer exists."""
-    quoted = await board.message(room, message_id)
-    if quoted is None:
-        return None
-    names = ", ".join(file.name for file in quoted.files)
-    text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
-    short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
-    return Quote(quoted.id, quoted.author_name, short)
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
@@ -258,7 +262,7 @@ def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
 
 
 def _address(room: str, message: RoomMessage) -> Address:
-    return Address(PLATFORM, room, message.thread)
+    return Address(PLATFORM, room, heard_in(message))
 
 
 def _too_long(text: str) -> str:

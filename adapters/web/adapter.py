@@ -10,10 +10,16 @@ from urllib.parse import quote
 
 from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
+from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, Ledger, quote_of
+from adapters.web.acts import PLATFORM, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
+from adapters.web.charters.charter import MAX_TITLE, Charter
+from adapters.web.charters.charters import Charters
+from adapters.web.charters.directory import Directory
+from adapters.web.charters.gatherings import Gatherings, IsOwner
+from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.echo import Echo
 from adapters.web.hearing import Hearing, IsAgent
@@ -22,6 +28,7 @@ from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
+from adapters.web.threads import quote_of
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -66,6 +73,20 @@ def _nobody(_: str) -> bool:
     return False
 
 
+async def _no_owner(_: str) -> bool:
+    """Nobody is an owner, as far as is known."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class RoomTables:
+    """What is kept about rooms and people besides messages."""
+
+    charters: ChangedTogether
+    directory: Records
+    files: Records
+
+
 @dataclass(frozen=True, slots=True)
 class RoomRules:
     """What holds in all rooms."""
@@ -76,6 +97,14 @@ class RoomRules:
     """Knows the names of the programs' agents."""
     mentions_only: Sequence[str] = ()
     """See `Hearing`."""
+    agents: Sequence[str] = ()
+    """The names of agents to whom people can write alone."""
+    is_owner: IsOwner = _no_owner
+    """Knows who may rename and archive every open room."""
+    tables: RoomTables | None = None
+    """None: every room is open to all."""
+    voice_s: int = 0
+    """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
 class WebAdapter:
@@ -107,10 +136,16 @@ class WebAdapter:
         self._hub = Hub()
         self._intake = Intake()
         self._echo = Echo(news)
-        self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo)
+        charters = Charters(None if rules.tables is None else rules.tables.charters)
+        self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
+        directory = Directory(None if rules.tables is None else rules.tables.directory)
+        gatherings = Gatherings(self._board, directory, clock, rules.is_owner, rules.agents)
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
-        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing)
-        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {})
+        self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
+        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
+        self._house = House(
+            ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
+        )
 
     @property
     def name(self) -> str:
@@ -197,6 +232,7 @@ class WebAdapter:
                 id_ = await self._files.keep(file.data, file.media_type)
             except FileTooLarge as error:
                 raise NotDelivered(f"web: {error}") from error
+            await self._shown.posted(id_, to.conversation)
             name, size = clean_file_name(file.name), len(file.data)
             attached = Attachment(name, file.media_type, FILE_URL + id_, size, note=file.alt)
             await self._show(to, replace(self._post(to, text, speaker, nonce), files=(attached,)), reply_to)
@@ -212,11 +248,29 @@ class WebAdapter:
             raise NotDelivered(f"web: the file {url} no longer exists, or is longer than {max_bytes:,} bytes")
         return found.data
 
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """Show a text on the pages on which this person looks at the room, at this node. Nobody keeps it."""
+        self._hub.to_person(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""
+        await self.tell_alone(to, person_id, text)
+        return True
+
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""
         opened = Address(PLATFORM, room_of(title if self._titled else _UNTITLED, nonce))
+        above = await self._charter(to.conversation)
+        if above.kind != "open":  # who does not see the room does not see what comes of it
+            with _kept(nonce):
+                closed = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
+                await self._board.alter(opened.conversation, lambda now: closed if now == Charter() else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
+
+    async def _charter(self, room: str) -> Charter:
+        with _kept(room):
+            return await self._board.charters.get(room)
 
     async def link(self, to: Address, /) -> str | None:
         """The link to a room: the page opens the room named behind the `#` of its address."""
@@ -233,6 +287,16 @@ class WebAdapter:
     def _tell(self, to: Address, frame: str) -> None:
         self._hub.to_room(to.conversation, frame)
         self._echo.frame(to.conversation, frame)
+
+    @property
+    def board(self) -> Board:
+        """The rooms as people see them."""
+        return self._board
+
+    @property
+    def shown_files(self) -> ShownFiles:
+        """Who may have which file."""
+        return self._shown
 
     @property
     def pages(self) -> int:

@@ -7,12 +7,14 @@ messages and the cuts through it exclude each other, so every page sees one room
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
 
 from adapters.web import codec
+from adapters.web.charters.charter import Charter
+from adapters.web.charters.charters import Charters
 from adapters.web.codec import Cut, Person, RoomHead, Shown
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
@@ -45,27 +47,69 @@ class _Growing:
 class Board:
     """Rooms as people see them. Raises StorageUnavailable from every async method."""
 
-    def __init__(self, store: RoomStore, hub: Hub, *, first_room: str, echo: Echo | None = None) -> None:
+    def __init__(
+        self, store: RoomStore, hub: Hub, *, first_room: str, echo: Echo | None = None, charters: Charters | None = None
+    ) -> None:
+        self.charters = charters or Charters(None)
+        self.first_room = first_room
         self._store = store
         self._hub = hub
         self._echo = echo or Echo(None)
+        self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None
+        """Called with each message once, when it is finished, by the node that shows it first."""
         self._seen: dict[str, int] = {}
         hub.on_empty = self._left
         hub.bulletin.on_turn = self._echo.active
-        self._first_room = first_room
+        hub.bulletin.hears_of = self._hears_of
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
         self._growing: OrderedDict[str, _Growing] = OrderedDict()
+        self._search_turn = anyio.Lock()
 
-    async def rooms(self) -> Sequence[RoomHead]:
-        """The rooms: the first room, then the others, the most recently active first."""
-        known = [info.id for info in await self._store.rooms()]
-        ordered = [self._first_room, *(room for room in known if room != self._first_room)]
-        return [RoomHead(room, await self._head(room)) for room in ordered]
+    async def rooms(self, person_id: str) -> Sequence[RoomHead]:
+        """The rooms on a person's list: the first room, then the others, the most recently active first."""
+        known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
+        ordered = [self.first_room, *(room for room in known if room != self.first_room)]
+        found = [(room, charters.get(room, Charter())) for room in ordered]
+        listed = [one for one in found if one[1].lists(person_id)]
+        return [RoomHead(room, await self._head(room), charter) for room, charter in listed]
+
+    async def open_rooms(self) -> int:
+        """The number of rooms that everybody sees."""
+        charters = await self.charters.all()
+        return sum(charters.get(info.id, Charter()).kind == "open" for info in await self._store.rooms())
+
+    async def alter(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
+        """Change a room's charter, and show it to everybody."""
+        before = await self.charters.know(room)
+        charter = await self.charters.change(room, edit)
+        self._echo.chartered(room)
+        await self._show_charter(room, before, charter)
+        return charter
+
+    async def chartered(self, room: str, /) -> None:
+        """Another node has changed a charter."""
+        before = self.charters.remembered(room)
+        await self._show_charter(room, before, await self.charters.get(room))
+
+    async def _show_charter(self, room: str, before: Charter | None, charter: Charter) -> None:
+        """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it."""
+        head = RoomHead(room, await self._head(room), charter)
+        for browser in self._hub.everybody():
+            person = browser.person.id
+            if charter.lists(person):
+                browser.push(codec.room(head, person))
+            elif before is not None and before.lists(person):
+                self._hub.send_away(browser, room)
+                browser.push(codec.gone(room))
+
+    def _hears_of(self, room: str, person_id: str) -> bool:
+        return self.charters.is_open(room) or self.charters.admits(room, person_id)
 
     async def post(self, room: str, post: RoomPost, /) -> RoomMessage:
         """Store a message and show it; one that the room has is only shown again. Returns it as stored."""
         async with self._lock(room):
+            await self.charters.know(room)
             head = await self._head(room)
             kept = await self._store.put(room, post)
             self._heads[room] = max(head, kept.seq)
@@ -74,6 +118,8 @@ class Board:
                 self._remember(room, kept)
             self._hub.to_room(room, codec.message(room, self._now(kept)))
             if kept.seq > head:
+                if kept.final:
+                    self.on_said(room, kept)
                 self._hub.bulletin.active(room, kept.seq, here=True)
         return kept
 
@@ -96,6 +142,7 @@ class Board:
                 self._remember(room, kept)
                 self._echo.grew(room, message_id, text)
             elif growing is not None and self._growing.pop(message_id, None) is growing:
+                self.on_said(room, kept)
                 before = growing.message.text
                 self._hub.to_room(room, codec.grow(room, message_id, before, text, done_version=kept.version))
                 return
@@ -146,24 +193,32 @@ class Board:
         return await self._store.history(room, limit=count)
 
     async def search(self, browser: Browser, room: str, words: str) -> None:
-        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`."""
-        wanted = words.casefold().split()
+        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`.
+
+        Searches come one after the other: many at once would slow down everything else.
+        """
+        async with self._search_turn:
+            found = await self._found(room, words.casefold().split())
+        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+
+    async def _found(self, room: str, words: Sequence[str]) -> Sequence[Shown]:
+        """The newest messages with all the words: one more than `MAX_FOUND` where there are more."""
         found: list[Shown] = []
         before: int | None = None
         for _ in range(MAX_SEARCHED // _SEARCHED_AT_ONCE):
             page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
-            found += [self._now(each) for each in reversed(page) if _matches(each, wanted)]
+            found += [self._now(each) for each in reversed(page) if _matches(each, words)]
             if len(found) > MAX_FOUND or len(page) < _SEARCHED_AT_ONCE:
                 break
             before = page[0].seq
-        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+        return found[: MAX_FOUND + 1]
 
     def people(self, room: str) -> Sequence[Person]:
         """The people who look at the room, those that are named."""
         return self._hub.presence(room).people
 
     async def has(self, room: str) -> bool:
-        return room == self._first_room or await self._head(room) > 0
+        return room == self.first_room or await self._head(room) > 0
 
     # What other nodes tell; see `Audience`.
 
@@ -187,6 +242,10 @@ class Board:
 
     async def catch_up_all(self) -> None:
         """Catch up in every room that a page shows."""
+        self.charters.forget()
+        for room in await self.charters.all():
+            if room in self._seen:
+                await self.chartered(room)
         for room in list(self._seen):
             await self.catch_up(room)
 
@@ -209,6 +268,7 @@ class Board:
 
     async def active(self, room: str, seq: int, /) -> None:
         """Report activity in a room to the list of rooms."""
+        await self.charters.know(room)
         self._heads[room] = max(seq, self._heads.get(room, 0))
         self._hub.bulletin.active(room, seq, here=False)
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import anyio
 
 from adapters.web import codec
-from adapters.web.codec import Presence, RoomHead
+from adapters.web.codec import Person, Presence, RoomHead
 from runtime.core.clock import Clock
 
 TURN_S = 0.25
@@ -28,6 +28,7 @@ class Reader(Protocol):
     """A page as the bulletin needs it."""
 
     room: str | None
+    person: Person
 
     def push(self, frame: str, /) -> None:
         """Queue a frame."""
@@ -45,6 +46,8 @@ class Bulletin:
         self._told: OrderedDict[Reader, int] = OrderedDict()
         self._here: dict[str, int] = {}
         self._news = anyio.Event()
+        self.hears_of: Callable[[str, str], bool] = lambda _room, _person: True
+        """Whether a person, by id, may hear of a room; "" is anybody."""
         self.on_turn: Callable[[str, int], None] = lambda _room, _seq: None
         """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
 
@@ -89,7 +92,7 @@ class Bulletin:
         for room, seq in self._here.items():
             self.on_turn(room, seq)
         self._here.clear()
-        frames = _Frames(self._presence, self._heads)
+        frames = _Frames(self._presence, self._heads, self.hears_of)
         behind = takewhile(lambda each: each[1] < self._number, self._told.items())
         for reader, told in list(islice(behind, MAX_TOLD_A_TURN)):
             self._tell(reader, told, frames)
@@ -101,7 +104,7 @@ class Bulletin:
     def _tell(self, reader: Reader, told: int, frames: _Frames) -> None:
         if reader.room is not None and self._people.get(reader.room, 0) > told:
             reader.push(frames.people(reader.room))
-        activity = frames.activity(told, reader.room)
+        activity = frames.activity(told, reader)
         if activity is not None:
             reader.push(activity)
 
@@ -109,11 +112,17 @@ class Bulletin:
 class _Frames:
     """The frames of one turn, each encoded once."""
 
-    def __init__(self, presence: Callable[[str], Presence], heads: OrderedDict[str, tuple[int, RoomHead]]) -> None:
+    def __init__(
+        self,
+        presence: Callable[[str], Presence],
+        heads: OrderedDict[str, tuple[int, RoomHead]],
+        hears_of: Callable[[str, str], bool],
+    ) -> None:
+        self._hears_of = hears_of
         self._presence = presence
         self._heads = heads
         self._news: dict[int, dict[str, RoomHead]] = {}
-        self._activity: dict[tuple[int, str | None], str] = {}
+        self._activity: dict[tuple[int, str | None, frozenset[str]], str] = {}
         self._people: dict[str, str] = {}
 
     def people(self, room: str) -> str:
@@ -121,15 +130,19 @@ class _Frames:
             self._people[room] = codec.people(room, self._presence(room))
         return self._people[room]
 
-    def activity(self, told: int, but: str | None) -> str | None:
-        """The activity in rooms since then, except in one of them; None without any."""
+    def activity(self, told: int, reader: Reader) -> str | None:
+        """The activity in rooms since then that a page may hear of, except in its own; None without any."""
         news = self._since(told)
-        but = but if but in news else None
-        if len(news) == (but is not None):
+        closed = [room for room in news if not self._hears_of(room, "")]
+        heard = frozenset(room for room in closed if self._hears_of(room, reader.person.id))
+        but = reader.room if reader.room in news else None
+        shown = [room for room in news if room != but and (room in heard or room not in closed)]
+        if not shown:
             return None
-        if (told, but) not in self._activity:
-            self._activity[told, but] = codec.activity(head for room, head in news.items() if room != but)
-        return self._activity[told, but]
+        key = (told, but, heard)
+        if key not in self._activity:
+            self._activity[key] = codec.activity(news[room] for room in shown)
+        return self._activity[key]
 
     def _since(self, told: int) -> dict[str, RoomHead]:
         if told not in self._news:

@@ -14,12 +14,21 @@ The page says:
     search  room, words             messages with all these words
     typing  room, thread?           I am writing; repeated every 3 s at most
     open    name                    make a room of this name, or find the one there is
+    private name                    make a room that only the invited see
+    direct  person | agent          the room of me and one other, by a person's id or an agent's name
+    members room                    who is in it
+    invite  room, person            a person, by id, sees a private room from now on
+    leave   room                    I do not see a private room any more, or take an open one off my list
+    title   room, title             the room is called this
+    archive room, archived          the room is over, or is not
+    people                          to whom I can write
     ping                            are you there
 
 The gateway says:
 
-    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, marks [mark…], commands [{name, about}…]
-            first of all; without `max_file_bytes` no files are taken
+    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, voice_s, marks [mark…],
+            commands [{name, about}…]
+            first of all; without `max_file_bytes` no files are taken, without `voice_s` (seconds) no voice notes
     joined  room, reset, messages [message…], more, people [person…], present
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
@@ -32,21 +41,27 @@ The gateway says:
     taken   id                      the message is safe: the page may forget its copy
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
+    alone   room, thread, text      an answer that only this person sees, and that nobody keeps
     people  room, people, present   who looks at the room: the first hundred by name, and how many in all
     typing  room, thread, by, name, kind, doing?, ended?
             for about 5 s, or until `by` says something, or until the same comes with `ended`
     activity rooms [room…]          rooms with new messages that this page does not show; some may be new themselves
-    opened  room                    the answer to `open`
+    opened  room                    the answer to `open`, `private` and `direct`
+    room    room {id, seq, …}       it is new to this person, or its title or state is
+    gone    room                    the person does not see it any more
+    members room, kind, may, people [{id, name, here?}…]
+            `may`: the person can rename and archive it
+    directory people [person…], agents [name…]
     error   text                    what was asked for cannot be done, and what to do
     pong
 
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
 text}, files? [{id, name, type, size, alt?}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
 deleted?, to?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person of this
-name, and others read it too. `[@Name](person:<id>)` in a text mentions
-somebody. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is one
-cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection is
-closed with 1013 when the page reads too slowly or the store is away (come back in a moment), with 1008 when it sends
+name, and others read it too. `[@Name](person:<id>)` in a text mentions somebody. A room is {id, seq, title?, kind?
+(private | direct), archived?}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is
+one cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection
+is closed with 1013 when the page reads too slowly or the store is away (come back in a moment), with 1008 when it sends
 too much, and with 4429 when too many pages are open: the reason says it in words for people. `people` and `activity`
 come at most four times a second, and more rarely when very many pages are open.
 """
@@ -54,10 +69,11 @@ come at most four times a second, and more rarely when very many pages are open.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adapters.web.charters.charter import Charter
 from adapters.web.requests import MAX_FILES
 from runtime.core.files import FILE_URL
 from runtime.core.room import RoomMessage
@@ -89,10 +105,11 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class RoomHead:
-    """A room in the list, with the place of its newest message."""
+    """A room in the list, with the place of its newest message, and its charter where it has one."""
 
     id: str
     seq: int
+    charter: Charter | None = None
 
 
 def _frame(t: str, **fields: Any) -> str:
@@ -153,8 +170,15 @@ def _people(people: Iterable[Person]) -> list[dict[str, str]]:
     return [{"id": person.id, "name": person.name} for person in people]
 
 
-def _rooms(rooms: Iterable[RoomHead]) -> list[dict[str, Any]]:
-    return [{"id": room.id, "seq": room.seq} for room in rooms]
+def _rooms(rooms: Iterable[RoomHead], person_id: str = "") -> list[dict[str, Any]]:
+    return [_room(room, person_id) for room in rooms]
+
+
+def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
+    charter = room.charter or Charter()
+    kind = "" if charter.kind == "open" else charter.kind
+    extras = {"title": charter.title_for(person_id), "kind": kind, "archived": charter.archived}
+    return {"id": room.id, "seq": room.seq} | {name: value for name, value in extras.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +198,17 @@ class Cut:
     more: bool
 
 
-def welcome(person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int, commands: Mapping[str, str]) -> str:
+def welcome(
+    person: Person, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
+) -> str:
+    """`limits` are `max_file_bytes` and `voice_s`."""
     return _frame(
         "welcome",
         you={"id": person.id, "name": person.name},
-        rooms=_rooms(rooms),
+        rooms=_rooms(rooms, person.id),
         max_text=MAX_TEXT,
-        max_file_bytes=max_file_bytes,
         max_files=MAX_FILES,
+        **limits,
         marks=MARKS,
         commands=[{"name": name, "about": about} for name, about in commands.items()],
     )
@@ -240,6 +267,10 @@ def refused(message_id: str, code: RefusalCode, text: str) -> str:
     return _frame("refused", id=message_id, code=code, text=text)
 
 
+def alone(room: str, thread: str | None, text: str) -> str:
+    return _frame("alone", room=room, thread=thread, text=text)
+
+
 def people(room: str, who: Presence) -> str:
     return _frame("people", room=room, people=_people(who.people), present=who.count)
 
@@ -263,6 +294,23 @@ def activity(heads: Iterable[RoomHead]) -> str:
 
 def opened(room: str) -> str:
     return _frame("opened", room=room)
+
+
+def room(head: RoomHead, person_id: str) -> str:
+    return _frame("room", room=_room(head, person_id))
+
+
+def gone(room: str) -> str:
+    return _frame("gone", room=room)
+
+
+def members(room: str, charter: Charter, everybody: Iterable[Person], here: Container[str], *, may: bool) -> str:
+    listed = [{"id": one.id, "name": one.name, **({"here": True} if one.id in here else {})} for one in everybody]
+    return _frame("members", room=room, kind=charter.kind, may=may, people=listed)
+
+
+def directory(everybody: Iterable[Person], agents: Iterable[str]) -> str:
+    return _frame("directory", people=_people(everybody), agents=list(agents))
 
 
 def absent(room: str) -> str:

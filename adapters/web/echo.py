@@ -6,6 +6,7 @@ active             a room has a new message, for the list of rooms              
 changed            something is kept: read it from the store                                      to followers
 text               a text grows: keep its first characters, and add these                         to followers
 again              I do not have what this text begins with                                       to its teller
+charter            a room's charter has changed                                          to all
 frame              what pages are told and nobody keeps, such as who is typing                    to followers
 """
 
@@ -41,6 +42,10 @@ class Audience(Protocol):
 
     async def active(self, room: str, seq: int, /) -> None:
         """A room has a new message."""
+        ...
+
+    async def chartered(self, room: str, /) -> None:
+        """A room's charter has changed."""
         ...
 
     def show(self, room: str, frame: str, /) -> None:
@@ -101,6 +106,11 @@ class Echo:
         """A room has a new message."""
         if self._news is not None:
             self._later(None, t="active", room=room, seq=seq)
+
+    def chartered(self, room: str) -> None:
+        """A room's charter has changed."""
+        if self._news is not None:
+            self._later(None, t="charter", room=room)
 
     def changed(self, room: str) -> None:
         """A change in a room was stored."""
@@ -177,6 +187,8 @@ class Echo:
                     await self._news.tell(json.dumps(again), to=sender)
             case "frame":
                 audience.show(room, news["frame"])
+            case "charter":
+                await audience.chartered(room)
             case "active":
                 await audience.active(room, news["seq"])
             case _:

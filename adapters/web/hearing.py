@@ -20,8 +20,8 @@ class Hearing:
     """Decides whether agents hear a message.
 
     What begins with `@` and a person's name is for that person. Elsewhere agents hear everything, but in rooms that
-    match one of `mentions_only` (with `*` for anything) only commands, mentions of an agent, replies to an agent, and
-    threads below what an agent said.
+    match one of `mentions_only` (with `*` for anything), and in direct rooms of two people, only commands, mentions
+    of an agent, replies to an agent, and threads below what an agent said.
     """
 
     def __init__(self, board: Board, is_agent: IsAgent, mentions_only: Sequence[str] = ()) -> None:
@@ -33,7 +33,8 @@ class Hearing:
         """Whether it is for the agents."""
         if command:
             return True
-        quiet = any(fnmatchcase(room, pattern) for pattern in self._mentions_only)
+        charter = await self._board.charters.know(room)
+        quiet = charter.among_people or any(fnmatchcase(room, pattern) for pattern in self._mentions_only)
         if not quiet and not said.text.lstrip().startswith("@"):
             return True
         recent = await self._board.newest(room, _LOOKED_BACK)

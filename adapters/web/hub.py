@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import anyio
@@ -105,6 +105,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.bulletin = Bulletin(self.presence)
+        self._browsers: dict[Browser, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
         self.on_empty: Callable[[str], None] = lambda _room: None
@@ -126,13 +127,24 @@ class Hub:
     def enter(self, browser: Browser) -> None:
         """Add a page. Ask `refusal` first."""
         self._pages_of[browser.person.id] += 1
+        self._browsers[browser] = None
         self.bulletin.enter(browser)
 
     def leave(self, browser: Browser) -> None:
         """Forget a page."""
+        del self._browsers[browser]
         _count_down(self._pages_of, browser.person.id)
         self.bulletin.leave(browser)
         self._leave_room(browser)
+
+    def everybody(self) -> Sequence[Browser]:
+        """All pages."""
+        return list(self._browsers)
+
+    def send_away(self, browser: Browser, room: str) -> None:
+        """Show a page nothing more of a room, if it shows it."""
+        if browser.room == room:
+            self._leave_room(browser)
 
     def show(self, browser: Browser, room: str) -> None:
         """Show this room on the page from now on."""
@@ -154,6 +166,13 @@ class Hub:
         known = self._rooms.get(room)
         for browser in () if known is None else known.pages:
             if browser is not but:
+                browser.push(frame)
+
+    def to_person(self, room: str, person_id: str, frame: str) -> None:
+        """Send a frame to the pages on which this person looks at the room."""
+        known = self._rooms.get(room)
+        for browser in () if known is None else known.pages:
+            if browser.person.id == person_id:
                 browser.push(frame)
 
     def _leave_room(self, browser: Browser) -> None:

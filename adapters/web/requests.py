@@ -100,6 +100,52 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """`person` by id, or `agent` by name; the other is empty."""
+
+    person: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invite:
+    room: str
+    person: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    room: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retitle:
+    room: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    room: str
+    archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListPeople:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
     pass
 
@@ -107,7 +153,10 @@ class Ping:
 Act = Say | Change | TakeBack | React | Press | Stop
 """A request that becomes an Inbound."""
 
-Request = Join | Older | Search | Typing | Open | Ping | Act
+Gather = Private | Direct | Members | Invite | Leave | Retitle | Archive | ListPeople
+"""A request about a room and its people."""
+
+Request = Join | Older | Search | Typing | Open | Ping | Act | Gather
 
 
 def room_id(name: str) -> str:
@@ -231,6 +280,17 @@ def _read_open(data: Mapping[str, Any]) -> Open:
     return Open(_text(data, "name"))
 
 
+def _read_direct(data: Mapping[str, Any]) -> Direct:
+    agent = "" if data.get("agent") is None else _text(data, "agent")
+    return Direct("" if agent else _text(data, "person"), agent)
+
+
+def _read_archive(data: Mapping[str, Any]) -> Archive:
+    if not isinstance(data.get("archived"), bool):
+        raise BadFrame("'archived' must be true or false")
+    return Archive(_room(data), data["archived"])
+
+
 def _read_ping(_: Mapping[str, Any]) -> Ping:
     return Ping()
 
@@ -247,6 +307,14 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
     "search": _read_search,
     "typing": _read_typing,
     "open": _read_open,
+    "private": lambda data: Private(_text(data, "name")),
+    "direct": _read_direct,
+    "members": lambda data: Members(_room(data)),
+    "invite": lambda data: Invite(_room(data), _text(data, "person")),
+    "leave": lambda data: Leave(_room(data)),
+    "title": lambda data: Retitle(_room(data), _text(data, "title")),
+    "archive": _read_archive,
+    "people": lambda _: ListPeople(),
     "ping": _read_ping,
 }
 

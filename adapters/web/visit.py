@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -13,17 +13,21 @@ from adapters.capabilities import Budget
 from adapters.web import codec
 from adapters.web.acts import Acts, Ledger
 from adapters.web.allowance import Allowance
+from adapters.web.charters.charter import DIRECT, PRIVATE
+from adapters.web.charters.gatherings import Gatherings
 from adapters.web.codec import Person
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
+    Gather,
     Join,
     Older,
     Open,
     Ping,
     Request,
+    Say,
     Search,
     Typing,
     read_request,
@@ -72,13 +76,16 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The parts that all visits share. `commands` are the menu's commands, with their descriptions."""
+    """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
+    `RoomRules` has it."""
 
     ledger: Ledger
     hub: Hub
     echo: Echo
     frames: Allowance
     commands: Mapping[str, str]
+    gatherings: Gatherings
+    voice_s: int = 0
 
 
 class Visit:
@@ -143,15 +150,38 @@ class Visit:
         except BadFrame as error:
             self._browser.push(codec.error(str(error)))
             return
-        if isinstance(request, Join | Older | Search | Typing | Open | Ping):
+        room = getattr(request, "room", None)
+        if room is not None and not await self._admitted(room, request):
+            return
+        if isinstance(request, Gather):
+            await self._house.gatherings.take(self._browser, request)
+        elif isinstance(request, Join | Older | Search | Typing | Open | Ping):
             await self._look(request)
         else:
             await self._acts.take(request)
 
+    async def _admitted(self, room: str, request: Request) -> bool:
+        """Whether the person sees this room; else the page is told as if there was none."""
+        charter = await self._board.charters.get(room)
+        person = self._browser.person.id
+        if charter.admits(person):
+            if isinstance(request, Join | Say) and person in charter.left:
+                await self._board.alter(room, lambda now: replace(now, left=now.left - {person}))
+            if not (charter.archived and isinstance(request, Say)):
+                return True
+            self._browser.push(codec.refused(request.id, "invalid", "This room is archived."))
+        elif isinstance(request, Say):
+            self._browser.push(codec.refused(request.id, "invalid", f"There is no room {room!r}. Open it first."))
+        else:
+            self._browser.push(codec.absent(room))
+        return False
+
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
-        rooms = await self._board.rooms()
-        return codec.welcome(self._browser.person, rooms, max_file_bytes=largest, commands=self._house.commands)
+        await self._house.gatherings.directory.met(self._browser.person)
+        rooms = await self._board.rooms(self._browser.person.id)
+        limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
+        return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:
         match request:
@@ -186,12 +216,20 @@ class Visit:
         if not room or len(name) > MAX_ROOM_NAME:
             self._browser.push(codec.error(f"A room's name needs letters or digits, at most {MAX_ROOM_NAME} in all."))
             return
-        if not await self._board.has(room):
-            if len(await self._board.rooms()) >= MAX_ROOMS:
+        known = await self._board.has(room)
+        if known and not (await self._board.charters.get(room)).admits(self._browser.person.id):
+            self._browser.push(codec.absent(room))
+            return
+        if not known:
+            if room.startswith((DIRECT, PRIVATE)):
+                self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
+                return
+            if await self._board.open_rooms() >= MAX_ROOMS:
                 self._browser.push(codec.error(f"There are {MAX_ROOMS} rooms already. Use one of them."))
                 return
             person = self._browser.person
             text = f"{person.name} opened this room."
+            await self._house.gatherings.opened(room, person)
             post = RoomPost(str(uuid4()), "", "Parley", "notice", text, self._house.ledger.clock.now())
             await self._board.post(room, post)
         self._browser.push(codec.opened(room))

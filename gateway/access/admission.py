@@ -67,10 +67,10 @@ class AccessRules:
     """The rules of access to one platform. People, chats and spaces are the platform's ids, without its name;
     `friends`, who may be on other platforms, with it.
 
-    On an `enclosed` platform whoever gets in was asked for a password before: its conversations count as private, and
-    the start-up code makes an owner of somebody who may talk already. `visitors` is what those are whom only the chat
-    or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests` strangers of one
-    space may wait for approval at once.
+    On an `enclosed` platform whoever gets in was asked before, for a password or a link: its conversations count as
+    private. Where it is open too, the start-up code makes an owner of somebody who may talk already. `visitors` is what
+    those are whom only the chat or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests`
+    strangers of one space may wait for approval at once.
     """
 
     mode: Literal["pairing", "allowlist", "open"]
@@ -121,7 +121,7 @@ class Access:
     async def open(self) -> None:
         """Make a code if there is no owner yet."""
         rules = self._rules
-        pairing = rules.enclosed or (rules.mode == "pairing" and not rules.people)
+        pairing = (rules.enclosed and rules.mode == "open") or (rules.mode == "pairing" and not rules.people)
         if pairing and not rules.owners and not await self._people.has_owner(self._platform):
             self.code = new_code()
 
@@ -167,7 +167,7 @@ class Access:
         open_here = by_space or event.address.conversation in rules.chats
         known = await self._people.find(event.person_id)
         if known is not None and known.role is Role.GUEST:
-            return Role.GUEST if open_here or rules.mode == "open" else None
+            return Role.GUEST if open_here or rules.enclosed or rules.mode == "open" else None
         if known is not None:
             return known.role
         if person in rules.people or event.person_id in rules.friends or rules.mode == "open":

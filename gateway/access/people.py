@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -57,7 +57,16 @@ class Request:
 class People:
     """The people and the requests of all platforms. Raises StorageUnavailable, and nothing else."""
 
-    def __init__(self, people: Records, requests: Records, told: Records, clock: Clock) -> None:
+    def __init__(
+        self,
+        people: Records,
+        requests: Records,
+        told: Records,
+        clock: Clock,
+        news: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        """`news` hears the id of a person whose role has changed."""
+        self._news = news
         self._people = people
         self._requests = requests
         self._told = told
@@ -79,6 +88,7 @@ class People:
         person = Person(person_id, name or (known.name if known is not None else ""), role)
         await self._people.put(person_id, json.dumps({"role": role.word, "name": person.name}))
         await self._requests.remove(person_id)
+        await self._tell(person_id)
         return person
 
     async def forget(self, person_id: str) -> bool:
@@ -86,7 +96,12 @@ class People:
         known = await self.find(person_id)
         await self._people.remove(person_id)
         await self._requests.remove(person_id)
+        await self._tell(person_id)
         return known is not None
+
+    async def _tell(self, person_id: str) -> None:
+        if self._news is not None:
+            await self._news(person_id)
 
     async def has_owner(self, platform: str) -> bool:
         """Whether somebody on this platform is an owner."""

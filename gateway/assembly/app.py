@@ -1,4 +1,4 @@
-"""The composition root: with `foundation` beside it the only place that names concrete classes."""
+"""A gateway from its settings: built, started, and ended."""
 
 from __future__ import annotations
 
@@ -18,32 +18,25 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
+from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import RoomRules, WebAdapter
+from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines, host_for_people
-from gateway.assembly.foundation import (
-    Cluster,
-    Foundation,
-    Reporting,
-    bus_of,
-    cluster_of,
-    jobs_of,
-    limits_of,
-    node_context_of,
-    reporting_of,
-    schedules_of,
-    tapes_of,
-    web_options_of,
-)
-from gateway.assembly.model_doors import node_doors_of
+from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.reporting import Reporting, reporting_of
+from gateway.assembly.sessions import node_context_of, schedules_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
 from gateway.assembly.voices import personal_commands, voiced
+from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
+from gateway.assembly.web.logins import first_owner_lines
+from gateway.assembly.web.model_doors import node_doors_of
+from gateway.assembly.web.rooms import room_rules
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -59,7 +52,7 @@ from gateway.inbound.usage_limits import Limits
 from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.models.usage import Ledger
+from gateway.models.usage import Ledger, answers_on
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -68,6 +61,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
+from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -76,7 +70,6 @@ from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -123,11 +116,14 @@ async def serve(
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         engine = None
         if settings.nodes.role != "front":
-            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
+            given = None if board is None or board.models is None else board.models(bus)
+            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
+        answers = await stack.enter_async_context(answers_on(bus))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine, bus.publish))
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
+            engine = replace(engine, seen=Seen(bus))
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
@@ -153,6 +149,7 @@ async def serve(
             masking,
             versions,
             isolated,
+            answers,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -221,7 +218,7 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
 
 
@@ -274,9 +271,7 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
-    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=room_rules(foundation))
 
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
@@ -327,7 +322,8 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
+        dated = clock_of(one.adapter, clock)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, dated, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms

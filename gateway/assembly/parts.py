@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubte
 from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
+    from gateway.overview.services.tallies import Seen
     from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.storage.embedded.backup import Backup
@@ -49,21 +50,27 @@ def plain(secret: SecretStr | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What executes programs: the models, a line about them for people, and the workers for what they write."""
+    """What executes programs: the models, a line about them for people, and the workers for what they write. `seen` is
+    how models and servers of tools have answered since the start."""
 
     llm: Models
     model_line: str
     sandbox: MontySandbox
+    seen: Seen | None = None
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
-    """What executes programs; the models get ready meanwhile. Raises ConfigError as its parts."""
+async def open_engine(
+    settings: Settings, *, on_event: Tell = unheard, models: tuple[Models, str] | None = None
+) -> AsyncIterator[Engine]:
+    """What executes programs; the models get ready meanwhile: those of the settings, unless `models` has others and a
+    line about them. Raises ConfigError as its parts."""
     from gateway.models.opening import open_models
     from runtime.llm.client import warm_up
 
     async with AsyncExitStack() as stack:
-        llm, line = await stack.enter_async_context(open_models(settings, on_event=on_event))
+        opened = open_models(settings, on_event=on_event) if models is None else nullcontext(models)
+        llm, line = await stack.enter_async_context(opened)
         (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
         sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
         yield Engine(llm, line, sandbox)

@@ -32,6 +32,7 @@ from gateway.service import Platform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts
+from runtime.events.happening import Tell
 from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
@@ -42,12 +43,12 @@ PROGRAM_NEWS = "{parley:programs}:news"
 """The channel on which a node tells the others that an owner wants a reload."""
 
 
-def lowerer_of(settings: Settings, engine: Engine | None) -> Lowerer:
+def lowerer_of(settings: Settings, engine: Engine | None, tell: Tell) -> Lowerer:
     """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""
     if engine is None or settings.compiler == "rules":
         return RulesLowerer()
     model = engine.llm.client_for("compile")
-    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
+    return AutoLowerer(model, tell) if settings.compiler == "auto" else ModelLowerer(model or engine.llm, tell)
 
 
 async def versions_of(

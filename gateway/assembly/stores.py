@@ -32,7 +32,9 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from adapters.records import Records
     from gateway.clients.feed import Feed
+    from gateway.cluster.drains import Drains
     from gateway.cluster.node import Node
+    from gateway.inbound.person_limits import PersonLimits
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.reports.again import Decisions
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.mailboxes import RedisMailboxes
+    from runtime.storage.redis.room_news import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
 
@@ -50,7 +54,14 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     from runtime.storage.redis.records import RedisRecords
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
-    return People(people, requests, told, clock)
+    return People(people, requests, told, clock, access_news(connection, "").tell)
+
+
+def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
+    """News among nodes of people whose access has changed, by their ids."""
+    from runtime.storage.redis.room_news import RedisRoomNews
+
+    return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:
@@ -60,11 +71,26 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     return RedisRecords(connection, table)
 
 
-def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
-    """The newest snapshot of a session, of a version of the rules, from the database."""
+def drains_in(connection: RedisConnection) -> Drains:
+    """The nodes that are to be empty, from the database."""
+    from gateway.cluster.drains import DRAINS_TABLE, Drains
+
+    return Drains(records_in(connection, DRAINS_TABLE))
+
+
+def person_limits_in(connection: RedisConnection) -> PersonLimits:
+    """The limits of single people, from the database."""
+    from gateway.inbound.person_limits import PERSON_LIMITS_TABLE, PersonLimits
+
+    return PersonLimits(records_in(connection, PERSON_LIMITS_TABLE))
+
+
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session that is not after a fact, of a version of the rules, from the database."""
     from runtime.storage.redis.sessions.store import RedisSessionStore
 
-    return RedisSessionStore(connection).snapshot
+    store = RedisSessionStore(connection)
+    return lambda session, version, seq: store.snapshot(session, version, until=seq)
 
 
 def shards_in(connection: RedisConnection) -> Shards:
@@ -220,3 +246,10 @@ def memories_in(
     remembers(programs, routes.memory, otherwise=own.on)
     on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
+
+
+def mailboxes_in(settings: Settings, connection: RedisConnection) -> RedisMailboxes:
+    """What waits for participants in other processes, from the database."""
+    from runtime.storage.redis.mailboxes import RedisMailboxes
+
+    return RedisMailboxes(connection, bound=settings.participants.mailbox_messages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.assembly.stores import memories_in
@@ -17,7 +18,9 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import VOICE, Models
+from runtime.llm.whisper.models import folder_of
 from runtime.sessions.node_context import NodeContext
+from runtime.storage.embedded.data_directory import prepare
 from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.records import RedisRecords
 
@@ -32,6 +35,16 @@ def personal_commands(
     memories = memories_in(settings, programs, routes, connection, clock)
     voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in settings.models)
     return {"memory": MemoryCommand(memories).take, "voice": voice.take}
+
+
+def recorded_s(settings: Settings) -> int:
+    """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
+    return settings.voice.seconds if VOICE[TRANSCRIBE] in settings.models else 0
+
+
+def whisper_folder(settings: Settings, size: str) -> Path:
+    """Where a model that listens on this machine lies; what is above it is made."""
+    return folder_of(prepare(settings.data_dir), size)
 
 
 def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:

@@ -11,6 +11,7 @@ from gateway.cli.author.compile import compile_programs
 from gateway.cli.author.dev import dev
 from gateway.cli.author.doctor import doctor
 from gateway.cli.author.exec import exec_program
+from gateway.cli.author.fmt import fmt
 from gateway.cli.author.init import init
 from gateway.cli.author.lsp import lsp
 from gateway.cli.author.new import new
@@ -22,6 +23,7 @@ from gateway.cli.operate.cron import app as cron
 from gateway.cli.operate.debug import app as debug
 from gateway.cli.operate.dlq import app as dlq
 from gateway.cli.operate.feedback import feedback
+from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.sessions import app as sessions
 from gateway.cli.operate.tasks import app as tasks
@@ -32,6 +34,7 @@ from gateway.cli.serve.run import run
 from gateway.cli.serve.standby import standby
 from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
+from gateway.cli.voice import app as voice
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -70,6 +73,7 @@ app.command(short_help="Serve the tapes for other programs alone.")(tape)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command("test", short_help="Hold talks with programs, and say what differs.")(hold_talks)
+app.command(short_help="Lay out programs and talks in one way.")(fmt)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Find what is wrong here, and mend it with --fix.")(doctor)
 app.command(short_help="Write a folder with a program that works.")(new)
@@ -79,6 +83,7 @@ app.command(short_help="Show what models were used and what they cost.")(usage)
 app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
 app.command(short_help="Put the state in FILE back.")(restore)
+app.command(short_help="Make a link into the web chat's team.")(invite)
 app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
@@ -88,4 +93,5 @@ app.add_typer(debug, name="debug")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")
+app.add_typer(voice, name="voice")
 app.add_typer(discord, name="discord")

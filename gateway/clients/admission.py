@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
@@ -25,10 +25,11 @@ KNOWN = "parley.client"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client that has proved who it is."""
+    """A client that has proved who it is. `shown` is who acts by it, as people are told; "" for the client itself."""
 
     name: str
     scopes: Scopes
+    shown: str = field(default="", kw_only=True)
 
     @property
     def source(self) -> str:

@@ -38,6 +38,7 @@ class BotLeases:
             async with beside() as tasks:
                 self._renewal.keep(name, token, until, partial(_end_if_lost, tasks.cancel_scope))
                 tasks.start_soon(self._give_up_in_time, name, tasks.cancel_scope)
+                tasks.start_soon(self._give_up_when_drained, tasks.cancel_scope)
                 yield
         finally:
             with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
@@ -49,11 +50,18 @@ class BotLeases:
         """The token of a lease, and the time until which it is certainly ours."""
         while True:
             seen, until = self._roster.stirs, self._renewal.surely_until()
-            token = await self._leases.acquire(name, self._holder)
+            token = None if self._roster.drained else await self._leases.acquire(name, self._holder)
             if token is not None:
                 self._roster.announce()
                 return token, until
             await self._roster.stirred(seen, self._holder.ttl_s / 3)
+
+    async def _give_up_when_drained(self, body: anyio.CancelScope) -> None:
+        seen = self._roster.stirs
+        while not self._roster.drained:
+            await self._roster.stirred(seen, self._holder.ttl_s / 3)
+            seen = self._roster.stirs
+        body.cancel()
 
     async def _give_up_in_time(self, name: str, body: anyio.CancelScope) -> None:
         while self._clock.monotonic() < (until := self._renewal.sure_until(name)):

@@ -8,6 +8,7 @@ from functools import partial
 
 import anyio
 
+from gateway.cluster.drains import Drains
 from runtime.core.clock import Clock
 from runtime.stores.operation.nodes import Living, NodeStore
 from runtime.stores.sessions import SHARDS, LeaseHolder
@@ -31,9 +32,19 @@ class Roster:
     which is noticed when the node's time has run out.
     """
 
-    def __init__(self, store: NodeStore, holder: LeaseHolder, clock: Clock, *, enters: bool = True) -> None:
-        """A process that does not enter has no quota, and only looks."""
+    def __init__(
+        self,
+        store: NodeStore,
+        holder: LeaseHolder,
+        clock: Clock,
+        *,
+        enters: bool = True,
+        drains: Drains | None = None,
+    ) -> None:
+        """A process that does not enter has no quota, and only looks. `drains` knows the nodes that are to be empty."""
         self._store = store
+        self._drains = drains
+        self._marked: frozenset[str] = frozenset()
         self._enters = enters
         self.holder = holder
         self.clock = clock
@@ -65,20 +76,31 @@ class Roster:
         return self._others.keys()
 
     @property
+    def drained(self) -> bool:
+        """Whether this node is to hold nothing, while another one can."""
+        return self.holder.node in self._empty()
+
+    @property
     def place(self) -> int:
-        """This node's position among them, from 0."""
-        return sum(node < self.holder.node for node in self._others)
+        """This node's position among those that take shards, from 0."""
+        return sum(node < self.holder.node for node in self._others.keys() - self._empty())
 
     @property
     def quota(self) -> int:
         """This node's number of shards. The quotas of all nodes add up to all shards."""
-        if self._left or not self._enters:
+        empty = self._empty()
+        if self._left or not self._enters or self.holder.node in empty:
             return 0
-        whole, left_over = divmod(SHARDS, self.nodes)
+        whole, left_over = divmod(SHARDS, self.nodes - len(empty))
         return whole + (self.place < left_over)
 
     async def open(self) -> None:
-        """Enter the roster, or look at it for the first time. Raises StorageUnavailable."""
+        """Enter the roster, or look at it for the first time. A node that begins is no longer to be empty.
+
+        Raises StorageUnavailable.
+        """
+        if self._drains is not None and self._enters:
+            await self._drains.forget(self.holder.node)
         self._news = await self._announce_or_look()
 
     def announce(self) -> None:
@@ -152,16 +174,22 @@ class Roster:
         self._asked_at.append(asked_at)
         try:
             living = await question()
+            marked = self._marked if self._drains is None else frozenset(await self._drains.marked())
         finally:
             longest = self._asked_at[0]
             self._asked_at.remove(asked_at)
         now = self.clock.monotonic()
         if now - longest > self.holder.ttl_s / 3:
             self._patient_until = now + max(self.holder.ttl_s / 3, _PATIENCE_S)
-        self._note(living, now)
+        self._note(living, marked, now)
         return living.news
 
-    def _note(self, living: Living, now: float) -> None:
+    def _empty(self) -> frozenset[str]:
+        """The nodes that are to hold nothing: nobody, where that would be all of them."""
+        serving = {*self._others, self.holder.node} if self._enters and not self._left else {*self._others}
+        return self._marked & serving if serving - self._marked else frozenset()
+
+    def _note(self, living: Living, marked: frozenset[str], now: float) -> None:
         """Nobody dies before the time that they once had, measured by our own clock: the store's can be put forward."""
         before = self._others
         others = {node: until for node, until in before.items() if until > now and node not in living.left}
@@ -170,8 +198,9 @@ class Roster:
         others.pop(self.holder.node, None)
         if now < self._patient_until:
             others = dict.fromkeys(before, self._patient_until) | others
+        changed, self._marked = marked != self._marked, marked
         self._others = others
-        if others.keys() != before.keys():
+        if changed or others.keys() != before.keys():
             self._stir()
 
     async def _keep_announcing(self) -> None:

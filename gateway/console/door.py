@@ -25,6 +25,7 @@ from gateway.settings.connections.console import OWNER
 from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.assets import Assets
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
+from gateway.web.identity import clean_name
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.happening import Tell
@@ -46,8 +47,8 @@ _ACTS = replace(_OWNER, tasks_write=("*",), tapes_write=("*", "sessions.*"), gat
 def client_of(login: Login, *, acts: bool) -> Client:
     """A log-in as a client of the bus and the tapes."""
     if login.role != OWNER:
-        return Client(f"console.{login.role}", _READS)
-    return Client(f"console.{OWNER}", _ACTS if acts else _OWNER)
+        return Client(f"console.{login.role}", _READS, shown=login.name)
+    return Client(f"console.{OWNER}", _ACTS if acts else _OWNER, shown=login.name or OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +104,10 @@ class _Desk:
         scopes = client_of(login, acts=self._door.acts).scopes
         until = login.until.isoformat()
         may = {"words": scopes.content, "acts": scopes.gateway_write}
-        return _answer({"role": login.role, "until": until, **may})
+        return _answer({"role": login.role, "name": login.name, "until": until, **may})
 
     async def login(self, request: Request) -> Response:
-        """Log in with {password}."""
+        """Log in with {password}, and {name}, which stands beside what is done."""
         form = await small_json(request)
         if form is None:
             return _answer({"error": "The form could not be read."}, 400)
@@ -118,10 +119,11 @@ class _Desk:
             self._door.tell(ConsoleRefused(source))
             return _answer({"error": "That is not a password of the console."}, 403)
         response = _answer({"role": role})
-        secret = await self._door.logins.begin(role)
+        name = clean_name(form.get("name", ""))
+        secret = await self._door.logins.begin(role, name)
         secure = over_tls(request)
         response.set_cookie(COOKIE, secret, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
-        self._door.tell(ConsoleEntered(role, source))
+        self._door.tell(ConsoleEntered(role, source, name))
         return response
 
     async def logout(self, request: Request) -> Response:
@@ -176,7 +178,7 @@ class _Recognising:
                 begun = begun or message["type"] == "http.response.body"
                 changes = message["type"] == "http.response.start" and scope["method"] not in _READING
                 if changes and message["status"] < 400:
-                    self._door.tell(ConsoleActed(login.role, scope["method"], scope["path"]))
+                    self._door.tell(ConsoleActed(login.role, scope["method"], scope["path"], login.name))
                 await send(message)
 
             await self._app(scope, receive, checked)

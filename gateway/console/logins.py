@@ -24,15 +24,18 @@ MAX_LOGINS = 200
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A log-in. `proof` is a digest of the password that it was made with: another password makes it void."""
+    """A log-in. `proof` is a digest of the password that it was made with: another password makes it void. `name` is
+    what who logged in calls themselves, "" where they gave none."""
 
     role: str
     proof: str
     until: datetime
+    name: str = ""
 
     def text(self) -> str:
         """As it is kept."""
-        return json.dumps({"role": self.role, "proof": self.proof, "until": self.until.isoformat()})
+        data = {"role": self.role, "proof": self.proof, "until": self.until.isoformat(), "name": self.name}
+        return json.dumps(data, ensure_ascii=False)
 
 
 class Logins:
@@ -51,11 +54,11 @@ class Logins:
                 found = role
         return found
 
-    async def begin(self, role: str) -> str:
-        """A new log-in of a role; the secret by which it is found."""
+    async def begin(self, role: str, name: str = "") -> str:
+        """A new log-in of a role, by somebody of this name; the secret by which it is found."""
         await self._make_room()
         secret = secrets.token_urlsafe(32)
-        login = Login(role, self._proofs[role], self._clock.now() + timedelta(seconds=LASTS_S))
+        login = Login(role, self._proofs[role], self._clock.now() + timedelta(seconds=LASTS_S), name)
         await self._records.put(_digest(secret), login.text())
         return secret
 
@@ -95,7 +98,7 @@ class Logins:
 def _login(text: str) -> Login | None:
     try:
         data = json.loads(text)
-        return Login(data["role"], data["proof"], datetime.fromisoformat(data["until"]))
+        return Login(data["role"], data["proof"], datetime.fromisoformat(data["until"]), str(data.get("name", "")))
     except (ValueError, LookupError, TypeError):
         return None
 

@@ -15,12 +15,14 @@ from anyio.abc import TaskStatus
 from gateway.catalog import is_web
 from gateway.dev.standing import standing
 from gateway.programs.reloading import Reloaded, Reloading
+from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.signals import Signal
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.language.diagnostics import Diagnostic
+from runtime.llm.models import Models
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.tape.facts.content import Content
 
@@ -53,6 +55,8 @@ class Board:
         self.moment = 0
         """Grows whenever there is something new to see."""
         self.anew = False
+        self.models: Callable[[Bus], tuple[Models, str]] | None = None
+        """What answers in place of the models of the settings, and a line about it."""
         self.problems: list[dict[str, Any]] = []
 
     @property

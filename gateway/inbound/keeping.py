@@ -31,4 +31,5 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bo
         choice=event.choice or (event.rating if rated else None),
         private=event.private,
         program=program,
+        looking_at=event.looking_at,
     )

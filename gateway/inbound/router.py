@@ -265,7 +265,7 @@ class InboundRouter:
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)
-        await self._entrance.say(event.address, await self._entrance.reload(self._texts, private))
+        await self._reply(event, await self._entrance.reload(self._texts, private))
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
@@ -302,7 +302,7 @@ class InboundRouter:
         if role < PROGRAM_ROLE:
             await self._tell(event, "commands.not_allowed", command="programs")
         elif program not in choices:
-            await self._entrance.say(event.address, self._unknown_program(program, choices))
+            await self._reply(event, self._unknown_program(program, choices))
         else:
             await self._entrance.chosen.put(event.address.key, program)
             await self._keep(event, role, kind="new", text="")
@@ -396,4 +396,5 @@ class InboundRouter:
             self._entrance.answer(event.address, event.person_id, text)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
-        await self._entrance.say(event.address, self._texts(key, **values))
+        text = self._texts(key, **values)
+        await (self._entrance.say(event.address, text) if event.command is None else self._reply(event, text))

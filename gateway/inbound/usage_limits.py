@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from adapters.adapter import Inbound
 from gateway.access.roles import Role
+from gateway.inbound.person_limits import PersonLimits
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -84,8 +85,16 @@ class Limits:
     """Counts the use by people and the cost of models."""
 
     def __init__(
-        self, settings: LimitSettings, counters: Counters, is_owner: IsOwner, texts: Texts, clock: Clock
+        self,
+        settings: LimitSettings,
+        counters: Counters,
+        is_owner: IsOwner,
+        texts: Texts,
+        clock: Clock,
+        people: PersonLimits | None = None,
     ) -> None:
+        """`people` are the limits of single people, which count in place of the settings'."""
+        self._people = people
         self.set(settings)
         self._counters = counters
         self._is_owner = is_owner
@@ -95,21 +104,25 @@ class Limits:
 
     def set(self, settings: LimitSettings) -> None:
         """Apply these limits from now on."""
-        self._limits = _limits(settings)
-        self._spending = tuple(limit for limit in self._limits if limit.measure != "messages")
+        self._settings = settings
+        self._limits = _limits(settings, {})
+
+    async def _of(self, person_id: str | None) -> Sequence[_Limit]:
+        """The limits for a person and where they write."""
+        own = await self._people.of(person_id) if self._people is not None and person_id is not None else {}
+        return _limits(self._settings, own) if own else self._limits
 
     async def take(self, event: Inbound, role: Role) -> Over | None:
         """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""
-        if not self._limits:
-            return None
         self._note_speaker(event)
-        if role is Role.OWNER:
+        limits = () if role is Role.OWNER else await self._of(event.person_id)
+        if not limits:
             return None
         now_s, whose = self._clock.now().timestamp(), _whose(event.address, event.person_id)
         once = _once(event)
-        reached = await self._reached(self._limits, whose, now_s)
+        reached = await self._reached(limits, whose, now_s)
         if reached is None:
-            reached = await self._count(whose, once, now_s)
+            reached = await self._count(limits, whose, once, now_s)
         elif any(await self._counters.read([f"taken:{once}"])):
             return None
         if reached is not None:
@@ -117,9 +130,11 @@ class Limits:
         await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=TAKEN_KNOWN_S)
         return None
 
-    async def _count(self, whose: Mapping[Scope, str], once: str, now_s: float) -> _Limit | None:
+    async def _count(
+        self, limits: Sequence[_Limit], whose: Mapping[Scope, str], once: str, now_s: float
+    ) -> _Limit | None:
         """Count one message; returns the limit that use on other nodes has reached meanwhile."""
-        for limit in self._limits:
+        for limit in limits:
             if limit.measure == "messages":
                 name = limit.counter(whose[limit.scope], now_s)
                 if await self._counters.add(name, 1, once=once, ttl_s=2 * limit.window_s) > limit.at_most:
@@ -128,15 +143,16 @@ class Limits:
 
     async def allowance(self, address: Address, person_id: str | None) -> str | None:
         """The reason why a model may not be called; None if it may. Asked before each call."""
-        if not self._spending or (person_id is not None and await self._is_owner(person_id)):
+        spending = _of_spending(await self._of(person_id))
+        if not spending or (person_id is not None and await self._is_owner(person_id)):
             return None
         now_s = self._clock.now().timestamp()
-        reached = await self._reached(self._spending, _whose(address, person_id), now_s)
+        reached = await self._reached(spending, _whose(address, person_id), now_s)
         return None if reached is None else self._sentence(reached, now_s)
 
     async def follow(self, bus: Bus) -> None:
         """Count the cost of every model answer, until cancelled."""
-        async with bus.events(LLMAnswered.name, capacity=_UNHEARD_ANSWERS) as answers:
+        async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_ANSWERS) as answers:
             async for answer in answers:
                 if isinstance(answer.what, LLMAnswered):
                     await self.spend(answer.what)
@@ -144,14 +160,14 @@ class Limits:
     async def spend(self, answer: LLMAnswered) -> None:
         """Count one answer, for its conversation and for the person it says, else who spoke there last."""
         person = answer.participant_id or self._speakers.get(answer.conversation)
-        whose = {"conversation": answer.conversation, "person": person}
+        whose = {"conversation": answer.conversation or None, "person": person}
         amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd}
         now_s = self._clock.now().timestamp()
         for measure, amount in amounts.items():
             if answer.task is not None and amount:
                 name = _of_task(answer.task, measure)
                 await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=TASK_KNOWN_S)
-        for limit in self._spending:
+        for limit in _of_spending(await self._of(person)):
             amount, payer = amounts[limit.measure], whose[limit.scope]
             if amount and payer is not None:
                 name = limit.counter(payer, now_s)
@@ -205,12 +221,17 @@ def _whose(address: Address, person_id: str | None) -> dict[Scope, str]:
     return whose if person_id is None else {**whose, "person": person_id}
 
 
-def _limits(own: LimitSettings) -> tuple[_Limit, ...]:
+def _of_spending(limits: Sequence[_Limit]) -> Sequence[_Limit]:
+    return [limit for limit in limits if limit.measure != "messages"]
+
+
+def _limits(own: LimitSettings, person: Mapping[str, float]) -> tuple[_Limit, ...]:
+    """The limits of the settings, with those of a person in the place of what they have for everybody."""
     found = (
-        _Limit("person", "messages", MINUTE_S, own.person_messages_per_minute),
-        _Limit("person", "messages", DAY_S, own.person_messages_per_day),
-        _Limit("person", "usd", DAY_S, own.person_usd_per_day),
-        _Limit("person", "tokens", DAY_S, own.person_tokens_per_day),
+        _Limit("person", "messages", MINUTE_S, person.get("messages_per_minute", own.person_messages_per_minute)),
+        _Limit("person", "messages", DAY_S, person.get("messages_per_day", own.person_messages_per_day)),
+        _Limit("person", "usd", DAY_S, person.get("usd_per_day", own.person_usd_per_day)),
+        _Limit("person", "tokens", DAY_S, person.get("tokens_per_day", own.person_tokens_per_day)),
         _Limit("conversation", "messages", MINUTE_S, own.conversation_messages_per_minute),
         _Limit("conversation", "messages", DAY_S, own.conversation_messages_per_day),
         _Limit("conversation", "usd", DAY_S, own.conversation_usd_per_day),

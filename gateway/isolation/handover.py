@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gateway.isolation.forms import Form
 from gateway.version import VERSION
+from runtime.execution.calls.remote import ToolRules
 
 PATH: Final = "/tape/v1/session"
 """Where the web server takes the connections of tasks' processes."""
@@ -49,7 +50,8 @@ class ProgramHandover:
 @dataclass(frozen=True, slots=True)
 class Manner:
     """The settings of the node that sessions need, none of them secret. `models` are the names of the models, and what
-    people call them; `places` the conversations that may be told of results, each as `address_data` writes it."""
+    people call them; `places` the conversations that may be told of results, each as `address_data` writes it; `tools`
+    says which tools people are asked for. Whether one may be called the node decides."""
 
     texts: Mapping[str, str]
     language: str
@@ -65,12 +67,14 @@ class Manner:
     statement_bytes: int
     jail_required: bool
     log_level: Literal["debug", "info", "warning", "error"]
+    tools: ToolRules = field(default_factory=ToolRules)
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Everything that the process knows at its start. `token` proves who it is to the node at `url`, for this task and
-    under the lease of the shard whose token is `epoch`. `version` is the node's, which has to be the process's own."""
+    under the lease of the shard whose token is `epoch`. `version` is the node's, which has to be the process's own.
+    `host` is what the node is called where `url` leads to it by another address, else ""."""
 
     url: str
     token: str
@@ -81,6 +85,7 @@ class Handover:
     manner: Manner
     confinement: Confinement
     version: str = VERSION
+    host: str = ""
 
     def __repr__(self) -> str:
         return f"Handover({self.conversation!r})"

@@ -19,10 +19,12 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import Link, ModelChain
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
-from runtime.llm.client import LLMClient
+from runtime.llm.client import TRANSCRIBE, LLMClient
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, Models
+from runtime.llm.models import DEFAULT, VOICE, Models
+from runtime.llm.whisper.models import PREFIX as WHISPER
+from runtime.llm.whisper.process import LocalWhisper
 
 if TYPE_CHECKING:
     from runtime.llm.options import ModelOptions, Prices
@@ -54,6 +56,8 @@ async def default_model(settings: Settings) -> ModelChoice | NoModel:
 async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
     keys = environment_keys()
     entry = settings.models.get(source)
+    if source.startswith(WHISPER):
+        return ModelChoice(source, "Whisper on this machine")
     if isinstance(entry, ModelServer):
         return choose_model(ModelSettings(entry.model, entry.base_url, api_key_file=entry.api_key_file), keys, None)
     if source != DEFAULT:
@@ -78,8 +82,9 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
         absent: dict[str, NoModelClient] = {}
         options: dict[str, ModelOptions] = {}
         for source, choice in found.items():
+            _check_use(source, choice, settings)
             try:
-                options[source] = _voiced(source, await _options(choice, settings, stack), settings)
+                options[source] = _voiced(source, await _options(choice, settings, stack, on_event), settings)
             except (LLMUnavailable, NotInstalled) as error:
                 absent[source] = NoModelClient(str(error))
         present = await _clients(settings, options, stack, on_event) if options else {}
@@ -94,8 +99,10 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
         yield models, _line(settings, models, found)
 
 
-async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: AsyncExitStack) -> ModelOptions:
-    """How a model is asked; the server of a GGUF file runs until `stack` is closed.
+async def _options(
+    choice: ModelChoice | NoModel, settings: Settings, stack: AsyncExitStack, on_event: Tell
+) -> ModelOptions:
+    """How a model is asked; the server of a GGUF file, or of Whisper, runs until `stack` is closed.
 
     Raises LLMUnavailable where there is no model, NotInstalled, and ConfigError.
     """
@@ -104,6 +111,10 @@ async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: Asy
     if isinstance(choice, NoModel):
         raise LLMUnavailable(choice.reason)
     base_url = choice.base_url
+    if choice.name.startswith(WHISPER):
+        size, limit_s = choice.name.removeprefix(WHISPER), settings.voice.wait_s
+        listener = LocalWhisper(settings.data_dir, size, limit_s, SystemClock(), on_event)
+        base_url = (await stack.enter_async_context(listener)).base_url
     if choice.gguf is not None:
         from runtime.llm.local import LocalGGUF
 
@@ -117,6 +128,13 @@ async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: Asy
         api_key_file=str(file) if file else None,
         api_key_variable=choice.api_key_variable,
     )
+
+
+def _check_use(source: str, choice: ModelChoice | NoModel, settings: Settings) -> None:
+    """Raise ConfigError for a model that listens and is to do something else."""
+    listens = voice_sources(settings.models).get(source) == VOICE[TRANSCRIBE]
+    if isinstance(choice, ModelChoice) and choice.name.startswith(WHISPER) and not listens:
+        raise ConfigError(f"{choice.name} only listens: it can be models.{VOICE[TRANSCRIBE]}, and nothing else.")
 
 
 def _voiced(source: str, options: ModelOptions, settings: Settings) -> ModelOptions:

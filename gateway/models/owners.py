@@ -9,9 +9,9 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.events.frames import LLMFailed
-from runtime.events.service import ModelKeyRefused
+from runtime.events.service import ModelKeyRefused, ModelNotOffered
 
-KINDS = (LLMFailed, ModelKeyRefused)
+KINDS = (LLMFailed, ModelKeyRefused, ModelNotOffered)
 """What owners are told of."""
 
 _UNHEARD_FAILURES = 1_000
@@ -38,6 +38,9 @@ class ModelTroubles:
         if isinstance(what, ModelKeyRefused):
             notice = f"model.key.{what.entry}.{day}"
             await self._owners.tell(notice, "models.key_refused", entry=what.entry, error=what.error[:_SHOWN_CHARS])
+        elif isinstance(what, ModelNotOffered):
+            notice = f"model.not_offered.{what.entry}.{day}"
+            await self._owners.tell(notice, "models.not_offered", entry=what.entry, error=what.error[:_SHOWN_CHARS])
         elif isinstance(what, LLMFailed):
             notice = f"model.{what.error.partition(':')[0]}.{day}"
             await self._owners.tell(notice, "models.failed", error=what.error[:_SHOWN_CHARS])

@@ -1,14 +1,15 @@
-"""What models cost: counted by day, person, program, agent and model, and told to people and on the console."""
+"""What models cost: counted by day, person, program, agent, model and purpose; told to people and on the console."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Literal
 
-from runtime.bus import Bus
+from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.core.texts import Texts
@@ -19,12 +20,21 @@ DAYS = 30
 MAX_LINES = 10
 """The number of people, programs, agents or models that are named to owners, the dearest first."""
 
-By = Literal["day", "person", "program", "agent", "model"]
-GROUPS: tuple[By, ...] = ("person", "program", "agent", "model")
+By = Literal["day", "person", "program", "agent", "model", "purpose"]
+GROUPS: tuple[By, ...] = ("person", "program", "agent", "model", "purpose")
 
 _UNHEARD_ANSWERS = 10_000
 
 Row = tuple[Used, Amounts]
+
+
+ANSWERS = f"{LLMAnswered.name}*"
+"""The events of answers, whole and in part."""
+
+
+def answers_on(bus: Bus) -> AbstractAsyncContextManager[EventStream]:
+    """The answers of models from now on."""
+    return bus.events(ANSWERS, capacity=_UNHEARD_ANSWERS)
 
 
 class Ledger:
@@ -34,19 +44,18 @@ class Ledger:
         self._store = store
         self._clock = clock
 
-    async def follow(self, bus: Bus) -> None:
-        """Count until cancelled."""
-        async with bus.events(LLMAnswered.name, capacity=_UNHEARD_ANSWERS) as answers:
-            async for answer in answers:
-                if isinstance(answer.what, LLMAnswered):
-                    await self.count(answer.what)
+    async def follow(self, answers: EventStream) -> None:
+        """Count what `answers_on` brings until cancelled."""
+        async for answer in answers:
+            if isinstance(answer.what, LLMAnswered):
+                await self.count(answer.what)
 
     async def count(self, answer: LLMAnswered) -> None:
         """Count one answer, by the day of UTC."""
         day, person = self._clock.now().date(), answer.participant_id or ""
-        amounts = Amounts(1, answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.cost_usd)
+        used = Used(day, person, answer.program, answer.agent, answer.model, answer.purpose)
         try:
-            await self._store.add(Used(day, person, answer.program, answer.agent, answer.model), amounts)
+            await self._store.add(used, amounts_of(answer))
         except StorageUnavailable:
             return
 
@@ -75,6 +84,12 @@ class Ledger:
         return await self._store.rows(last_days(self._clock.now().date(), days))
 
 
+def amounts_of(answer: LLMAnswered) -> Amounts:
+    """What one answer adds."""
+    tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
+    return Amounts(1, *tokens, answer.cost_usd, int(answer.estimated))
+
+
 def last_days(today: date, days: int) -> list[date]:
     """So many days up to today, as far back as they are kept."""
     return [today - timedelta(days=number) for number in range(min(days, KEPT_DAYS))]
@@ -94,7 +109,7 @@ def grouped(rows: Sequence[Row], by: By) -> list[tuple[str, Amounts]]:
 
 def in_words(amounts: Amounts, texts: Texts) -> str:
     """Amounts on a line, for people."""
-    return texts(
+    told = texts(
         "usage.amounts",
         answers=f"{amounts.answers:,}",
         tokens_in=f"{amounts.tokens_in:,}",
@@ -102,6 +117,7 @@ def in_words(amounts: Amounts, texts: Texts) -> str:
         tokens_out=f"{amounts.tokens_out:,}",
         usd=f"{amounts.cost_usd:,.2f}",
     )
+    return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told
 
 
 def prices_from() -> str:

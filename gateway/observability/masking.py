@@ -12,7 +12,7 @@ SHORTEST_SECRET = 6
 SECRET_KEY = re.compile(r"token$|password|secret|api_key|authorization|cookie", re.IGNORECASE)
 """The names of secret values."""
 
-_SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
+_SECRET_TEXT = re.compile(r"(?<!\d)\d{6,}+:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
 """Telegram tokens, the usual keys of model providers, and logins inside URLs."""
 
 

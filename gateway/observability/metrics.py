@@ -22,6 +22,7 @@ from runtime.events.frames import (
     FrameFailed,
     FrameStarted,
     LLMAnswered,
+    LLMAnsweredInPart,
     LLMFailed,
     LLMRequested,
     OfFrame,
@@ -195,17 +196,22 @@ class Metrics:
         )
         first = self._histogram("model_first_text_seconds", "Time until a model's first text.", "model")
 
-        def on_answered(what: LLMAnswered, _at: datetime) -> None:
+        def on_used(what: LLMAnswered, _at: datetime) -> None:
             model = self._label("model", what.model)
             for direction, count in (("in", what.tokens_in), ("out", what.tokens_out), ("cached", what.tokens_cached)):
                 tokens.labels(model, direction).inc(count)
             cost.labels(model).inc(what.cost_usd)
+
+        def on_answered(what: LLMAnswered, at: datetime) -> None:
+            model = self._label("model", what.model)
+            on_used(what, at)
             seconds.labels(model).observe(what.seconds)
             if what.first_text_s is not None:
                 first.labels(model).observe(what.first_text_s)
 
         self._hear(LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
         self._hear(LLMAnswered, on_answered)
+        self._hear(LLMAnsweredInPart, on_used)
         fell_back = self._counter("model_fallbacks", "Failures of models that others stand in for.", "model")
         self._hear(ModelFellBack, lambda what, _: fell_back.labels(self._label("model", what.model)).inc())
 

@@ -16,7 +16,7 @@ from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
 from gateway.outbound.client_pages import ClientPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import CLIENT, GATEWAY, Address, Speaker
+from runtime.core.address import CLIENT, GATEWAY, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
@@ -55,8 +55,10 @@ class Outbound:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
-        if spec.address.platform == CLIENT:
-            return _Unseen() if self._clients is None else ClientPage(record, self._clients, self._tasks)
+        if spec.address.platform == CLIENT and self._clients is not None:
+            return ClientPage(record, self._clients, self._tasks)
+        if spec.address.platform in UNSEEN:
+            return _Unseen()
         if presenter is None:
             return _Unreachable(spec.address.platform)
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
@@ -161,7 +163,7 @@ class _Unrecorded:
 
 
 class _Unseen:
-    """A page of a task that a client ordered: its last text is on the task's tape, and nobody sees it grow."""
+    """A page whose last text is on the tape alone: of a task that a client ordered, or of a scratch room."""
 
     def update(self, text: str, /) -> None:
         """Nobody can see it."""

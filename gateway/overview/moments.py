@@ -1,7 +1,7 @@
 """A session as it was at any moment of its past: its facts, folded up to there.
 
-Folding all facts of a long tape takes seconds, so states are kept on the way: whoever goes back and forth pays for a
-few facts only. At the end of the tape the store's own snapshot is used.
+Folding all facts of a long tape takes seconds, so a fold begins with the nearest snapshot of the store. States are kept
+on the way as well: whoever goes back and forth pays for a few facts only.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ class _Kept:
 
 
 class Moments:
-    """Folds facts up to a moment. `snapshot` is the store's."""
+    """Folds facts up to a moment. `snapshot` is the store's: the newest of a version of the rules, of no more than so
+    many facts."""
 
-    def __init__(self, tapes: Facts, snapshot: Callable[[SessionId, str], Awaitable[Snapshot | None]]) -> None:
+    def __init__(self, tapes: Facts, snapshot: Callable[[SessionId, str, int], Awaitable[Snapshot | None]]) -> None:
         self._tapes = tapes
         self._snapshot = snapshot
         self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
@@ -108,8 +109,8 @@ class Moments:
         """The state to begin with: a fresh one, since the fold changes it."""
         near = kept.before(seq)
         if near is None or seq - near.seq > EVERY:
-            stored = await self._snapshot(session, rules_version())
-            if stored is not None and stored.seq <= seq and (near is None or stored.seq > near.seq):
+            stored = await self._snapshot(session, rules_version(), seq)
+            if stored is not None and (near is None or stored.seq > near.seq):
                 near = stored
         state = None if near is None else state_from(near)
         return SessionState() if state is None else state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from starlette.exceptions import HTTPException
@@ -11,10 +12,15 @@ from starlette.responses import Response
 from gateway.access.people import Person
 from gateway.access.roles import Role, role_named
 from gateway.clients.requests import answer, body_of, number
+from gateway.inbound.person_limits import KINDS
 from gateway.models.usage import By, grouped
 from gateway.overview.pages import page_of
 from gateway.overview.sources import Sources
+from runtime.core.errors import ContentLocked, SessionBusy
 from runtime.stores.operation.usage import KEPT_DAYS, Amounts, total
+
+MAX_AMOUNT = 1e12
+"""Less than this is a limit."""
 
 
 class PeopleRoutes:
@@ -24,11 +30,13 @@ class PeopleRoutes:
         self._sources = sources
 
     async def some(self, request: Request) -> Response:
-        """The people with a role of their own, owners first. Their names need the scope `content`."""
+        """The people with a role or limits of their own, owners first. Their names need the scope `content`."""
         client = self._sources.reader(request)
         content = client.scopes.content
-        found = await self._sources.people.all()
-        rows, next_ = page_of(request, found, lambda person: person.id, lambda person: _person(person, content))
+        found: list[Person | str] = [*await self._sources.people.all()]
+        limits = await self._sources.person_limits.all()
+        found += sorted(limits.keys() - {person.id for person in found if isinstance(person, Person)})
+        rows, next_ = page_of(request, found, _id_of, lambda person: _person(person, content, limits))
         return answer({"people": rows, "next": next_})
 
     async def role(self, request: Request) -> Response:
@@ -44,6 +52,29 @@ class PeopleRoutes:
         if not await self._sources.people.forget(_person_in(request)):
             raise HTTPException(404, "This person has no role of their own.")
         return answer({"person": _person_in(request), "role": None})
+
+    async def limit(self, request: Request) -> Response:
+        """Give a person limits of their own, all of those that the request names; with none the settings decide."""
+        self._sources.writer(request)
+        person, body = _person_in(request), await body_of(request)
+        given = body if isinstance(body, dict) else {"": 0}
+        if not all(kind in KINDS and _is_amount(amount) for kind, amount in given.items()):
+            raise HTTPException(422, f"Limits are amounts from 0 for {', '.join(KINDS)}; 0 is no limit.")
+        await self._sources.person_limits.set(person, given)
+        return answer({"person": person, "limits": given})
+
+    async def forget(self, request: Request) -> Response:
+        """Delete every session in which a person took part, and all that is stored about them, for good."""
+        self._sources.writer(request)
+        person = _person_in(request)
+        try:
+            erased = await self._sources.forget(person)
+        except SessionBusy as error:
+            raise HTTPException(409, f"{error} Stop it first.") from error
+        except ContentLocked as error:
+            raise HTTPException(409, str(error)) from error
+        await self._sources.person_limits.set(person, {})
+        return answer({"person": person, "sessions": len(erased.sessions), "entries": erased.entries})
 
     async def usage(self, request: Request) -> Response:
         """What models were used and what they cost in some days up to today (UTC), in sums."""
@@ -75,8 +106,20 @@ def _person_in(request: Request) -> str:
     return person
 
 
-def _person(person: Person, content: bool) -> dict[str, Any]:
-    return {"person": person.id, "name": person.name if content else None, "role": person.role.word}
+def _id_of(person: Person | str) -> str:
+    return person if isinstance(person, str) else person.id
+
+
+def _person(person: Person | str, content: bool, limits: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    own = limits.get(_id_of(person), {})
+    if isinstance(person, str):
+        return {"person": person, "name": None, "role": None, "limits": own}
+    name = person.name if content else None
+    return {"person": person.id, "name": name, "role": person.role.word, "limits": own}
+
+
+def _is_amount(amount: Any) -> bool:
+    return type(amount) in (int, float) and 0 <= amount < MAX_AMOUNT
 
 
 def _amounts(amounts: Amounts) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class ProgramRoutes:
         if not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content.")
         files = dict.fromkeys(span.file for agent in program.agents for span in _spans(agent))
-        texts = [{"name": Path(file).name, "text": await run_sync(_text, file)} for file in files]
+        texts = [await run_sync(_file, file) for file in files]
         return answer({**_about(program), "files": texts})
 
 
@@ -72,6 +72,10 @@ def _about(program: Program) -> dict[str, Any]:
             for agent in program.agents
         ],
     }
+
+
+def _file(file: str) -> dict[str, str]:
+    return {"name": Path(file).name, "path": str(Path(file).absolute()), "text": _text(file)}
 
 
 def _text(file: str) -> str:

@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from starlette.routing import BaseRoute, Route
 
 from gateway.overview.decisions import DecisionRoutes
+from gateway.overview.nodes import NodeRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.programs import ProgramRoutes
+from gateway.overview.questions.routes import QuestionRoutes
+from gateway.overview.saving.routes import SavingRoutes
+from gateway.overview.scratch.routes import ScratchRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
 from gateway.overview.sources import Sources
@@ -21,12 +25,19 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
     """The routes, to be mounted with those of the bus."""
     status, sessions, served = StatusRoute(sources), SessionRoutes(sources), ProgramRoutes(sources, programs)
     decisions, people, work = DecisionRoutes(sources), PeopleRoutes(sources), WorkRoutes(sources)
+    inbox, clock = sources.inbox, sources.clock
+    questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer)
     return [
+        *questions.routes(),
+        *NodeRoutes(sources.drains, sources.living, sources.tell_nodes, sources.writer).routes(),
+        *SavingRoutes(sources.catalog, sources.tapes, sources.talks, programs, sources.writer).routes(),
+        *ScratchRoutes(sources.scratch, sources.writer).routes(),
         Route("/status", status.get, methods=["GET"]),
         Route("/sessions", sessions.some, methods=["GET"]),
         Route("/sessions/{session}", sessions.look, methods=["GET"]),
         Route("/sessions/{session}", sessions.delete, methods=["DELETE"]),
         Route("/sessions/{session}/stop", sessions.stop, methods=["POST"]),
+        Route("/sessions/{session}/meetings/{meeting}/end", sessions.end_meeting, methods=["POST"]),
         Route("/sessions/{session}/export", sessions.export, methods=["GET"]),
         Route("/tasks", work.tasks, methods=["GET"]),
         Route("/tasks/{task}/retry", work.retry, methods=["POST"]),
@@ -45,6 +56,8 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
         Route("/people", people.some, methods=["GET"]),
         Route("/people/{person}/role", people.role, methods=["POST"]),
         Route("/people/{person}/role", people.revoke, methods=["DELETE"]),
+        Route("/people/{person}/limit", people.limit, methods=["POST"]),
+        Route("/people/{person}/forget", people.forget, methods=["POST"]),
         Route("/usage", people.usage, methods=["GET"]),
         Route("/programs", served.some, methods=["GET"]),
         Route("/programs/{program}", served.look, methods=["GET"]),

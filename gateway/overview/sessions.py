@@ -98,6 +98,18 @@ class SessionRoutes:
             raise HTTPException(404, "There is no such session.")
         return answer({"session": _session_in(request)})
 
+    async def end_meeting(self, request: Request) -> Response:
+        """End a meeting of a session, once."""
+        client, id_ = self._sources.writer(request), _session_in(request)
+        known = await self._sources.catalog.find(id_)
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        meetings = (await self._sources.moments.at(id_, known.record.seq)).state.meetings
+        meeting = meetings.get(str(request.path_params["meeting"]))
+        if meeting is None or meeting.status == "ended":
+            raise HTTPException(409, "This meeting is over, or there never was one of this number.")
+        return answer(await self._sources.journals.end_meeting(client, id_, meeting.id), 202)
+
     async def export(self, request: Request) -> Response:
         """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
         client, id_ = self._sources.reader(request), _session_in(request)

@@ -11,9 +11,16 @@ from starlette.requests import HTTPConnection
 
 from gateway.access.people import People, Request
 from gateway.clients.admission import Admission, Client
+from gateway.cluster.drains import Drains
+from gateway.inbound.person_limits import PersonLimits
 from gateway.jobs.cron_view import CronEntry
+from gateway.jobs.erasure import Erased
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
+from gateway.overview.moments import Moments
+from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.saving.talks import TalkMaker
+from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.reports.again import Decisions
 from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
@@ -26,12 +33,17 @@ from runtime.stores.operation.reports import ReportStore
 from runtime.stores.operation.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
+_CONSOLE = "console."
+_READ_ONLY = (
+    "You can only look here: owners change something at the console where the settings have console.acts = true."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The stores behind the views. `delete` takes a session out for good, and `export` gives the lines of its file.
-    `event_of` is the event of a run of a schedule of the settings. `tell_approved` has somebody hear that they were let
-    in."""
+    """The stores behind the views. `delete` takes a session out for good, `forget` all that is stored of a person, and
+    `export` gives the lines of a session's file. `event_of` is the event of a run of a schedule of the settings.
+    `tell_approved` has somebody hear that they were let in, `tell_nodes` the nodes look at what is to be drained."""
 
     admission: Admission
     catalog: SessionCatalog
@@ -40,14 +52,22 @@ class Sources:
     reports: ReportStore
     decisions: Decisions
     people: People
+    person_limits: PersonLimits
+    moments: Moments
+    questions: OpenQuestions
+    scratch: ScratchRooms
+    talks: TalkMaker
     ledger: Ledger
     living: Callable[[], Awaitable[Living]]
+    drains: Drains
+    tell_nodes: Callable[[], Awaitable[None]]
     fronts: Callable[[], Awaitable[Living]]
     holders: Callable[[], Awaitable[Mapping[int, str]]]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
     at_work: Callable[[], Awaitable[int]]
     platforms: Callable[[], Sequence[Mapping[str, Any]]]
     delete: Callable[[SessionId], Awaitable[bool]]
+    forget: Callable[[str], Awaitable[Erased]]
     export: Callable[[SessionId], AsyncIterator[str]]
     journals: Journals
     tasks: TaskRegister
@@ -69,5 +89,6 @@ class Sources:
         """The client that asks. Raises HTTPException for one that may not run the gateway."""
         client = self.admission.client(request)
         if not client.scopes.gateway_write:
-            raise HTTPException(403, f"{client.name} has no scope gateway:write.")
+            own = f"{client.name} has no scope gateway:write."
+            raise HTTPException(403, _READ_ONLY if client.name.startswith(_CONSOLE) else own)
         return client

@@ -33,6 +33,7 @@ class StatusRoute:
         of_node = Counter(held.values())
         events, pages = await own.waiting(range(SHARDS))
         letters = await own.letters.page(limit=MOST_LETTERS)
+        drained = frozenset(await own.drains.marked())
         undecided = [report for report in await own.reports.all() if not report.decided]
         spent = total(await own.ledger.rows(1))
         return answer(
@@ -40,13 +41,17 @@ class StatusRoute:
                 "at": own.clock.now().isoformat(),
                 "version": VERSION,
                 "platforms": list(own.platforms()),
-                "nodes": _nodes(await own.living(), of_node),
+                "nodes": _nodes(await own.living(), of_node, drained),
                 "fronts": _nodes(await own.fronts(), None),
                 "shards": {"all": SHARDS, "held": len(held)},
                 "sessions": {"all": await own.catalog.count(), "at_work": await own.at_work()},
                 "waiting": {"events": events, "pages": pages},
                 "dead_letters": len(letters),
-                "decisions": {"reports": len(undecided), "requests": len(await own.people.requests())},
+                "decisions": {
+                    "reports": len(undecided),
+                    "requests": len(await own.people.requests()),
+                    "questions": len(await own.questions.noted()),
+                },
                 "spent_today": {
                     "usd": round(spent.cost_usd, 6),
                     "answers": spent.answers,
@@ -57,8 +62,12 @@ class StatusRoute:
         )
 
 
-def _nodes(living: Living, shards: Counter[str] | None) -> list[dict[str, Any]]:
+def _nodes(living: Living, shards: Counter[str] | None, drained: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
     return [
-        {"name": name, "alive_for_s": round(left_s, 3), **({} if shards is None else {"shards": shards[name]})}
+        {
+            "name": name,
+            "alive_for_s": round(left_s, 3),
+            **({} if shards is None else {"shards": shards[name], "draining": name in drained}),
+        }
         for name, left_s in sorted(living.nodes.items())
     ]

@@ -15,7 +15,7 @@ _TYPES: Mapping[str, tuple[str, ...]] = {
     "outcome_unknown": ("OutcomeUnknown",),
     "late": ("RemoteTimeout", "TimeoutError", "QueueTimeout", "LLMTimeout"),
     "model_away": ("LLMUnavailable", "NoModelSet", "LLMRateLimited"),
-    "model_refused": ("LLMRefused", "LLMKeyRefused"),
+    "model_refused": ("LLMRefused", "LLMKeyRefused", "LLMNotOffered"),
     "model_unusable": ("NoUsableAnswer", "VerificationError"),
     "too_long": ("ContextTooLong",),
     "program_changed": ("Divergence", "ProgramChanged", "Unjournaled", "ProgramBroken"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import anyio
@@ -13,6 +14,7 @@ from gateway.talks.checks import fits
 from gateway.talks.reports.screen import Screen
 from gateway.talks.staging.answers import Answers, judged
 from gateway.talks.staging.clock import TalkClock, settle
+from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.staging.seats import Seats
 from gateway.talks.staging.stage import Ports, Stage
@@ -74,6 +76,7 @@ class Holding:
         self._state = SessionState()
         self._folded: tuple[SessionId | None, int] = (None, 0)
         self._seats = Seats(self._note_letter)
+        self.files = TalkFiles()
         self._played = {participant_of(spec): spec.name for spec in program.agents}
         for kind in _FAILURES:
             self._bus.hear(kind, self._note_failure)
@@ -99,6 +102,7 @@ class Holding:
                 bus=self._bus,
                 mailboxes=self._seats,
                 tasks=self._tasks,
+                files=self.files,
             )
             around = self._stage.context(self._program, ports, alone=self._answers.alone)
             self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
@@ -153,7 +157,7 @@ class Holding:
         if said.text.startswith("/") and command in SESSION_COMMANDS:
             await self._send(argument.strip(), who=said.who, kind=command)
         else:
-            await self._send(said.text, who=said.who)
+            await self._send(said.text, who=said.who, files=said.files)
 
     async def _press(self, pressed: Pressed) -> None:
         offered = self._screen.offered
@@ -191,7 +195,9 @@ class Holding:
         for act in acts:
             await self._send(str(act), kind=PARTICIPANT)
 
-    async def _send(self, text: str, *, who: str = "", kind: str = "message", choice: str | None = None) -> None:
+    async def _send(
+        self, text: str, *, who: str = "", kind: str = "message", choice: str | None = None, files: Sequence[Path] = ()
+    ) -> None:
         self._sent += 1
         name = who or (self._talk.people or ("Ada",))[0]
         event = InboxEvent(
@@ -202,6 +208,7 @@ class Holding:
             text,
             self._clock.now(),
             kind=kind,
+            attachments=tuple([await self.files.sent(file) for file in files]),
             message_id=f"m{self._sent}",
             choice=choice,
             private=self._private,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import count, zip_longest
 from pathlib import Path
+from types import MappingProxyType
 
 from gateway.talks.holding import Holding
 from gateway.talks.parsing.document import Source, read_head
@@ -18,19 +19,21 @@ from gateway.talks.staging.answers import Asker, Live, Recording, write_recordin
 from gateway.talks.staging.record import BeatRecord, SeenCall
 from gateway.talks.staging.remembered import Memory, Remembering
 from gateway.talks.staging.stage import Stage
-from gateway.talks.talk import Act, Beat, Head, Pressed, Said, Talk, Waited
+from gateway.talks.talk import Act, Beat, Head, Played, Pressed, Said, Talk, Waited
 from runtime.core.errors import ConfigError, ProgramError
+from runtime.core.ids import AgentId
 from runtime.core.message import MessageType
 from runtime.core.plain_text import shortened
 from runtime.language.program import Program
-from runtime.tape.facts.agents import MessageQueued
+from runtime.tape.facts.agents import AgentCreated, MessageQueued
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageBegun, PageFinished
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.people import FileReceived, MessageHeard
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import ExchangeBegun, SessionBegun, SessionEnded
 from runtime.tape.tape import Fact
 
+NO_FILES: Mapping[str, Path] = MappingProxyType({})
 _NO_NAME = re.compile(r'[:"\s]+')
 _SHOWN_CHARS = 200
 _LEAST_WAIT_S = 10.0
@@ -45,15 +48,18 @@ class Saved:
     recording: Recording
 
 
-def acts_of(facts: Sequence[Fact]) -> list[Act]:
-    """What people did, in order, and the long pauses between."""
+def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[Act]:
+    """What people did, in order, and the long pauses between; `files` are those that they sent, by url."""
     contents = [content_of(fact.kind, fact.data) for fact in facts]
     pressed = {
         one.message.platform_id
         for one in contents
         if isinstance(one, MessageQueued) and one.message.type == MessageType.CHOICE
     }
+    whole = {one.platform_id: one.text for one in contents if isinstance(one, MessageHeard)}
     found: list[Act] = []
+    sent: list[Path] = []
+    elsewhere: dict[AgentId, str] = {}
     known: set[str | None] = set()
     waits: dict[tuple[str, str], float] = {}
     for fact, one in zip(facts, contents, strict=True):
@@ -64,7 +70,16 @@ def acts_of(facts: Sequence[Fact]) -> list[Act]:
                 if one.platform_id in pressed:
                     found.append(Pressed(0, name, one.text))
                 else:
-                    found.append(Said(0, name, one.text or "/start"))
+                    text = whole.get(one.platform_id, one.text)
+                    found.append(Said(0, name, text or ("" if sent else "/start"), files=tuple(sent)))
+                sent.clear()
+            case AgentCreated() if one.participant:
+                elsewhere[one.id] = one.klass
+            case MessageQueued() if one.message.sender_id in elsewhere and one.message.id not in known:
+                known.add(one.message.id)
+                found.append(Played(0, elsewhere[AgentId(one.message.sender_id)], one.message.content))
+            case FileReceived() if one.url in files:
+                sent.append(files[one.url])
             case WaitBegun() if one.due is not None:
                 waits[one.frame, one.pos] = one.due - fact.at.timestamp()
             case WaitEnded() if not one.messages and waits.get((one.frame, one.pos), 0.0) > _LEAST_WAIT_S:
@@ -140,9 +155,12 @@ def add_talk(shelf: Shelf, title: str, saved: Saved) -> None:
         write_recordings(shelf.path, {**recordings, title: saved.recording})
 
 
-async def save(title: str, program: Program, facts: Sequence[Fact], head: Head, stage: Stage) -> Saved:
-    """The conversation of these facts as a talk, by replaying it. Raises ProgramError where that is not possible."""
-    acts = acts_of(facts)
+async def save(
+    title: str, shelf: Shelf, facts: Sequence[Fact], stage: Stage, files: Mapping[str, Path] = NO_FILES
+) -> Saved:
+    """The conversation of these facts as a talk, by replaying it; `files` are those that people sent, by url. Raises
+    ProgramError where that is not possible."""
+    program, head, acts = shelf.program, shelf.head, acts_of(facts, files)
     if not acts:
         raise ProgramError("Nobody has said anything in this conversation.")
     talk = Talk(title, 0, tuple(Beat(act) for act in acts))
@@ -166,7 +184,7 @@ async def save(title: str, program: Program, facts: Sequence[Fact], head: Head, 
     lines = [
         f"## {title}",
         "",
-        *(line for beat, one in zip(talk.beats, records, strict=True) for line in _lines(beat, one, program)),
+        *(line for beat, one in zip(talk.beats, records, strict=True) for line in _lines(beat, one, shelf)),
     ]
     return Saved("\n".join(lines) + "\n", Recording(tuple(answers.noted)))
 
@@ -203,18 +221,26 @@ class _Attached(Live):
         self._model.asker, self._model.on_fault = asker, on_fault
 
 
-def _lines(beat: Beat, record: BeatRecord, program: Program) -> Iterator[str]:
+def _lines(beat: Beat, record: BeatRecord, shelf: Shelf) -> Iterator[str]:
     if beat.act is not None:
-        yield f"- {_indented(str(beat.act))}"
+        yield f"- {_indented(_written(beat.act, shelf.path.parent))}"
     for seen in record.seen:
         yield f"- {seen.who}: {_indented(seen.text)}"
     for call in record.calls:
-        if _is_told(call, program):
+        if _is_told(call, shelf.program):
             yield f"- expect: call {call}"
     for failure in record.failures:
         yield f"- expect: failure {_indented(failure)}"
     if record.ended:
         yield "- expect: the end"
+
+
+def _written(act: Act, folder: Path) -> str:
+    """What somebody did, with the paths of files from the folder of the talk."""
+    if not isinstance(act, Said) or not act.files:
+        return str(act)
+    names = ", ".join(Path(os.path.relpath(file, folder)).as_posix() for file in act.files)
+    return f"{act.who} sends {names}: {act.text}" if act.text else f"{act.who} sends {names}"
 
 
 def _is_told(call: SeenCall, program: Program) -> bool:

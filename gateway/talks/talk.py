@@ -66,15 +66,20 @@ def _even(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person says something; `at_once`, without waiting until the agents have nothing more to say."""
+    """A person says something, perhaps with files; `at_once`, without waiting until the agents have nothing more to
+    say."""
 
     line: int
     who: str
     text: str
     at_once: bool = False
+    files: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.who}: {self.text}"
+        if not self.files:
+            return f"{self.who}: {self.text}"
+        names = ", ".join(path.name for path in self.files)
+        return f"{self.who} sends {names}: {self.text}" if self.text else f"{self.who} sends {names}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,10 @@ class Journals:
         """Stop everything that a session does, as `/stop` does."""
         return await self._send(client, session, "stop", "", key)
 
+    async def end_meeting(self, client: Client, session: SessionId, meeting: str) -> dict[str, Any]:
+        """End a meeting of a session, as `/meeting 101 end` does."""
+        return await self._send(client, session, "meeting", f"{meeting} end", f"end {meeting}")
+
     async def _send(self, client: Client, session: SessionId, kind: str, text: str, key: str | None) -> dict[str, Any]:
         known = await self.catalog.find(session)
         if known is None:
@@ -66,7 +70,7 @@ class Journals:
             id_,
             record.address,
             f"{CLIENT}:{client.name}",
-            client.name,
+            client.shown or client.name,
             text,
             self.clock.now(),
             kind=kind,

@@ -20,4 +20,5 @@ def counted(llm: LLMClient, purpose: str, usage: Usage, seconds: float, payer: P
         cost_usd=usage.cost_usd,
         conversation=payer.address.key,
         participant_id=payer.person,
+        estimated=usage.estimated,
     )

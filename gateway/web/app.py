@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -17,7 +18,8 @@ from starlette.websockets import WebSocket
 
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import WebAdapter
-from adapters.web.allowance import Allowance
+from adapters.web.codec import Person
+from adapters.web.visit import CLOSE_TRY_AGAIN
 from gateway.clients.bus import PREFIX, ClientBus
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
@@ -25,14 +27,19 @@ from gateway.tapes.service import PREFIX as TAPES
 from gateway.tapes.service import TapeService
 from gateway.web.assets import Assets
 from gateway.web.files import FileRoutes
-from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.health import NotReady, health_routes
 from gateway.web.hooks import METHODS, Hooks
-from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
+from gateway.web.identity import Identities
+from gateway.web.logins.door import AWAY, LogIn, refused, shown
+from gateway.web.logins.open_pages import OpenPages
+from gateway.web.logins.password import PasswordLogIn
 from gateway.web.names import ReservedNames
+from gateway.web.pushes.door import PushDoor
+from gateway.web.pushes.subscriptions import Subscriptions
 from gateway.web.scrape import Scrape
 from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
 from runtime.core.files import FileStore
 
 PAGE = Path(__file__).parent / "page"
@@ -61,6 +68,12 @@ class WebOptions:
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
+    log_in: LogIn | None = None
+    """None: who knows the password, if there is one, chooses a name."""
+    pages: OpenPages = field(default_factory=OpenPages)
+    """The pages that are open."""
+    pushes: Subscriptions | None = None
+    """None: nobody is notified."""
     console: Sequence[BaseRoute] = ()
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
@@ -80,74 +93,49 @@ class _Service(Mount):
 class _Door:
     """The routes and the state that they share."""
 
-    def __init__(self, adapter: WebAdapter, options: WebOptions, clock: Clock) -> None:
+    def __init__(self, adapter: WebAdapter, log_in: LogIn, options: WebOptions) -> None:
         self._adapter = adapter
-        self.identities = Identities(options.secret, options.password, clock)
-        self._logins = Allowance(LOGINS, clock)
-        self._all_logins = Allowance(ALL_LOGINS, clock)
-        self._reserved = options.reserved
+        self._log_in = log_in
+        self._pages = options.pages
         self._console = bool(options.console)
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
     async def session(self, request: Request) -> Response:
-        """The page's person, and whether a password is needed."""
-        person = self.identities.person(request.cookies.get(COOKIE))
-        known = None if person is None else {"id": person.id, "name": person.name}
-        data: dict[str, object] = {"person": known, "need_password": self.identities.need_password}
+        """The page's person, and how somebody logs in."""
+        try:
+            person = await self._log_in.person(request)
+            data = {"person": None if person is None else shown(person), **await self._log_in.about(person)}
+        except StorageError:
+            return refused(AWAY, 503)
         if self._console:
             data["console"] = True
         return JSONResponse(data, headers={"cache-control": "no-store"})
 
-    async def login(self, request: Request) -> Response:
-        """Choose a name, {name, password?}; who has a cookie already stays the same person."""
-        form = await small_json(request)
-        known = self.identities.person(request.cookies.get(COOKIE))
-        if form is None:
-            return JSONResponse({"error": "The form could not be read."}, status_code=400)
-        if known is None:
-            if not self._may_try(request):
-                return JSONResponse({"error": "Too many attempts. Wait a minute."}, status_code=429)
-            if not self.identities.admits(form.get("password", "")):
-                return JSONResponse({"error": "That is not the password."}, status_code=403)
-        name = clean_name(form.get("name", ""))
-        if not name:
-            return JSONResponse({"error": "A name needs at least one visible character."}, status_code=422)
-        if name in self._reserved and (known is None or known.name != name):
-            text = f"{name} is the name of an agent here, or looks like one. Choose another."
-            return JSONResponse({"error": text}, status_code=422)
-        person = self.identities.newcomer(name) if known is None else type(known)(known.id, name)
-        response = JSONResponse({"person": {"id": person.id, "name": person.name}})
-        response.set_cookie(
-            COOKIE,
-            self.identities.cookie(person),
-            max_age=COOKIE_LASTS_S,
-            httponly=True,
-            samesite="lax",
-            secure=over_tls(request),
-        )
-        return response
-
-    async def logout(self, _: Request) -> Response:
-        """Forget the person in this browser."""
-        response = Response(status_code=204)
-        response.delete_cookie(COOKIE)
-        return response
-
-    def _may_try(self, request: Request) -> bool:
-        """Whether this address may try to log in now, and whether anybody may."""
-        mine = self._logins.take(source_of(request))
-        return mine and (not self.identities.need_password or self._all_logins.take("all"))
-
     async def chat(self, socket: WebSocket) -> None:
         """The page's WebSocket; see adapters/web/codec.py for its frames."""
-        person = self.identities.person(socket.cookies.get(COOKIE))
-        await socket.accept()
-        if person is None:
-            await socket.close(CLOSE_WHO_ARE_YOU, "choose a name first")
-            return
-        await self._adapter.attend(SocketLink(socket), person, language=_language(socket.headers))
+        link = SocketLink(socket)
+        try:
+            person = await self._log_in.person(socket)
+            await socket.accept()
+            if person is None:
+                await link.close(CLOSE_WHO_ARE_YOU, "choose a name first")
+                return
+            with self._pages.one(person.id, partial(self._is_still, socket, person)) as open_page:
+                if await self._is_still(socket, person):  # not ended between the first look and this one
+                    await self._adapter.attend(link, person, language=_language(socket.headers))
+                else:
+                    open_page.cancel()
+            if open_page.cancel_called:
+                await link.close(CLOSE_WHO_ARE_YOU, "logged out")
+        except StorageError:
+            await link.close(CLOSE_TRY_AGAIN, "the store does not answer")
+
+    async def _is_still(self, socket: WebSocket, person: Person) -> bool:
+        """Whether the log-in of a WebSocket is still that of its person."""
+        now = await self._log_in.person(socket)
+        return now is not None and now.id == person.id
 
 
 def _language(headers: Mapping[str, str]) -> str | None:
@@ -173,9 +161,11 @@ def build_web(
 
     `receivers` get the requests of their platforms; without `files` none can be posted.
     """
-    door = _Door(adapter, options, clock)
+    identities = Identities(options.secret, options.password, clock)
+    log_in = options.log_in or PasswordLogIn(identities, options.reserved, clock)
+    door = _Door(adapter, log_in, options)
     hooks = Hooks(receivers or {})
-    kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
+    kept = [] if files is None else _file_routes(FileRoutes(log_in, files, adapter.shown_files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     bus = [] if options.bus is None else [_Service(PREFIX, options.bus.app()), *options.bus.doors]
@@ -191,8 +181,8 @@ def build_web(
             *health_routes(not_ready, options.scrape),
             Route("/", door.page),
             Route("/session", door.session),
-            Route("/login", door.login, methods=["POST"]),
-            Route("/logout", door.logout, methods=["POST"]),
+            *log_in.routes(),
+            *([] if options.pushes is None else PushDoor(log_in, options.pushes, clock).routes()),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),

@@ -12,8 +12,9 @@ from starlette.responses import JSONResponse, Response
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
+from adapters.web.charters.shown_files import ShownFiles
 from gateway.web.hooks import body_within, slow_body
-from gateway.web.identity import COOKIE, Identities
+from gateway.web.logins.door import AWAY, LogIn
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
@@ -44,17 +45,21 @@ _HEADERS = {
 
 
 class FileRoutes:
-    """`POST /files` and `GET /files/<id>?name=…`; both need the cookie."""
+    """`POST /files` and `GET /files/<id>?name=…`; both are for people who are logged in."""
 
-    def __init__(self, identities: Identities, store: FileStore, clock: Clock) -> None:
-        self._identities = identities
+    def __init__(self, log_in: LogIn, store: FileStore, shown: ShownFiles, clock: Clock) -> None:
+        self._log_in = log_in
         self._store = store
+        self._shown = shown
         self._uploads = Allowance(UPLOADS, clock)
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     async def post(self, request: Request) -> Response:
         """Store the body as a file; answers {id, type, size}, or {error} with 401, 408, 413, 429 or 503."""
-        person = self._identities.person(request.cookies.get(COOKIE))
+        try:
+            person = await self._log_in.person(request)
+        except StorageError:
+            return _refusal(AWAY, 503)
         if person is None:
             return _refusal("Choose a name first.", 401)
         if not self._uploads.take(person.id):
@@ -71,18 +76,22 @@ class FileRoutes:
         except TimeoutError:
             return slow_body()
         except StorageError:
-            return _refusal("The chat's store does not answer. Try again in a moment.", 503)
+            return _refusal(AWAY, 503)
         return JSONResponse({"id": id_, "type": media_type, "size": len(body)})
 
     async def get(self, request: Request) -> Response:
         """A file for saving: whatever it holds, it is never shown as a page of ours."""
-        if self._identities.person(request.cookies.get(COOKIE)) is None:
-            return _refusal("Choose a name first.", 401)
         id_ = request.path_params["id"]
         try:
-            found = await self._store.content(id_) if _FILE_ID.fullmatch(id_) else None
+            person = await self._log_in.person(request)
+            if person is None:
+                return _refusal("Choose a name first.", 401)
+            known = _FILE_ID.fullmatch(id_) and await self._shown.shows(id_, person.id)
+            found = await self._store.content(id_) if known else None
+            if known and found is None:
+                await self._shown.forget(id_)
         except StorageError:
-            return _refusal("The chat's store does not answer. Try again in a moment.", 503)
+            return _refusal(AWAY, 503)
         if found is None:
             return _refusal("This file no longer exists.", 404)
         name = clean_file_name(request.query_params.get("name", "file"))

@@ -10,8 +10,10 @@ import anyio
 import uvicorn
 from anyio.abc import TaskStatus
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from gateway.socket_protocol import SocketProtocol
+from gateway.web.logins.proxied import MarkProxied
 from runtime.core.errors import ConfigError
 
 MAX_FRAME_BYTES = 2 * 1024 * 1024
@@ -60,8 +62,9 @@ async def serve(
     address cannot be had.
     """
     listener = _listen(host, port)
+    believed = ProxyHeadersMiddleware(app, list(trusted_proxies)) if trusted_proxies else app  # type: ignore[arg-type]
     config = uvicorn.Config(
-        app,
+        MarkProxied(believed, trusted_proxies),  # type: ignore[arg-type]
         ws=SocketProtocol,
         ws_max_size=MAX_FRAME_BYTES,
         ws_per_message_deflate=False,  # it would compress each frame anew for each page, and hold a window for each
@@ -72,8 +75,7 @@ async def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=bool(trusted_proxies),
-        forwarded_allow_ips=list(trusted_proxies),
+        proxy_headers=False,
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:

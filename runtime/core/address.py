@@ -11,6 +11,14 @@ CLIENT = "client"
 is said there."""
 
 
+SCRATCH = "scratch"
+"""The platform of scratch rooms, in which owners try a copy of a session at the console: no adapter has it, and what is
+said there is on the session's tape alone."""
+
+UNSEEN = frozenset({CLIENT, SCRATCH})
+"""The platforms on which nothing is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A conversation on a platform: chat, channel or thread. Opaque to all but the adapter that made it."""

@@ -49,6 +49,7 @@ ParleyError
 │   ├── LLMTimeout
 │   ├── LLMRefused               the provider rejects the request (model, content)
 │   │   ├── LLMKeyRefused        the provider rejects the key
+│   │   ├── LLMNotOffered        the provider does not have the model, or not for this key
 │   │   └── LLMQuotaSpent        the account has no credit left
 │   └── ContextTooLong
 └── StorageError
@@ -240,6 +241,9 @@ class LLMRefused(LLMError): ...
 
 
 class LLMKeyRefused(LLMRefused): ...
+
+
+class LLMNotOffered(LLMRefused): ...
 
 
 class LLMQuotaSpent(LLMRefused): ...

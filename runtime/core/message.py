@@ -134,7 +134,7 @@ class Message:
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
     message. No question takes a person's message `aside` for an answer: it is for another person, or older than the
-    question.
+    question. `looking_at` is what a person had open in their client when they wrote it, in words.
     """
 
     id: MessageId
@@ -161,6 +161,7 @@ class Message:
     gone: ParticipantId | None = None
     quiet: bool = False
     aside: bool = False
+    looking_at: str | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -182,6 +183,7 @@ _OPTIONAL = (
     ("gone", "gone"),
     ("quiet", "quiet"),
     ("aside", "aside"),
+    ("view", "looking_at"),
 )
 """Fields that are JSON data as they are: the key of each in the data, and its name."""
 
@@ -247,4 +249,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         gone=None if gone is None else participant_id(gone),
         quiet=data.get("quiet", False),
         aside=data.get("aside", False),
+        looking_at=data.get("view"),
     )

@@ -178,6 +178,13 @@ class LLMAnswered(AtWork):
     task: str | None = None
     program: str = ""
     agent: str = ""
+    estimated: bool = False
+    """Whether the provider has not counted all of the tokens."""
+
+
+@happening("llm.answered_in_part", "debug")
+class LLMAnsweredInPart(LLMAnswered):
+    """An answer was left, or broke off, before its end; `reply` is what came of it."""
 
 
 @happening("llm.broke_off", "warning")

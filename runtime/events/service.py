@@ -86,6 +86,17 @@ class ModelKeyRefused(Happening):
     error: str
 
 
+@happening("model.not_offered", "error")
+class ModelNotOffered(Happening):
+    """The provider of a model that others stand in for does not have it, or not for this key. `entry` is its name in
+    the settings.
+    """
+
+    model: str
+    entry: str
+    error: str
+
+
 @happening("model.served")
 class ModelServed(Happening):
     """A model has answered a client, or its answer has ended otherwise, after `seconds`."""
@@ -242,10 +253,11 @@ class AccessPaired(Happening):
 
 @happening("console.entered")
 class ConsoleEntered(Happening):
-    """Somebody has logged in to the console, from this address."""
+    """Somebody has logged in to the console, from this address, by this name."""
 
     role: str
     source: str
+    who: str = ""
 
 
 @happening("console.refused", "warning")
@@ -269,6 +281,7 @@ class ConsoleActed(Happening):
     role: str
     action: str
     target: str
+    who: str = ""
 
 
 @happening("debugger.attached", "warning")

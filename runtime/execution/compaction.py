@@ -73,7 +73,7 @@ class Compaction:
         text = ""
         self._calls.time(request)
         try:
-            async with self._llm.stream(request) as completion:
+            async with self._calls.answer(request) as completion:
                 async for piece in completion:
                     self._calls.heard(piece, completion.usage)
                     text += piece

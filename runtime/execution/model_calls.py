@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
+from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.events.frames import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
+from runtime.events.frames import AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
-from runtime.llm.client import CompletionRequest, Usage, model_for, name_for
+from runtime.llm.client import Completion, CompletionRequest, Usage, model_for, name_for
 from runtime.tape.facts.session import ModelAnswered
+
+
+class _Asks(NamedTuple):
+    """Who asks and who pays, from before the question: a frame that is stopped no longer says it."""
+
+    at: Place
+    conversation: str
+    person: str | None
+    agent: str
+    task: str | None
 
 
 class ModelCalls:
@@ -26,6 +40,17 @@ class ModelCalls:
         self._pieces: list[str] = []
         self._purpose = "execute"
         self._model = context.llm.model
+        self._asked: _Asks | None = None
+
+    def _asks(self) -> _Asks:
+        order, frame = self._context.journal.state.order, self._frame
+        return _Asks(
+            self.at,
+            (self._context.pages.address if order is None else order.place).key,
+            self._person,
+            frame.agent.klass,
+            None if order is None or not (order.tokens or order.dollars) else order.root,
+        )
 
     @property
     def _asks_for(self) -> str:
@@ -48,6 +73,9 @@ class ModelCalls:
 
     @property
     def _person(self) -> str | None:
+        """Who caused the question, and pays for it: nobody, where an owner speaks in people's names."""
+        if self._context.pages.address.platform == SCRATCH:
+            return None
         return self._frame.agent.person or self._context.journal.state.person
 
     async def allowed(self) -> bool:
@@ -66,6 +94,7 @@ class ModelCalls:
         """From now on the answer is waited for."""
         self._purpose, self._model = request.purpose, model_for(self._context.llm, request)
         self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
+        self._asked = self._asks()
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
     def heard(self, piece: str, usage: Usage) -> None:
@@ -89,11 +118,29 @@ class ModelCalls:
         """The statements that a piece completed have been executed; from now on the model is waited for again."""
         self._read_on_s = self._context.clock.monotonic()
 
+    @asynccontextmanager
+    async def answer(self, request: CompletionRequest) -> AsyncIterator[Completion]:
+        """The model's answer; what has come of it is counted when an exception leaves it."""
+        async with self._context.llm.stream(request) as completion:
+            try:
+                yield completion
+            except BaseException:
+                self.left(completion.usage)
+                raise
+
+    def left(self, usage: Usage) -> None:
+        """It has answered in part, or not at all."""
+        if usage.input_tokens or usage.output_tokens:
+            self._tell(LLMAnsweredInPart, usage)
+
     def end(self, usage: Usage) -> None:
         """It has answered."""
-        order = self._context.journal.state.order
-        answered = LLMAnswered(
-            *self.at,
+        self._tell(LLMAnswered, usage)
+
+    def _tell(self, kind: type[LLMAnswered], usage: Usage) -> None:
+        asked = self._asked or self._asks()
+        answered = kind(
+            *asked.at,
             self._model,
             self._purpose,
             reply="".join(self._pieces),
@@ -103,11 +150,12 @@ class ModelCalls:
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
             cost_usd=usage.cost_usd,
-            conversation=(self._context.pages.address if order is None else order.place).key,
-            participant_id=self._person,
+            conversation=asked.conversation,
+            participant_id=asked.person,
             program=self._context.program.name,
-            agent=self._frame.agent.klass,
-            task=None if order is None or not (order.tokens or order.dollars) else order.root,
+            agent=asked.agent,
+            task=asked.task,
+            estimated=usage.estimated,
         )
         self.publish(answered)
 
@@ -126,7 +174,7 @@ class ModelCalls:
         request = self.addressed(request)
         await self.begin(request)
         with self._context.pages.presence.working(self._frame.state.agent, None):
-            async with self._context.llm.stream(request) as completion:
+            async with self.answer(request) as completion:
                 async for piece in completion:
                     self.heard(piece, completion.usage)
                 usage = completion.usage

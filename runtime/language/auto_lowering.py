@@ -10,6 +10,7 @@ from dataclasses import replace
 import anyio
 
 from runtime.core.errors import CompileError, ParleyError
+from runtime.events.happening import Tell, unheard
 from runtime.language.compiler import read_lowered
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
@@ -78,8 +79,10 @@ class AutoLowerer:
     answer loses, invents or misreads something, or if the model cannot be asked.
     """
 
-    def __init__(self, llm: LLMClient | None) -> None:
+    def __init__(self, llm: LLMClient | None, tell: Tell = unheard) -> None:
+        """`tell` is told what each answer costs."""
         self._llm = llm
+        self._costs = tell
         self._rules = RulesLowerer()
         self._asking = anyio.Lock()
         self._answered: tuple[ParsedProgram, _Decisions | None] | None = None
@@ -122,7 +125,7 @@ class AutoLowerer:
         task = f"The program\n\n{_text(program)}\n\nDecide these steps\n\n" + "\n".join(rows)
         messages = (ChatMessage("system", _INSTRUCTIONS, cacheable=True), ChatMessage("user", task))
         try:
-            return _read(await answer_of(llm, messages))
+            return _read(await answer_of(llm, messages, program.name, "", self._costs))
         except ParleyError:
             return None
 

@@ -5,6 +5,7 @@ Retries happen only before the first piece, because a piece that was read has ha
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,13 +15,15 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.llm.client import CompletionRequest, KnowsSight, Provider, Usage
+from runtime.llm.client import CompletionRequest, KnowsPrices, KnowsSight, Provider, Usage
 from runtime.llm.options import ModelOptions, Prices
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 _LONGEST_ASKED_PAUSE_S = 60.0
 _LEAVE_LIMIT_S = 1.0
+_CHARS_PER_TOKEN = 3.0
+_PICTURE_TOKENS = 1_500
 
 
 class AnsweringClient:
@@ -80,15 +83,33 @@ class Answer:
         self._iteration: AsyncGenerator[str, None] | None = None
         self._usage = Usage()
         self._whole_until = 0.0
+        self._chars = 0
+        self._worked = False
+        """Whether the provider may have worked for an answer that has not come to its end."""
 
     @property
     def usage(self) -> Usage:
-        """The tokens in the provider's count; complete when the iteration has ended."""
+        """The tokens in the provider's count; before the end of the iteration with an estimate for what it has not
+        counted."""
         used, prices = self._usage, self._prices
+        if self._worked:
+            used = self._estimated()
+            if prices is None and isinstance(self._provider, KnowsPrices):
+                prices = self._provider.prices()
         cost_usd = used.cost_usd
         if prices is not None:
             cost_usd = prices.of(used.input_tokens, used.cached_tokens, used.output_tokens)
         return replace(used, model=self._options.name, cost_usd=cost_usd)
+
+    def _estimated(self) -> Usage:
+        used, request = self._usage, self._request
+        asked = used.input_tokens
+        if not asked:
+            chars = sum(len(message.content) for message in request.messages)
+            asked = math.ceil(chars / _CHARS_PER_TOKEN)
+            asked += _PICTURE_TOKENS * sum(len(message.pictures) for message in request.messages)
+        written = max(used.output_tokens, math.ceil(self._chars / _CHARS_PER_TOKEN))
+        return replace(used, input_tokens=asked, output_tokens=written, estimated=True)
 
     def __aiter__(self) -> AsyncIterator[str]:
         self._iteration = self._pieces()
@@ -97,8 +118,10 @@ class Answer:
     async def _pieces(self) -> AsyncGenerator[str, None]:
         piece = await self._first_piece()
         while piece is not None:
+            self._chars += len(piece)
             yield piece
             piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
+        self._worked = False
 
     async def aclose(self) -> None:
         """Stop the request if it is still running."""
@@ -118,9 +141,13 @@ class Answer:
         while True:
             self._whole_until = anyio.current_time() + self._options.timeouts.whole_s
             self._attempt = self._provider.answer(self._request)
+            self._worked = True
             try:
                 return await self._next_piece(self._options.timeouts.first_piece_s, "the first piece")
-            except (LLMRateLimited, LLMUnavailable) as error:
+            except LLMError as error:
+                self._worked = isinstance(error, LLMTimeout)
+                if not isinstance(error, LLMRateLimited | LLMUnavailable):
+                    raise
                 await self._hang_up()
                 pause_s = _pause_s(tried, error)
                 if tried >= self._options.max_retries or pause_s > _LONGEST_ASKED_PAUSE_S:

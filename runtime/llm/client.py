@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from runtime.llm.options import Prices
 
 DESCRIBE = "describe"
 """The purpose of a request that has pictures put into words: a model for that alone answers it, where one is set."""
@@ -82,7 +85,8 @@ class Usage:
     """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says.
 
     `window_tokens` is how many the model takes in one request, its answer included. `model` is the name of the one that
-    answered, "" where that is not known.
+    answered, "" where that is not known. `estimated` says that the answer ended before the provider had counted it, and
+    that what it had not counted is an estimate by length.
     """
 
     input_tokens: int = 0
@@ -91,10 +95,11 @@ class Usage:
     cost_usd: float = 0.0
     window_tokens: int = 0
     model: str = ""
+    estimated: bool = False
 
 
 class Completion(Protocol):
-    """The answer, in pieces as they arrive. `usage` is complete when the iteration has ended."""
+    """The answer, in pieces as they arrive. `usage` is complete when the iteration has ended, else an estimate."""
 
     def __aiter__(self) -> AsyncIterator[str]: ...
 
@@ -123,6 +128,24 @@ class KnowsSight(Protocol):
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         """Whether what answers such a request does, by the provider's data; None when they do not say."""
+        ...
+
+
+@runtime_checkable
+class KnowsSightOfAll(Protocol):
+    """A client that may know it of each model that may come to answer."""
+
+    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether all that may answer such a request take pictures; None when their data do not say."""
+        ...
+
+
+@runtime_checkable
+class KnowsPrices(Protocol):
+    """A provider that may know what its model costs."""
+
+    def prices(self) -> Prices | None:
+        """The prices by the provider's data, as far as they are known by now."""
         ...
 
 

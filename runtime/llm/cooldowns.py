@@ -10,7 +10,15 @@ from typing import Protocol
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, LLMKeyRefused, LLMQuotaSpent, LLMRateLimited, LLMTimeout, StorageUnavailable
+from runtime.core.errors import (
+    LLMError,
+    LLMKeyRefused,
+    LLMNotOffered,
+    LLMQuotaSpent,
+    LLMRateLimited,
+    LLMTimeout,
+    StorageUnavailable,
+)
 
 LONGEST_S = 600.0
 _SHORTEST_S = 20.0
@@ -88,7 +96,7 @@ class Cooldowns:
 
 
 def _seconds(error: LLMError, times: int) -> float:
-    if isinstance(error, LLMKeyRefused | LLMQuotaSpent):
+    if isinstance(error, LLMKeyRefused | LLMNotOffered | LLMQuotaSpent):
         return LONGEST_S
     first_s = _AFTER_TIMEOUT_S if isinstance(error, LLMTimeout) else _SHORTEST_S
     if isinstance(error, LLMRateLimited) and error.retry_after_s is not None:

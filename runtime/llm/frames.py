@@ -15,18 +15,27 @@ from runtime.core.errors import (
     ContextTooLong,
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMQuotaSpent,
     LLMRateLimited,
     LLMRefused,
     LLMUnavailable,
 )
 from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Recording, Usage
-from runtime.llm.options import ModelOptions, ModelTimeouts
+from runtime.llm.options import ModelOptions, ModelTimeouts, Prices
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 _LENGTH = struct.Struct(">I")
-_ERRORS = (LLMUnavailable, LLMRateLimited, LLMRefused, LLMKeyRefused, LLMQuotaSpent, ContextTooLong)
+_ERRORS = (
+    LLMUnavailable,
+    LLMRateLimited,
+    LLMRefused,
+    LLMKeyRefused,
+    LLMNotOffered,
+    LLMQuotaSpent,
+    ContextTooLong,
+)
 _KINDS: dict[str, type[LLMError]] = {kind.__name__: kind for kind in _ERRORS}
 
 Frame = Mapping[str, Any]
@@ -88,6 +97,11 @@ def options_from(data: Mapping[str, Any]) -> ModelOptions:
 def usage_from(data: Mapping[str, Any]) -> Usage:
     """The usage that `asdict` encoded."""
     return Usage(**data)
+
+
+def prices_from(data: Mapping[str, Any] | None) -> Prices | None:
+    """The prices that `asdict` encoded."""
+    return None if data is None else Prices(**data)
 
 
 def error_data(error: LLMError) -> dict[str, Any]:

@@ -34,8 +34,8 @@ from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, Provider, Usage
-from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, usage_from
-from runtime.llm.options import ModelOptions
+from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, prices_from, usage_from
+from runtime.llm.options import ModelOptions, Prices
 
 _ROOT = Path(__file__).parents[2]
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from runtime.llm.worker.main import main; main()"
@@ -106,6 +106,11 @@ class ModelProcess:
     async def sees(self, number: int) -> bool | None:
         """Whether one of the models takes pictures; None when its provider's data do not say."""
         return (await self._ready()).sees[number]
+
+    def prices(self, number: int) -> Prices | None:
+        """What one of the models costs by its provider's data; None while that is not known."""
+        link = self._link
+        return link.prices[number] if link is not None and link.is_ready else None
 
     async def _ready(self) -> _Link:
         while True:
@@ -221,6 +226,9 @@ class _OneModel:
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         return await self._process.sees(self._number)
 
+    def prices(self) -> Prices | None:
+        return self._process.prices(self._number)
+
 
 class _Link:
     """One run of the process, with the answers in progress."""
@@ -231,6 +239,7 @@ class _Link:
         """Set when the process is ready or has ended."""
         self.is_ready = False
         self.sees: Sequence[bool | None] = ()
+        self.prices: Sequence[Prices | None] = ()
         """Whether each model takes pictures; None where its provider's data do not say."""
         self.is_over = False
         self._stream = stream
@@ -269,6 +278,7 @@ class _Link:
                 frame = await frames.receive()
                 if "ready" in frame:
                     self.is_ready, self.sees = True, frame["sees"]
+                    self.prices = [prices_from(one) for one in frame["prices"]]
                     self.settled.set()
                 elif (answer := self._answers.get(frame["id"])) is not None:
                     answer.take(frame)
@@ -337,6 +347,7 @@ class _Arriving:
 
     async def parts(self) -> AsyncGenerator[str | Usage, None]:
         """All parts. Text that arrived meanwhile comes as one piece, or as several if others' work came in between."""
+        told: Usage | None = None
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
@@ -346,10 +357,11 @@ class _Arriving:
             for start in range(0, len(text), MAX_PIECE_CHARS):
                 yield text[start : start + MAX_PIECE_CHARS]
                 await checkpoint()
+            if self._usage is not told and self._usage is not None:
+                told = self._usage
+                yield told
             if ended:
                 break
-        if self._usage is not None:
-            yield self._usage
         if self._failure is not None:
             raise self._failure
 

@@ -51,6 +51,7 @@ from runtime.llm.client import LLMClient
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.memories.session_memory import SessionMemory
+from runtime.sessions.commands.alter import Alterations
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
@@ -254,6 +255,7 @@ def assembled(
             {
                 **MeetingCommands(session, agents, meeting_host, human_attendees, pages).table(),
                 **_schedule_commands(around, pages, reminders),
+                **Alterations(record, program, journal, pages).table(),
             },
         ),
         reminders,

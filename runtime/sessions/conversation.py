@@ -27,7 +27,7 @@ from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.language.program import Program
-from runtime.sessions.commands.fork import forked, why_lost
+from runtime.sessions.commands.fork import forked, scratch_of, why_lost
 from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
@@ -296,9 +296,10 @@ class Conversation:
             await page.finish(text)
 
     def _new(self, first: InboxEntry) -> SessionRecord:
-        id_ = session_of(first.event.address) or SessionId(uuid.uuid4().hex)
+        address = first.event.address
+        id_ = session_of(address) or scratch_of(first.event) or SessionId(uuid.uuid4().hex)
         program = self._around.program_name(first.event.program)
-        return SessionRecord(id_, first.event.address, program, self._around.clock.now(), seq=0)
+        return SessionRecord(id_, address, program, self._around.clock.now(), seq=0)
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
-from runtime.core.address import Address
+from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts, english
@@ -173,7 +173,9 @@ class NodeContext:
         return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
 
     def on(self, platform: str) -> NodeContext:
-        """The context with the texts of a platform."""
+        """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""
+        if platform == SCRATCH:
+            return replace(self, **_ALONE, tool_rules=replace(self.tool_rules, careful=True))
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)
 
@@ -186,3 +188,18 @@ class NodeContext:
     def program_name(self, asked: str) -> str:
         """The name under which a session that begins now keeps its program."""
         return asked or next(iter(self.programs))
+
+
+_ALONE: Mapping[str, Any] = {
+    "memories": None,
+    "mailboxes": NoMailboxes(),
+    "places": None,
+    "reports": None,
+    "runs": None,
+    "schedules": None,
+    "seen": False,
+    "speaker": None,
+    "task_places": {},
+    "tasks": None,
+}
+"""What a session does without in a scratch room."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from runtime.core.address import Address
+from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.session import SessionBranched
@@ -42,7 +42,7 @@ class Succession:
         parent = self.record.parent
         if parent is None:
             raise ValueError(f"session {self.record.id} continues no other")
-        why = "fork" if self.replaces is None else "undo"
+        why = "undo" if self.replaces is not None else SCRATCH if self.record.address.platform == SCRATCH else "fork"
         return SessionBranched(parent.session, parent.seq, why, self.home)
 
 

@@ -37,6 +37,14 @@ PARTICIPANT = "participant"
 `runtime.sessions.inbound.participants.Act` writes."""
 
 
+ANSWER = "answer"
+"""The kind of an event by which somebody elsewhere answers a question of the session: `choice` is the id of one of its
+choices, `text` the words. A question that is open no longer, or for somebody else, leaves it without effect."""
+
+ALTERED = "altered"
+"""The kind of an event that changes a variable of an agent in a scratch room; `text` is what
+`runtime.sessions.commands.alter.Alteration` writes."""
+
 TASK = "task"
 """The kind of the event that begins a task; `text` is what `runtime.sessions.tasks.letters.Order` writes."""
 
@@ -75,6 +83,7 @@ class InboxEvent:
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
     session lives. `spoken` is added by the session that takes it, where `text` has words of a recording.
+    `looking_at` is what they have open in their client meanwhile, in words.
     """
 
     id: str
@@ -93,6 +102,7 @@ class InboxEvent:
     by_owner: bool = False
     place: Address | None = None
     spoken: SpokenMessage | None = None
+    looking_at: str = ""
 
     @property
     def author(self) -> PersonId:

@@ -1,34 +1,69 @@
-"""The part of a text that can be read aloud: no code, no tables, no marks, and no more than is listened to."""
+"""The part of a text that can be read aloud: no code, no tables, no marks, and no more than is listened to.
+
+Texts come from models, so every step takes time in proportion to the text, whatever is in it.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
-_FENCED: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*\s*$|\Z)", re.MULTILINE | re.DOTALL)
-_TABLE: Final = re.compile(r"^\s*\|.*\|\s*$\n?", re.MULTILINE)
-_INDENTED: Final = re.compile(r"(?:\A|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+")
-_PICTURE: Final = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
-_LINK: Final = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_INDENTED: Final = re.compile(r" {4}|\t")
+_PICTURE: Final = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
+_LINK: Final = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 _ADDRESS: Final = re.compile(r"<?https?://[^\s>)]+>?")
-_CODE: Final = re.compile(r"`+([^`\n]+)`+")
-_LINE: Final = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+|[-*_]{3,}\s*$)", re.MULTILINE)
+_CODE: Final = re.compile(r"(?<!`)`++([^`]++)`++")
+_LINE: Final = re.compile(r"\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,3}[.)]\s+|[-*_]{3,}\s*$)")
 _MARKS: Final = re.compile(r"(?<!\w)[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}(?!\w)")
-_SENTENCE: Final = re.compile(r"[.!?…]+[\"'”\u2019)\]]*(?=\s|$)|[\u3002\uff01\uff1f]+[\u300d\u300f\uff09]*")
+_SENTENCE: Final = re.compile(r"[.!?…]++[\"'”\u2019)\]]*+(?=\s|$)|[\u3002\uff01\uff1f]++[\u300d\u300f\uff09]*")
+_UNHEARD: Final = frozenset({"So", "Sk", "Cs", "Co", "Cf"})
+"""Categories of characters without a sound: emoji, private ones, those that format."""
 
 
 def readable(text: str, chars: int) -> str:
     """What of an answer in Markdown is read aloud: whole sentences, at most `chars` characters; "" where nothing is."""
-    for pattern in (_FENCED, _TABLE, _INDENTED, _PICTURE):
-        text = pattern.sub("", text)
-    text = _LINK.sub(r"\1", text)
-    text = _CODE.sub(r"\1", _ADDRESS.sub("", text))
-    text = _MARKS.sub("", _LINE.sub("", text))
-    text = "".join(char for char in text if unicodedata.category(char) not in ("So", "Sk", "Cs", "Co", "Cf"))
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    whole = " ".join(_ended(line) for line in lines if any(map(str.isalnum, line)))
-    return _cut(whole, chars)
+    said, length = list[str](), 0
+    for line in _prose(text):
+        words = _words(line)
+        if any(map(str.isalnum, words)):
+            said.append(_ended(words))
+            length += len(said[-1]) + 1
+        if length > chars:
+            break
+    return _cut(" ".join(said), chars)
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The lines outside of code and tables."""
+    fence, blank, indented = "", True, False
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        indented = _INDENTED.match(line) is not None and (blank or indented)
+        blank = not line.strip()
+        if mark:
+            fence = mark[1]
+        elif not (blank or indented or _is_row(line.strip())):
+            yield line
+
+
+def _is_row(line: str) -> bool:
+    return len(line) > 1 and line.startswith("|") and line.endswith("|")
+
+
+def _words(line: str) -> str:
+    """What a line says, without marks."""
+    line = _LINK.sub(r"\1", _PICTURE.sub("", line))
+    line = _CODE.sub(r"\1", _ADDRESS.sub("", line))
+    start = _LINE.match(line)
+    line = _MARKS.sub("", line[start.end() :] if start else line)
+    return " ".join("".join(char for char in line if unicodedata.category(char) not in _UNHEARD).split())
 
 
 def _ended(line: str) -> str:

@@ -1,11 +1,13 @@
 """What is said of built-in calls apart from where they are declared, compared with that."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from runtime.core.errors import OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.signatures import Signature
 from runtime.execution.free import position, prompt, statement_rules, verifier
@@ -21,26 +23,62 @@ RULES = [text for name, text in vars(statement_rules).items() if name.isupper() 
 WRITTEN = [code for text in RULES for code in re.findall(r"`[^`]*?\b(await \w+\(.*?\))`", text)]
 
 
-def rows() -> list[str]:
+PAGE = (ROOT / "docs/reference/built-in-calls.md").read_text()
+SECTIONS = dict(re.findall(r"^### (\w+)\n\n(```text\n(?:(?!^##).*\n)+)", PAGE, re.MULTILINE))
+KNOWN_ERRORS = {error.__name__ for error in (OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget)}
+GIVEN = {"str": "a text", "bool": "True", "int": "a whole number", "float": "a number", "list": "a list"}
+
+
+def calls() -> list[tuple[Signature, list[Signature]]]:
+    """The calls, each with its other names."""
     functions: dict[object, list[Signature]] = {}
     for one in SIGNATURES.values():
         functions.setdefault(one.function, []).append(one)
-    return [row(one, also) for one, *also in functions.values()]
+    return [(one, also) for one, *also in functions.values()]
 
 
-def row(one: Signature, also: list[Signature]) -> str:
+def beginning(one: Signature, also: list[Signature]) -> str:
+    """What the page has of a call first: its signature, and what it does."""
     written = signature(one.name, one.params, None)
     if one.shape.more:
         written = written[:-1] + ", name=value, …)"
-    names = f" (also `{also[0].name}`)" if also else ""
-    return f"| `{written.replace('|', 'or')}`{names} | {one.does.replace(chr(10) * 2, ' ')} |"
+    names = f" Also `{also[0].name}`." if also else ""
+    return f"```text\n{written}\n```\n\n{one.does.replace(chr(10) * 2, ' ')}{names}\n"
 
 
-def test_the_table_of_the_documentation_is_that_of_the_code() -> None:
-    text = (ROOT / "docs/reference/program-language.md").read_text()
-    section = text.partition("## Built-in calls\n")[2].partition("\n## ")[0]
-    found = [line for line in section.splitlines() if line.startswith("| `")]
-    assert found == rows(), "\n".join(rows())
+def errors_in(section: str) -> set[str]:
+    return set(re.findall(r"`([A-Z]\w+)`:", section)) - {"Exception"}
+
+
+def raised_beside(one: Signature) -> set[str]:
+    """The errors that the module of a call raises."""
+    tree = ast.parse(Path(inspect.getfile(one.function)).read_text())
+    made = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    return {call.func.id for call in made if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+
+
+def test_the_page_of_calls_has_each_in_the_order_of_the_code() -> None:
+    assert list(SECTIONS) == [one.name for one, _ in calls()]
+    assert re.findall(r"\[(\w+)\]\(#\w+\)", PAGE.partition("\n## ")[0]) == list(SECTIONS)
+
+
+@pytest.mark.parametrize(("one", "also"), calls(), ids=lambda given: getattr(given, "name", ""))
+def test_the_page_says_of_a_call_what_its_code_says(one: Signature, also: list[Signature]) -> None:
+    section = SECTIONS[one.name]
+    assert section.startswith(beginning(one, also)), beginning(one, also)
+    [given] = re.findall(r"^- Gives: (.+)$", section, re.MULTILINE)
+    annotated = str(inspect.signature(one.function).return_annotation).partition("[")[0]
+    if one.returns and annotated in GIVEN:
+        assert given.startswith(GIVEN[annotated])
+
+
+def test_the_page_names_errors_that_programs_know_and_that_calls_raise() -> None:
+    told: dict[str, set[str]] = {}
+    for one, _ in calls():
+        told.setdefault(inspect.getfile(one.function), set()).update(errors_in(SECTIONS[one.name]))
+    assert set().union(*told.values()) <= KNOWN_ERRORS
+    untold = [(one.name, raised_beside(one) & KNOWN_ERRORS - told[inspect.getfile(one.function)]) for one, _ in calls()]
+    assert [named for named in untold if named[1]] == []
 
 
 @pytest.mark.parametrize("code", WRITTEN)

@@ -23,6 +23,7 @@ DISTRIBUTIONS = {
     "openai": {"litellm"},
     "pydantic_monty": {"pydantic-monty"},
     "xllamacpp": {"xllamacpp"},
+    "faster_whisper": {"faster-whisper"},
 }
 """Modules whose distribution is not found by their name: it comes by another, is a namespace, or not installed here."""
 

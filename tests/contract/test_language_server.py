@@ -107,7 +107,7 @@ async def test_a_session_from_the_first_complaint_to_a_new_name(editor: Editor, 
             await editor.text_document_rename_async(types.RenameParams(document, types.Position(0, 3), "x"))
 
 
-async def test_names_are_known_while_a_text_has_an_error(editor: Editor, tmp_path: Path) -> None:
+async def test_names_are_known_while_a_text_has_an_error_and_texts_are_laid_out(editor: Editor, tmp_path: Path) -> None:
     uri = await editor.open(tmp_path / "shop.pb", TEXT)
     await editor.change(uri, 2, TEXT.replace("- End program", "- End program\n## Other($)\n"))
     assert editor.complaints[uri]
@@ -117,3 +117,32 @@ async def test_names_are_known_while_a_text_has_an_error(editor: Editor, tmp_pat
         )
     assert isinstance(found, list)
     assert "Main" in [one.label for one in found]
+    odd = '- Say "\U0001f600\U0001f600 {$thing} $thing."'
+    uri = await editor.open(tmp_path / "smile.pb", TEXT.replace('- Say "One {$thing}."', odd + " $other"))
+    assert [one.range.start.character for one in editor.complaints[uri] if "other" in one.message] == [30]
+    place = types.Position(8, 13)
+    with anyio.fail_after(LIMIT_S):
+        document = types.TextDocumentIdentifier(uri)
+        there = await editor.text_document_definition_async(types.DefinitionParams(document, place))
+        assert isinstance(there, types.Location)
+        assert (there.range.start.line, there.range.start.character) == (7, 24)
+        uses = await editor.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(True), document, place)
+        )
+        assert [(one.range.start.line, one.range.start.character) for one in uses or []] == [(7, 24), (8, 14), (8, 22)]
+    options = types.FormattingOptions(tab_size=4, insert_spaces=True)
+    uri = await editor.open(tmp_path / "loose.pb", TEXT.replace("- Ask", "*  Ask").replace("## Main", "##  Main"))
+    talks = await editor.open(tmp_path / "loose.test.md", "* Ada: Tea\n* Shop: One.\n")
+    odd = await editor.open(tmp_path / "odd.pb", "#  A\n```python\n")
+    with anyio.fail_after(LIMIT_S):
+        answers = [
+            await editor.text_document_formatting_async(
+                types.DocumentFormattingParams(types.TextDocumentIdentifier(one), options)
+            )
+            for one in (uri, talks, odd)
+        ]
+    assert [[edit.new_text for edit in edits or []] for edits in answers] == [
+        [TEXT],
+        ["- Ada: Tea\n- Shop: One.\n"],
+        [],
+    ]

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from tests.e2e.browsing import LIMIT_MS
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-_QUIET = (
+QUIET = (
     "--no-sandbox",
     "--disable-background-networking",
     "--disable-component-update",
@@ -37,6 +37,6 @@ def chromium_path() -> str:
 async def browser(chromium_path: str) -> AsyncGenerator[Browser]:
     """A headless Chromium that calls nobody but the tests."""
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(_QUIET), timeout=LIMIT_MS)
+        launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(QUIET), timeout=LIMIT_MS)
         yield launched
         await launched.close()

@@ -129,9 +129,14 @@ async def test_programs_of_every_kind_are_there() -> None:
     assert sum(any(p.metadata.get("cli_entry") for a in program.agents for p in a.playbooks) for program in found) >= 4
 
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGES = "".join(
+    f"{(REFERENCE / name).read_text()}\n" for name in ("program-language.md", "built-in-calls.md", "compiling.md")
+)
+
+
 def _examples_of_the_document() -> list[str]:
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "program-language.md").read_text(encoding="utf-8")
-    fences = re.findall(r"^```markdown\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    fences = re.findall(r"^```markdown\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
     return [fence if fence.startswith("# ") else f"# Example\n\n{_below_a_playbook(fence)}" for fence in fences]
 
 
@@ -147,8 +152,7 @@ async def test_examples_of_the_document_are_right(text: str) -> None:
 
 
 def _python_of_the_document() -> list[str]:
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "program-language.md").read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^```python\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("code", _python_of_the_document(), ids=lambda code: code.strip().splitlines()[-1][:30])
@@ -159,8 +163,7 @@ def test_python_of_the_document_can_stand_in_a_program(code: str) -> None:
 
 
 async def test_the_document_says_what_the_rules_make_of_steps() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "program-language.md").read_text(encoding="utf-8")
-    table = text[text.index("| you write | becomes |") :].partition("\n\n")[0]
+    table = PAGES[PAGES.index("| you write | becomes |") :].partition("\n\n")[0]
     meeting = "## MenuMeeting\nmeeting: true\n- Privately tell Cook it is late\n\n"
     others = f"{meeting}## Find($q)\n- Return\n\n## GetOrderStatus\n- Return\n\n# Cook\n\n# Waiter\n"
     for row in table.splitlines()[2:]:

@@ -49,11 +49,6 @@ class BotApi:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    @property
-    def ahead_s(self) -> float:
-        """The lead of our calendar over Discord's, by its last answer."""
-        return self._calls.rest.ahead_s
-
     async def identity(self) -> tuple[BotIdentity, bool]:
         """The bot's identity, and whether the message content intent is switched on."""
         with self._calls.told("who the bot is", at_setup=True):

@@ -14,7 +14,7 @@ from discord.http import Route
 
 from adapters.adapter import File
 from adapters.discord.api.rest import OLD_EDITS, Rest
-from runtime.core.clock import Clock
+from adapters.platform_clock import PlatformClock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
 UNREACHABLE_PAUSE_S: Final = 1.0
@@ -81,7 +81,7 @@ _KINDS: Final[Mapping[int, type[AdapterError]]] = {
 class Calls:
     """One bot's calls, one attempt each. Never waits or repeats."""
 
-    def __init__(self, token: str | None, *, base_url: str | None, clock: Clock, call_timeout_s: float) -> None:
+    def __init__(self, token: str | None, *, base_url: str | None, clock: PlatformClock, call_timeout_s: float) -> None:
         self._base_url = base_url
         self._call_timeout_s = call_timeout_s
         self.rest = Rest(base_url=base_url, clock=clock, call_timeout_s=call_timeout_s)

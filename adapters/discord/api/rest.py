@@ -8,7 +8,6 @@ repeated webhook call posts twice. Here a call fails at once and says why; whoev
 from __future__ import annotations
 
 import json
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import aiohttp
@@ -21,14 +20,12 @@ from discord.utils import MISSING
 from adapters.adapter import File
 from adapters.capabilities import Budget
 from adapters.discord.api.buckets import Buckets
-from runtime.core.clock import Clock
+from adapters.platform_clock import PlatformClock
 
 UNTOLD_PAUSE_S: Final = 60.0
 """The pause after a 429 without a time: it comes from the guard in front of Discord, not from Discord."""
 OLD_EDITS: Final = 30046
 """JSON error code: too many edits of messages older than an hour. It comes as a 429, but waiting does not help."""
-DATE_EXACT_S: Final = 2.0
-"""A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
 _PIECE_BYTES: Final = 64 * 1024
 
 
@@ -39,16 +36,13 @@ class Rest(HTTPClient):
     Raises discord.py's errors, aiohttp's, and TimeoutError.
     """
 
-    def __init__(self, *, base_url: str | None, clock: Clock, call_timeout_s: float) -> None:
+    def __init__(self, *, base_url: str | None, clock: PlatformClock, call_timeout_s: float) -> None:
         super().__init__(MISSING)
         self._base_url = base_url
         self._timeout = aiohttp.ClientTimeout(total=call_timeout_s)
         self._waits = Buckets(clock)
         self._calls: aiohttp.ClientSession | None = None
         self._clock = clock
-        self._ahead_s = 0.0
-        """Our calendar's lead over Discord's at the last answer; negative if ours was behind."""
-        self._compared_at = (clock.now(), clock.monotonic())
 
     async def request(
         self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
@@ -66,7 +60,7 @@ class Rest(HTTPClient):
             arguments["data"] = _multipart(arguments.pop("json"), file)
         async with self._session().request(route.method, url, headers=headers, **arguments) as response:
             data = await json_or_text(response)
-        self._compare(response.headers.get("Date"))
+        self._clock.hear(response.headers.get("Date"))
         self._waits.learn(route.key, route.major_parameters, response.headers)
         if response.status >= 300:
             raise self._error(route, response, data)
@@ -99,23 +93,6 @@ class Rest(HTTPClient):
         await super().close()
         if self._calls is not None:
             await self._calls.close()
-
-    @property
-    def ahead_s(self) -> float:
-        """How far our calendar is ahead of Discord's, also when it was set since the last answer; 0 if that is not
-        certain.
-        """
-        calendar, monotonic_s = self._compared_at
-        set_s = (self._clock.now() - calendar).total_seconds() - (self._clock.monotonic() - monotonic_s)
-        ahead_s = self._ahead_s + set_s
-        return ahead_s if abs(ahead_s) > DATE_EXACT_S else 0.0
-
-    def _compare(self, date: str | None) -> None:
-        try:
-            ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
-        except (ValueError, TypeError):
-            return  # something before Discord answers without a date, or without a zone
-        self._ahead_s, self._compared_at = ahead_s, (self._clock.now(), self._clock.monotonic())
 
     def _session(self) -> aiohttp.ClientSession:
         if self._calls is None:

@@ -46,11 +46,6 @@ class HookApi:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    @property
-    def ahead_s(self) -> float:
-        """The lead of our calendar over Discord's, by its last answer."""
-        return self._calls.rest.ahead_s
-
     async def of_channel(self, channel_id: str, us: BotIdentity) -> list[Hook]:
         """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)

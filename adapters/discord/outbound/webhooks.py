@@ -177,8 +177,7 @@ class Webhooks:
 
     def _since(self, spot: Spot) -> str:
         """An id above all our known posts there and below everything posted from now on."""
-        margin_s = CLOCKS_APART_S + max(0.0, self._hooks.ahead_s)
-        early = snowflake_at(self._clock.now() - timedelta(seconds=margin_s))
+        early = snowflake_at(self._clock.now() - timedelta(seconds=CLOCKS_APART_S))
         return str(max(early, self._newest.get(spot.place) or 0))
 
     def _note(self, message: dict[str, Any], spot: Spot) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, Final
 
 import aiohttp
@@ -16,6 +17,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from adapters.platform_clock import PlatformClock
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,
@@ -74,7 +76,9 @@ class StillStreaming(NotDelivered):
 class Transport:
     """The connections to Slack, which all workspaces share."""
 
-    def __init__(self, base_url: str | None, call_timeout_s: float) -> None:
+    def __init__(self, base_url: str | None, call_timeout_s: float, clock: PlatformClock) -> None:
+        """`clock` hears the dates of Slack's answers."""
+        self._clock = clock
         self.base_url = base_url or OFFICIAL_SERVER
         self.call_timeout_s = call_timeout_s
         self._session: aiohttp.ClientSession | None = None
@@ -82,8 +86,15 @@ class Transport:
     def session(self) -> aiohttp.ClientSession:
         """Connections that stay open, created inside a running loop."""
         if self._session is None:
-            self._session = aiohttp.ClientSession()
+            tracing = aiohttp.TraceConfig()
+            tracing.on_request_end.append(self._answered)
+            self._session = aiohttp.ClientSession(trace_configs=[tracing])
         return self._session
+
+    async def _answered(
+        self, _session: aiohttp.ClientSession, _context: SimpleNamespace, ended: aiohttp.TraceRequestEndParams
+    ) -> None:
+        self._clock.hear(ended.response.headers.get("Date"))
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""

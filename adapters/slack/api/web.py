@@ -110,6 +110,11 @@ class WebApi:
             answer = await self._calls.client.chat_getPermalink(channel=channel, message_ts=message)
             return str(told(answer, "permalink"))
 
+    async def channel_name(self, channel: str) -> str:
+        """The name of a channel that the app may see: a public one, or one that it is in."""
+        with self._calls.call("conversations.info"):
+            return str((await self._calls.client.conversations_info(channel=channel))["channel"]["name"])
+
     async def person(self, user: str) -> Person:
         """A person's name, language and workspace."""
         with self._calls.call("users.info"):

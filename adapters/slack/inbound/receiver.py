@@ -25,6 +25,7 @@ from adapters.slack.codec.events import (
 )
 from adapters.slack.codec.feedback import rated_in
 from adapters.slack.codec.interactions import pressed
+from adapters.slack.inbound.app_context import AppContexts
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
 from adapters.slack.inbound.marks import Marks
@@ -32,6 +33,7 @@ from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.plain_text import one_line
+from runtime.core.texts import Texts
 
 AFTERWARDS_WITHIN_S: Final = 2.0
 """The time that work after an event, such as a thread's title, may delay the next event."""
@@ -71,6 +73,7 @@ class Receiver:
         *,
         direct_threads: bool,
         prompts: Sequence[str],
+        texts: Texts,
     ) -> None:
         """`direct_threads` and `prompts` as SlackOptions has them."""
         self._direct_threads = direct_threads
@@ -84,6 +87,7 @@ class Receiver:
         self._commanding = commanding
         self._marks = marks
         self._people = Recent[str, Person](REMEMBERED)
+        self._contexts = AppContexts(texts)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
         """People's events, without end. A delivery is confirmed when the next item is requested."""
@@ -194,6 +198,9 @@ class Receiver:
         inbound = inbound_of(happening, delivery.event_id, bot, people, self._commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
+        if happening.direct:
+            context = delivery.body["event"].get("app_context")
+            inbound = replace(inbound, looking_at=await self._contexts.in_words(context, workspace))
         at = inbound.address
         ours = at.thread if addressed else None
         return replace(

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import anyio
+import httpx
 from telegram import Bot, BotCommand, InputFile
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
 from adapters.adapter import File
+from adapters.platform_clock import PlatformClock
 from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import BotIdentity
 from adapters.telegram.codec.attachments import kind_of
@@ -113,13 +115,16 @@ class BotApi:
     the server wrote them, because the library refuses a posted message over a single unknown detail.
     """
 
-    def __init__(self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float) -> None:
+    def __init__(
+        self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float, clock: PlatformClock
+    ) -> None:
+        """`clock` hears the dates of Telegram's answers."""
         if not _TOKEN.fullmatch(token):
             raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
         self._call_timeout_s = call_timeout_s
         self._poll_timeout_s = poll_timeout_s
-        self._calls = _transport(64, call_timeout_s)
-        self._polls = _transport(2, call_timeout_s)
+        self._calls = _transport(64, call_timeout_s, clock)
+        self._polls = _transport(2, call_timeout_s, clock)
         server = base_url or OFFICIAL_SERVER
         self._bot = Bot(
             token,
@@ -324,13 +329,17 @@ def _entities(page: Rendered) -> list[dict[str, Any]]:
     ]
 
 
-def _transport(connections: int, timeout_s: float) -> Transport:
+def _transport(connections: int, timeout_s: float, clock: PlatformClock) -> Transport:
+    async def answered(response: httpx.Response) -> None:
+        clock.hear(response.headers.get("date"))
+
     return Transport(
         connection_pool_size=connections,
         read_timeout=timeout_s,
         write_timeout=timeout_s,
         connect_timeout=timeout_s,
         pool_timeout=timeout_s,
+        httpx_kwargs={"event_hooks": {"response": [answered]}},
     )
 
 

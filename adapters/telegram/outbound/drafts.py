@@ -11,7 +11,7 @@ import zlib
 from typing import Final
 
 from adapters.recent import Recent
-from adapters.telegram.api.failures import UnknownMethod
+from adapters.telegram.api.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import MAX_RECENT
 from adapters.telegram.codec.addresses import chat_id_of, is_private, thread_id_of
@@ -75,6 +75,8 @@ class Drafts:
         block = {"html": f"<tg-thinking>{html.escape(thought)}</tg-thinking>"}
         try:
             await bot.api.draft_rich(chat_id_of(to), thread_id_of(to), _number(key), block)
+        except (NotWelcome, NoTopic):  # of this chat, and nothing about the server
+            return False
         except (UnknownMethod, BadMarkup, NotDelivered):
             self._thoughts_known = False
             return False

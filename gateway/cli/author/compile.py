@@ -23,6 +23,7 @@ from gateway.cli.output.terminal import (
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
+    from runtime.events.happening import Happening
     from runtime.language.compiler import CompileResult, OnProgress, Progress
 
 
@@ -98,11 +99,32 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
     from runtime.language.auto_lowering import AutoLowerer
     from runtime.language.lowering.model import ModelLowerer
 
+    answers: list[Happening] = []
     async with open_models(settings) as (models, _):
-        model = models.client_for("compile")
-        with Console(stderr=True).status(f"asking {(model or models).model}"):
-            lowerer = AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or models)
-            return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
+        model, costs = models.client_for("compile"), answers.append
+        try:
+            with Console(stderr=True).status(f"asking {(model or models).model}"):
+                lowerer = (
+                    AutoLowerer(model, costs) if settings.compiler == "auto" else ModelLowerer(model or models, costs)
+                )
+                return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
+        finally:
+            _tell_costs(answers)
+
+
+def _tell_costs(answers: Sequence[Happening]) -> None:
+    """Say what the model cost, if it was asked."""
+    from gateway.models.usage import amounts_of, in_words
+    from runtime.core.texts import load_texts
+    from runtime.events.frames import LLMAnswered
+    from runtime.stores.operation.usage import Amounts
+
+    spent = Amounts()
+    for answer in answers:
+        if isinstance(answer, LLMAnswered):
+            spent = spent.plus(amounts_of(answer))
+    if spent.answers:
+        note(in_words(spent, load_texts("en")))
 
 
 def _tell(compiler: str, progress: Progress) -> None:

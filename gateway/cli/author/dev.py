@@ -16,11 +16,14 @@ from gateway.cli.serve.until_stopped import serve_until_stopped
 if TYPE_CHECKING:
     from gateway.service import Ready
     from gateway.settings.tree import Settings
+    from runtime.bus import Bus
+    from runtime.llm.models import Models
 
 STATE = ".parley"
 """The folder for state, in the folder of the program."""
 
 _PROGRAMS = (".pb", ".pbasm")
+_SCRIPTED, _TALKS = "scripted", ".test.md"
 
 
 def dev(
@@ -28,7 +31,9 @@ def dev(
         Path, typer.Argument(metavar="[FOLDER|FILE]", help="The folder of a program, or its file.")
     ] = Path(),
     config: ConfigOption = None,
-    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Language model, by litellm's name; `scripted`, or a talk file, asks none.")
+    ] = None,
     port: Annotated[
         int | None, typer.Option(help="Port of the web chat. [default: that of the settings if free]")
     ] = None,
@@ -40,9 +45,10 @@ def dev(
     from gateway.dev.board import Board
 
     config = None if config is None else config.absolute()
+    script = _script(model)
     files = _entered(folder)
     with plain_errors():
-        flags = _flags(config, model, port)
+        flags = _flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
         files = files or _alone(settings)
         board = Board(checked, say)
@@ -51,6 +57,9 @@ def dev(
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
+
+            if script is not None:
+                board.models = await _scripted(script, settings, files)
 
             def read() -> Settings:
                 return load_settings(config, flags)
@@ -63,6 +72,35 @@ def dev(
             await serve_gateway(settings, files, on_ready=ready, read=read, board=board)
 
         serve_until_stopped(serve)
+
+
+def _script(model: str | None) -> list[Path] | None:
+    """The talk files that answer in place of a model: the one named, none for those beside the programs; None where a
+    model answers."""
+    if model == _SCRIPTED:
+        return []
+    if model is None or not model.endswith(_TALKS):
+        return None
+    if not Path(model).exists():
+        note(
+            f"parley: there is no {model}; name a talk file, or write --model {_SCRIPTED} for those beside the program."
+        )
+        raise typer.Exit(BAD_INPUT)
+    return [Path(model).absolute()]
+
+
+async def _scripted(
+    script: Sequence[Path], settings: Settings, files: Sequence[Path]
+) -> Callable[[Bus], tuple[Models, str]]:
+    """A model that answers from talks. Raises ProgramError and ConfigError for talks that are wrong."""
+    from gateway.programs.loading import routes_of
+    from gateway.talks.trying.model import ScriptedModel
+
+    programs = [file for program in routes_of(settings, files).files.values() for file in program]
+    beside = [file.with_suffix(_TALKS) for file in programs]
+    model = ScriptedModel(script or [file for file in dict.fromkeys(beside) if file.exists()], settings, say)
+    await model.read()
+    return model.models
 
 
 def _entered(folder: Path) -> list[Path]:

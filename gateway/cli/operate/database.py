@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -81,3 +82,14 @@ def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
     """A text on one line, shortened to fit a row."""
     line = " ".join(text.split())
     return line if len(line) <= chars else line[: chars - 1] + "…"
+
+
+def lines_of(file: Path) -> Iterator[str]:
+    """The lines of a file. Raises ConfigError."""
+    from runtime.core.errors import ConfigError
+
+    try:
+        with file.open(encoding="utf-8") as opened:
+            yield from opened
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: it cannot be read: {error}") from error

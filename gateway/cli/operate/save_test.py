@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import when, with_keeping
+from gateway.cli.operate.database import lines_of, when, with_keeping
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.assembly.stores import Keeping
     from gateway.settings.tree import Settings
     from gateway.talks.reports.results import TalkResult
+    from gateway.talks.sent_files import Contents
     from runtime.stores.catalog import WholeSession
 
 
 def save_test(
-    session: Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")],
+    session: Annotated[
+        str,
+        typer.Argument(help="The session's id, as parley sessions list shows it, or a file of parley sessions export."),
+    ],
     file: Annotated[Path, typer.Argument(help="The talk file, support.test.md; the talk is added at its end.")],
     program: Annotated[
         Path | None, typer.Option(help="The program, where it is not beside the file with the same name.")
@@ -30,31 +37,51 @@ def save_test(
     It has what people said, under their names: look through it before others see it.
     """
     from gateway.talks.reports.listing import result_lines
+    from gateway.talks.sent_files import beside
 
-    async def ask(keeping: Any) -> WholeSession | None:
+    async def ask(keeping: Keeping) -> tuple[WholeSession, Contents] | None:
+        from gateway.talks.sent_files import contents_of
         from runtime.core.ids import SessionId
 
-        found: WholeSession | None = await keeping.catalog.whole(SessionId(session))
-        return found
+        found = await keeping.catalog.whole(SessionId(session))
+        return None if found is None else (found, await contents_of(found.facts, keeping.files))
 
-    whole = with_keeping(config, ask)
-    if whole is None:
+    exported = Path(session)
+    with plain_errors():
+        known = _read(exported) if exported.is_file() else with_keeping(config, ask)
+    if known is None:
         note(f"parley: There is no session {session}; see parley sessions list.")
         raise typer.Exit(FAILED)
     with plain_errors():
-        result = _saved(load_settings(config), whole, file, program, title or _title(whole))
+        whole, contents = known
+        with beside(file, contents) as files:
+            result = _saved(load_settings(config), whole, files, (file, program, title or _title(whole)))
     for line in result_lines(result, 100):
         say(line)
     if not result.passed:
         raise typer.Exit(FAILED)
 
 
+def _read(file: Path) -> tuple[WholeSession, Contents]:
+    from gateway.talks.sent_files import contents_in
+    from runtime.stores.session_file import SessionFile
+
+    exported = SessionFile(str(file), lambda: lines_of(file))
+    whole = exported.session()
+    return whole, contents_in(whole.facts, exported.files())
+
+
 def _title(whole: WholeSession) -> str:
     return f"A conversation of {when(whole.record.started_at)}"
 
 
-def _saved(settings: Settings, whole: WholeSession, file: Path, program: Path | None, title: str) -> TalkResult:
-    """The talk, added to the file and held once. Raises ProgramError and ConfigError."""
+def _saved(
+    settings: Settings, whole: WholeSession, files: Mapping[str, Path], target: tuple[Path, Path | None, str]
+) -> TalkResult:
+    """The talk, added to the file of this program under this title, and held once.
+
+    Raises ProgramError and ConfigError.
+    """
     import asyncio
 
     from gateway.talks.running import Loader, hold_talk
@@ -63,10 +90,11 @@ def _saved(settings: Settings, whole: WholeSession, file: Path, program: Path | 
     from runtime.execution.frames.loop import FrameLoop
 
     async def saved() -> TalkResult:
+        file, program, title = target
         async with open_stage(settings) as stage:
             shelf = await shelf_for(file, program, whole.facts)
             free = shelf.free_title(title)
-            add_talk(shelf, free, await save(free, shelf.program, whole.facts, shelf.head, stage))
+            add_talk(shelf, free, await save(free, shelf, whole.facts, stage, files))
             loaded = await Loader().load(file)
             return await hold_talk(loaded, loaded.file.talks[-1], stage)
 

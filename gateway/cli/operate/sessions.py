@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
+from gateway.cli.operate.database import (
+    JsonOption,
+    lines_of,
+    nothing_kept,
+    say_json,
+    say_table,
+    size,
+    when,
+    with_keeping,
+)
 from gateway.cli.operate.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import TextIO
 
@@ -158,7 +166,7 @@ def import_session(
         from runtime.sessions.meetings.places import keep_places
         from runtime.stores.session_file import SessionFile
 
-        read = SessionFile(str(file), lambda: _lines(file))
+        read = SessionFile(str(file), lambda: lines_of(file))
         whole = read.session()
         place = whole.record.address.key
         for content in read.files():
@@ -280,16 +288,6 @@ def _written(name: str) -> AbstractContextManager[TextIO]:
     from gateway.cli.output.whole_file import standard_output, whole_file
 
     return standard_output() if name == "-" else whole_file(Path(name))
-
-
-def _lines(file: Path) -> Iterator[str]:
-    from runtime.core.errors import ConfigError
-
-    try:
-        with file.open(encoding="utf-8") as opened:
-            yield from opened
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: it cannot be read: {error}") from error
 
 
 def _row(known: KnownSession) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ _PATIENCE_S = 10.0
 def usage(
     days: Annotated[int, typer.Option("--days", min=1, help="How many days up to today (UTC).")] = 30,
     by: Annotated[
-        Literal["day", "person", "program", "agent", "model"], typer.Option("--by", help="What the sums are by.")
+        Literal["day", "person", "program", "agent", "model", "purpose"],
+        typer.Option("--by", help="What the sums are by."),
     ] = "day",
     json: Annotated[bool, typer.Option("--json", help="Every sum as an object on a line.")] = False,
     config: ConfigOption = None,
@@ -39,14 +40,14 @@ def usage(
     if not rows:
         say("No model has answered in these days.")
         return
-    head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD")
+    head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD", "ESTIMATED")
     say_table(head, [_cells(name or "?", amounts) for name, amounts in [*grouped(rows, by), ("all", total(rows))]])
     note(f"Prices are those of the settings, else of {prices_from()}, at the time of each answer.")
 
 
 def _cells(name: str, amounts: Amounts) -> list[str]:
     counts = (amounts.answers, amounts.tokens_in, amounts.tokens_cached, amounts.tokens_out)
-    return [name, *(f"{count:,}" for count in counts), f"{amounts.cost_usd:,.4f}"]
+    return [name, *(f"{count:,}" for count in counts), f"{amounts.cost_usd:,.4f}", f"{amounts.estimated:,}"]
 
 
 def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:

@@ -6,7 +6,10 @@ import {html, signal, useRef, useState} from "./ui.js";
 /** What the last act came to, shown on every screen until the next one. */
 export const told = signal({text: "", bad: false});
 
-/** A button. `run` does it; `question` is asked first; `danger` marks what cannot be undone. */
+/**
+ * A button. It sends `body`, which may be a function that makes it; `question` is asked first; `danger` marks what
+ * cannot be undone. `done` says what was done, by the answer where it is a function; `then` goes on with the answer.
+ */
 export function Act({label, about = "", question = "", danger = false, done = "", path, body = {}, method = "POST", then}) {
   const [busy, setBusy] = useState(false);
   const dialog = useRef(null);
@@ -15,8 +18,8 @@ export function Act({label, about = "", question = "", danger = false, done = ""
     dialog.current?.close();
     setBusy(true);
     try {
-      const found = await send(path, body, method);
-      told.value = {text: done || `${label}: done.`, bad: false};
+      const found = await send(path, typeof body === "function" ? body() : body, method);
+      told.value = {text: (typeof done === "function" ? done(found) : done) || `${label}: done.`, bad: false};
       news.value += 1;
       then?.(found);
     } catch (error) {

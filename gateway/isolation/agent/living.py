@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from gateway.isolation.agent.files import NodeFiles
 from gateway.isolation.agent.models import door_clients
 from gateway.isolation.agent.outbox import RemoteOutbox
+from gateway.isolation.agent.servers import NodeServers
 from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers, RemoteVersions
 from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import CUT_OFF, FENCED, OVER, PATH, Handover, Manner
@@ -46,10 +49,13 @@ MakeContext = Callable[[Handover, Peer, RemoteOutbox], AbstractAsyncContextManag
 
 async def live(handover: Handover) -> int:
     """Execute the task until nothing is left to do now; the exit code of the process."""
-    url = handover.url.replace("http", "ws", 1) + PATH
+    reached = urlsplit(handover.url)
+    url = f"ws://{handover.host or reached.netloc}{PATH}"
     headers = {"Authorization": f"Bearer {handover.token}"}
     opened = connect(
         url,
+        host=reached.hostname,
+        port=reached.port,
         additional_headers=headers,
         proxy=None,
         compression=None,
@@ -128,7 +134,7 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
     Logs(LogOptions(manner.log_level, "auto"), Masking([handover.token])).attach(bus)
     store, inbox = RemoteStore(peer), RemoteInbox(peer)
     async with (
-        door_clients(handover.url, handover.token, manner.models, manner.model_answer_s) as models,
+        door_clients(handover, manner.models) as models,
         _Statements(manner) as sandbox,
     ):
         yield NodeContext(
@@ -145,6 +151,9 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
             models={given.name: given.model},
             allowance=partial(_allowance, peer),
             spent=partial(_spent, peer),
+            files=NodeFiles(peer),
+            servers=NodeServers(peer),
+            tool_rules=manner.tools,
             alarm=Alarm(RemoteTimers(peer), store, inbox, clock),
             transcript_chars=manner.transcript_chars,
             questions_alone=manner.questions_alone,

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from gateway.clients.model.door import PREFIX
+from gateway.isolation.handover import Handover
 from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, Usage
 
@@ -19,13 +20,12 @@ _MORE_S = 60.0
 
 
 @asynccontextmanager
-async def door_clients(
-    url: str, token: str, models: Mapping[str, str], answer_s: float
-) -> AsyncIterator[dict[str, DoorClient]]:
+async def door_clients(handover: Handover, models: Mapping[str, str]) -> AsyncIterator[dict[str, DoorClient]]:
     """A client for each of the models by its name; their values are what people call them."""
-    timeout = httpx.Timeout(answer_s + _MORE_S, connect=_CONNECT_S)
-    headers = {"authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False) as http:
+    timeout = httpx.Timeout(handover.manner.model_answer_s + _MORE_S, connect=_CONNECT_S)
+    host = {"host": handover.host} if handover.host else {}
+    headers = {"authorization": f"Bearer {handover.token}", **host}
+    async with httpx.AsyncClient(base_url=handover.url, headers=headers, timeout=timeout, trust_env=False) as http:
         yield {name: DoorClient(http, name, title) for name, title in models.items()}
 
 

@@ -44,8 +44,8 @@ class SystemdLauncher(JailedLauncher):
         """The command that runs `what` in a unit."""
         own = self._settings.systemd
         properties = [*_PROPERTIES, f"MemoryMax={self._settings.memory_mib * MIB}", *own.properties]
-        if not own.user:
-            properties = ["DynamicUser=yes", *properties]
+        # A user's manager has no rights, and keeps a unit from anything in a user namespace alone.
+        properties = ["PrivateUsers=yes" if own.user else "DynamicUser=yes", *properties]
         return [
             "systemd-run",
             *(["--user"] if own.user else []),

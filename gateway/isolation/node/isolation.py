@@ -110,6 +110,7 @@ class Isolated:
                 program=rights.program,
                 agent=order.klass,
                 task=order.root if order.tokens or order.dollars else None,
+                estimated=usage.estimated,
             )
         )
 

@@ -22,7 +22,8 @@ class WebSettings(Section):
     Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:". Where
     others than this machine reach it, it needs a password, unless `open` says that it is meant for everybody there.
     `trusted_proxies` are addresses or networks whose word on who asks is taken. In `mentions_only` rooms people talk
-    with each other; agents hear only what mentions or answers them.
+    with each other; agents hear only what mentions or answers them. `login` is how people come in: by the one password,
+    as people of a team who were invited by a link, or by what the `trusted_header` of a trusted proxy says.
     """
 
     host: str = "127.0.0.1"
@@ -34,6 +35,8 @@ class WebSettings(Section):
     open: bool = False
     trusted_proxies: Words = ()
     mentions_only: Words = ()
+    login: Literal["password", "invite", "proxy"] = "password"
+    trusted_header: str = ""
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -54,7 +57,17 @@ class WebSettings(Section):
             return self.host == "localhost"
 
     def check_door(self) -> None:
-        """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
+        """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password, and for a
+        proxy of which nothing is said."""
+        if (self.login == "proxy") != bool(self.trusted_header):
+            raise ConfigError('web.login = "proxy" and web.trusted_header belong together: set both, or neither.')
+        if self.login == "proxy" and not self.trusted_proxies:
+            raise ConfigError(
+                "web.trusted_header is believed from the proxies in web.trusted_proxies only, and there are none. Set "
+                "it to the address of your proxy."
+            )
+        if self.login != "password":
+            return
         if self.on_loopback or self.password is not None or self.open:
             return
         raise ConfigError(
@@ -65,6 +78,10 @@ class WebSettings(Section):
     @property
     def open_to(self) -> str:
         """The people with access, as a text."""
+        if self.login == "invite":
+            return "the people of the team, who were invited by a link"
+        if self.login == "proxy":
+            return f"whom the proxy at {', '.join(self.trusted_proxies)} names in {self.trusted_header}"
         if self.password is not None:
             return "everybody who knows the password"
         names = f", and to everybody who reaches {', '.join(self.public_hosts)}" if self.public_hosts else ""

@@ -21,17 +21,19 @@ MIB = 1024 * 1024
 
 
 class PodmanSettings(Section):
-    """The container of a task: its image, in which `parley` is installed, and further options of `podman run`."""
+    """The container of a task: its image, in which `parley` is installed, what connects it with the gateway (podman has
+    pasta since 4.4), and further options of `podman run`."""
 
     image: str = ""
-    options: tuple[str, ...] = ()
+    network: Literal["pasta", "slirp4netns"] = "pasta"
+    options: Words = ()
 
 
 class SystemdSettings(Section):
     """The unit of a task: whether it is one of the user's own service manager, and further properties of it."""
 
     user: bool = False
-    properties: tuple[str, ...] = ()
+    properties: Words = ()
 
 
 class IsolationSettings(Section):

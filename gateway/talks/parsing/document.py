@@ -46,6 +46,11 @@ def read_source(path: Path) -> Source:
         content = path.read_bytes()
     except OSError as error:
         raise _unreadable(path, f"it cannot be read: {error.strerror}") from error
+    return source_of(content, path)
+
+
+def source_of(content: bytes, path: Path) -> Source:
+    """The text of a talk file with this content. Raises ProgramRejected for one that cannot be read."""
     if len(content) > _MAX_BYTES:
         raise _unreadable(path, "it is longer than 1 MiB", "Spread the talks over several files.")
     try:
@@ -158,8 +163,8 @@ def read_talks(source: Source, head: Head, program: Program) -> tuple[Talk, ...]
     reader = ItemReader(program, head, problems)
     drafts: list[_Draft] = []
     heading = SourceLine(source.path.name.removesuffix(TALKS), str(source.path), 1)
-    for one in _blocks(source.lines):
-        if isinstance(one, _Heading):
+    for one in blocks(source.lines):
+        if isinstance(one, Title):
             heading = one.line
             drafts.append(_Draft(one.title, heading, must_have_items=one.level == 2))
             continue
@@ -184,13 +189,15 @@ def _check_titles(drafts: list[_Draft], problems: Problems) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heading:
+class Title:
+    """A heading: `#` for a file, `##` for a talk."""
+
     level: int
     title: str
     line: SourceLine
 
 
-def _blocks(lines: tuple[SourceLine, ...]) -> Iterator[_Heading | Item]:
+def blocks(lines: tuple[SourceLine, ...]) -> Iterator[Title | Item]:
     """The headings and items, in their order; the rest is prose."""
     item: Item | None = None
     fence, comment = "", False
@@ -210,7 +217,7 @@ def _blocks(lines: tuple[SourceLine, ...]) -> Iterator[_Heading | Item]:
                 yield item
             item = None
         if heading:
-            yield _Heading(len(heading[1]), heading[2], line)
+            yield Title(len(heading[1]), heading[2], line)
         elif found:
             item = Item(line, (found[2] or "").rstrip())
         elif within and item is not None:

@@ -73,6 +73,15 @@ class FactReader:
         self._problems.at(line, "nothing of this form can be expected", hint=hint)
         return None
 
+    def read_words(self, line: SourceLine, text: str, words: str) -> Fact | None:
+        """The fact in a text with a fence below, which has the words; None for a wrong one."""
+        hears = re.fullmatch(r"\w+\s+hears", text)
+        if text and text not in ("words", "failure") and not hears:
+            hint = "A fence stands below `expect:`, `expect: failure` or `expect: Scout hears`, and has the words."
+            self._problems.at(line, "no fence belongs to this", hint=hint)
+            return None
+        return self.read(line, f'{text} "{words}"'.strip())
+
     def _quoted(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         wording = self._wording(line, found["regular"] or found["text"] or found["other"])
         return None if wording is None else Heard(line.number, wording)

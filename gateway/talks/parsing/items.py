@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from pathlib import Path
 from textwrap import dedent
 from typing import TypeAlias
 
@@ -46,6 +47,10 @@ _FACT = re.compile(r"(?P<how>expect|never)\b\s*:?\s*(?P<what>.*)$", re.IGNORECAS
 _JUDGE = re.compile(r"judge\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
 _WAIT = re.compile(r"wait\b\s*:?\s*(?P<time>.*)$", re.IGNORECASE)
 _PRESS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+press(?:es)?\b\s*:?\s*(?P<label>.+)$', re.IGNORECASE)
+_SENDS = re.compile(
+    r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+sends?\b\s*:?\s*(?P<files>[^:]+?)(?::(?:\s+|$)(?P<text>.*))?$',
+    re.IGNORECASE,
+)
 _WRITES = re.compile(r'(?P<who>[^:"]{1,80}?)\s+writes\s*:\s*(?P<text>.*)$', re.IGNORECASE)
 _SAYS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s*:(?:\s+|$)(?P<text>.*)$', re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\b\s*(?:and\s+|,\s*)?")
@@ -78,13 +83,19 @@ class Item:
     more: list[str] = field(default_factory=list)
     forbids: bool = False
 
+    def fenced(self) -> str | None:
+        """What is in a fence that stands alone below the first line; None without one."""
+        below = dedent("\n".join(self.more)).strip("\n").rstrip()
+        found = re.fullmatch(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n?\1", below, re.DOTALL)
+        return None if found is None else found[2]
+
     def text(self, first: str) -> str:
         """The item's text from `first`, the rest of its line, on. A fence alone is what is in it."""
         below = dedent("\n".join(self.more)).rstrip()
         below = below if first else below.lstrip("\n")
-        fenced = re.fullmatch(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n?\1\s*", below, re.DOTALL)
-        if fenced and not first:
-            return fenced[2]
+        fenced = None if first else self.fenced()
+        if fenced is not None:
+            return fenced
         return "\n".join(part for part in (first, below) if part)
 
 
@@ -108,6 +119,7 @@ class ItemReader:
             (_WAIT, self._wait),
             (_WRITES, self._writes),
             (_PRESS, self._press),
+            (_SENDS, self._sends),
             (_SAYS, self._says),
         )
 
@@ -155,6 +167,23 @@ class ItemReader:
         if len(label) > 1 and label[0] == label[-1] == '"':
             label = label[1:-1]
         return [Pressed(item.line.number, who, label, at_once=found["now"] is not None)]
+
+    def _sends(self, item: Item, found: re.Match[str]) -> Items:
+        who = found["who"].strip()
+        if _folded(who) in self._agents:
+            hint = f"What an agent sends stands with its words: {who}: [receipt.pdf]"
+            self._problems.at(item.line, f"{who} is an agent, whose files are no act of a talk", hint=hint)
+            return ()
+        if not self._person(item, who):
+            return ()
+        files = [Path(item.line.file).parent / name.strip() for name in found["files"].split(",")]
+        for file in files:
+            if not file.is_file():
+                near = get_close_matches(file.name, [one.name for one in file.parent.glob("*")], n=1)
+                hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
+                self._problems.at(item.line, f"there is no file {file}", hint=hint)
+                return ()
+        return [Said(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))]
 
     def _person(self, item: Item, who: str) -> bool:
         """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""
@@ -249,7 +278,12 @@ class ItemReader:
 
     def _fact(self, item: Item, found: re.Match[str]) -> Items:
         item.forbids = found["how"].lower() == "never"
-        fact = self._facts.read(item.line, item.text(found["what"].strip()))
+        what = found["what"].strip()
+        words = item.fenced()
+        if words is None:
+            fact = self._facts.read(item.line, item.text(what))
+        else:
+            fact = self._facts.read_words(item.line, what, words)
         return () if fact is None else [fact]
 
     def _judge(self, item: Item, found: re.Match[str]) -> Items:

@@ -69,7 +69,7 @@ class Script:
     def _answer(self, agent: str, question: str, told: str) -> str | None:
         """The first reply that fits, once; else a standing one."""
         for reply in (*self._left, *self._standing):
-            if _fits(reply, agent, question) and _has_words(told, reply.after):
+            if fits(reply, agent, question) and has_words(told, reply.after):
                 if not reply.always:
                     self._left.remove(reply)
                 return reply.text
@@ -80,8 +80,9 @@ class Script:
         return f"{agent or 'An agent'} asked the model what no line here answers:\n{shown}"
 
 
-def _fits(reply: Reply, agent: str, question: str) -> bool:
-    if reply.by not in ("", agent) or not _has_words(question, reply.to):
+def fits(reply: Reply, agent: str, question: str) -> bool:
+    """Whether a reply may answer this question of an agent."""
+    if reply.by not in ("", agent) or not has_words(question, reply.to):
         return False
     return not (reply.words and wants_a_value(question))
 
@@ -91,7 +92,7 @@ def wants_a_value(question: str) -> bool:
     return _WANTS_A_VALUE.search(question) is not None
 
 
-def _has_words(question: str, words: str) -> bool:
+def has_words(question: str, words: str) -> bool:
     """Whether the words occur in a question, in any case; "age" does not in "message"."""
     spaced = r"\s+".join(map(re.escape, words.split()))
     return re.search(rf"(?<!\w){spaced}(?!\w)" if spaced else "", question, re.IGNORECASE) is not None
@@ -111,9 +112,9 @@ class Pieces:
     usage = Usage()
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        for start in range(0, len(self._text), _PIECE_CHARS):
+        for start in range(0, len(self.text), _PIECE_CHARS):
             await checkpoint()
-            yield self._text[start : start + _PIECE_CHARS]
+            yield self.text[start : start + _PIECE_CHARS]

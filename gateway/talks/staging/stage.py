@@ -14,6 +14,7 @@ from gateway.extensions.loading import Extensions, load_extensions
 from gateway.inbound.memory import remembers
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
+from gateway.talks.staging.files import TalkFiles
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes
@@ -41,6 +42,7 @@ class Ports:
     bus: Bus
     mailboxes: Mailboxes
     tasks: TaskGroup
+    files: TalkFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Stage:
             ports.clock,
             ports.bus,
             idle_s=float("inf"),
+            files=ports.files.source(),
+            intake=ports.files.intake(self.settings, self.texts),
             memories=Memories(MemoryMemories(), ports.clock, on, _Nobody(), self.settings.memory.limits),
             texts=self.texts,
             servers=remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from anyio.to_thread import run_sync
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,11 +14,13 @@ from starlette.responses import Response
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import answer, whole
 from gateway.clients.scopes import JOURNAL
-from gateway.tapes.reading import journal_of, may, tape_name
+from gateway.tapes.reading import MAX_NUMBER, journal_of, may, tape_name
+from gateway.tapes.search.excerpts import excerpts
 from gateway.tapes.search.index import Filters
 from gateway.tapes.search.journals import JournalSearch
 from gateway.tapes.search.search import Found, NoIndex, Search, utc_text
 from gateway.tapes.tapes import Tapes, fact_data
+from runtime.core.ids import SessionId
 from runtime.stores.sessions import SessionRecord
 
 MAX_HITS = 100
@@ -43,13 +47,13 @@ class SearchRoutes:
             record = await self._tapes.record(name)
             if record is None:
                 raise HTTPException(404, f"There is no tape {name}.")
-            return await self._facts(request, client, [record])
+            return await self._facts(request, client, [record], _Place.of(request))
         notebook = await self._tapes.notebooks.find(name)
         if notebook is None:
             raise HTTPException(404, f"There is no tape {name}.")
         asked, filters, limit = _asked(request)
         try:
-            return _told(await self._search.in_notebook(notebook, asked, filters, limit))
+            return await _told(await self._search.in_notebook(notebook, asked, filters, limit))
         except NoIndex as error:
             raise HTTPException(503, str(error)) from error
 
@@ -59,32 +63,86 @@ class SearchRoutes:
         client = self._admission.client(request)
         scope = request.query_params.get("scope", "*")
         if scope.startswith(JOURNAL):
-            page = await self._tapes.catalog.page(limit=MAX_SESSIONS)
-            names = {f"{JOURNAL}{known.record.id}": known.record for known in page.sessions}
+            place = _Place.of(request)
+            try:
+                page = await self._tapes.catalog.page(place.mark, limit=MAX_SESSIONS)
+            except ValueError as error:
+                raise _bad_place() from error
+            records = [known.record for known in page.sessions]
+            ids = [record.id for record in records]
+            first = ids.index(place.session) if place.session in ids else 0
             may_read = [
-                record for name, record in names.items() if fnmatchcase(name, scope) and may(client, "read", name)
+                record
+                for record in records[first:]
+                if fnmatchcase(name := f"{JOURNAL}{record.id}", scope) and may(client, "read", name)
             ]
-            return await self._facts(request, client, may_read, more=page.next != "")
+            return await self._facts(request, client, may_read, place, following=page.next)
         asked, filters, limit = _asked(request)
 
         def among(name: str) -> bool:
             return fnmatchcase(name, scope) and may(client, "read", name)
 
         try:
-            return _told(await self._search.in_all(among, asked, filters, limit))
+            return await _told(await self._search.in_all(among, asked, filters, limit))
         except NoIndex as error:
             raise HTTPException(503, str(error)) from error
 
     async def _facts(
-        self, request: Request, client: Client, records: Sequence[SessionRecord], *, more: bool = False
+        self,
+        request: Request,
+        client: Client,
+        records: Sequence[SessionRecord],
+        place: _Place,
+        *,
+        following: str = "",
     ) -> Response:
+        """What is found from a place on; `following` is the mark of the sessions behind these."""
         if not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content, and so none to search what people say.")
-        found = await self._journals.find(records, *_asked(request))
+        begun = bool(records) and records[0].id == place.session
+        found = await self._journals.find(records, *_asked(request), before=place.before if begun else None)
+        pieces = await run_sync(excerpts, [fact.data for _, fact in found.facts], found.meant)
         hits = [
-            {"tape": f"{JOURNAL}{record.id}", "entry": fact_data(fact, content=True)} for record, fact in found.facts
+            {
+                "tape": f"{JOURNAL}{record.id}",
+                "entry": fact_data(fact, content=True),
+                "excerpt": excerpt,
+                "conversation": record.address.key,
+            }
+            for (record, fact), excerpt in zip(found.facts, pieces, strict=True)
         ]
-        return answer({"hits": hits, "behind": found.behind or more, "sealed": found.sealed})
+        rest = found.rest
+        next_ = _Place(place.mark, rest[0].id, rest[1]) if rest else _Place(following) if following else None
+        behind = next_ is not None or found.missing
+        return answer({"hits": hits, "behind": behind, "sealed": found.sealed, "next": next_ and str(next_)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a search of sessions goes on: behind a mark of their list, with a session, before one of its facts. Where
+    that session has moved in the list, all that stand there now are looked at."""
+
+    mark: str = ""
+    session: SessionId | None = None
+    before: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.mark}~{self.session or ''}~{self.before or ''}"
+
+    @staticmethod
+    def of(request: Request) -> _Place:
+        """The `after` of a request."""
+        text = request.query_params.get("after", "")
+        if not text:
+            return _Place()
+        mark, session, before = text.split("~") if text.count("~") == 2 else ("", "", "-")
+        if before and not (before.isascii() and before.isdigit() and int(before) <= MAX_NUMBER):
+            raise _bad_place()
+        return _Place(mark, SessionId(session) or None, int(before) if before else None)
+
+
+def _bad_place() -> HTTPException:
+    return HTTPException(422, "after is the `next` of an earlier answer.")
 
 
 def _asked(request: Request) -> tuple[str, Filters, int]:
@@ -99,6 +157,11 @@ def _asked(request: Request) -> tuple[str, Filters, int]:
     return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS, least=1)
 
 
-def _told(found: Found) -> Response:
-    hits = [{"tape": hit.tape, "entry": hit.entry.data()} for hit in found.hits]
-    return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed})
+async def _told(found: Found) -> Response:
+    entries = [hit.entry.data() for hit in found.hits]
+    pieces = await run_sync(excerpts, [entry["payload"] for entry in entries], found.meant)
+    hits = [
+        {"tape": hit.tape, "entry": entry, "excerpt": excerpt}
+        for hit, entry, excerpt in zip(found.hits, entries, pieces, strict=True)
+    ]
+    return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed, "next": None})

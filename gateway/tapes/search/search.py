@@ -14,7 +14,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf, throw_away
-from gateway.tapes.search.words import question, texts_in, words_of
+from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
 INDEXED_WITHIN_S = 2.0
@@ -44,6 +44,7 @@ class Found:
     hits: Sequence[Hit]
     behind: bool
     sealed: int
+    meant: Meant = ()
 
 
 class Search:
@@ -108,16 +109,18 @@ class Search:
             if one.notebook in shelves
         ]
 
-        def ask() -> tuple[list[tuple[str, int]], int]:
-            match = question(asked, index.spellings)
-            return [] if match is None else index.search(match, places, filters, limit), index.sealed(shelves.values())
+        def ask() -> tuple[list[tuple[str, int]], int, Meant]:
+            parts = meant(asked, index.spellings)
+            match = match_of(parts)
+            found = [] if match is None else index.search(match, places, filters, limit)
+            return found, index.sealed(shelves.values()), parts
 
-        found, sealed = await self._in_thread(ask)
+        found, sealed, parts = await self._in_thread(ask)
         hits: list[Hit | None] = [None] * len(found)
         async with anyio.create_task_group() as tasks:
             for number, (name, place) in enumerate(found):
                 tasks.start_soon(self._read, hits, number, seen, name, place)
-        return Found([hit for hit in hits if hit is not None], behind, sealed)
+        return Found([hit for hit in hits if hit is not None], behind, sealed, parts)
 
     async def _read(
         self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, Stretch]], name: str, place: int

@@ -49,18 +49,46 @@ def texts_in(value: Any) -> Iterator[str]:
             waiting.extend(reversed(found))
 
 
-def question(asked: str, spellings: Callable[[str], Sequence[str]]) -> str | None:
-    """What to ask an index for: all of the words, and phrases as they stand in quotation marks; None for nothing.
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in a row. `begins`: the last one may go on."""
 
-    `spellings` gives the words that are meant by one.
-    """
-    parts = [
+    words: tuple[str, ...]
+    begins: bool = False
+
+
+Meant = Sequence[Sequence[Phrase]]
+"""What a question means: a text has one phrase of each part."""
+
+
+def meant(asked: str, spellings: Callable[[str], Sequence[str]]) -> Meant:
+    """All words of a question, and phrases as they stand in quotation marks. `spellings` gives the words that are meant
+    by one."""
+    return [
         part
         for phrase, word in _ASKED.findall(asked)
         for part in ([_phrase(phrase)] if phrase else [_asked_run(run, spellings) for run in _runs(word)])
         if part
     ]
-    return " AND ".join(parts) or None
+
+
+def match_of(parts: Meant) -> str | None:
+    """What to ask an index for; None for nothing."""
+    texts = (" OR ".join(f'"{" ".join(one.words)}"{" *" if one.begins else ""}' for one in part) for part in parts)
+    return " AND ".join(f"({text})" for text in texts) or None
+
+
+def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words of a text as `words_of` gives them, each with the place where it begins and where it ends."""
+    for found in _RUN.finditer(text):
+        for run in _runs(found[0]):
+            start, end = found.span()
+            if run.unspaced and len(run.letters) == end - start:
+                yield from (
+                    (run.letters[at : at + 2], start + at, min(start + at + 2, end)) for at in range(end - start)
+                )
+            else:
+                yield from ((word, start, end) for word in _words(run))
 
 
 def distance(one: str, other: str, most: int) -> int | None:
@@ -108,16 +136,15 @@ def _asked_words(run: Run) -> list[str]:
     return words[:-1] if run.unspaced and len(words) > 1 else words
 
 
-def _phrase(text: str) -> str:
+def _phrase(text: str) -> Sequence[Phrase]:
     """A phrase: its words in a row. Within it, letters without spaces may end in the middle of a longer run."""
     runs = list(_runs(text))
     words = [word for run in runs[:-1] for word in _words(run)] + (_asked_words(runs[-1]) if runs else [])
     alone = len(words) == 1 and runs[-1].unspaced and len(runs[-1].letters) == 1
-    return f'"{" ".join(words)}"{" *" if alone else ""}' if words else ""
+    return [Phrase(tuple(words), alone)] if words else []
 
 
-def _asked_run(run: Run, spellings: Callable[[str], Sequence[str]]) -> str:
+def _asked_run(run: Run, spellings: Callable[[str], Sequence[str]]) -> Sequence[Phrase]:
     if run.unspaced:
         return _phrase(run.letters)
-    meant = spellings(run.letters)
-    return "(" + " OR ".join(f'"{word}"' for word in meant or [run.letters]) + ")"
+    return [Phrase((word,)) for word in spellings(run.letters) or [run.letters]]

@@ -11,10 +11,12 @@ import { askName, whoAmI } from "./connecting/login.js";
 import { toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { Room } from "./room.js";
+import { Rooms, titleOf } from "./people/rooms.js";
 import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
 import { Seek } from "./seek.js";
 import { Sidebar, showPresence } from "./sidebar.js";
+import { buttonsWithOneStop } from "./tab_stops.js";
 import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
 
@@ -40,8 +42,10 @@ class Chat {
     this.search = new Search({
       ask: (words) => this.connection.send({ t: "search", room: this.room.id, words }),
       go: ({ id, thread }) => this.seek.go({ id, thread }),
+      isLong: () => this.main.timeline.isLong,
     });
     const frames = new Frames(this);
+    this.people = new Rooms(this);
     this.sidebar = new Sidebar({
       go: (room) => (location.hash = room),
       open: (name) => this.connection.send({ t: "open", name }) || toast("Not connected. Try again in a moment."),
@@ -57,6 +61,7 @@ class Chat {
     });
     this.listen();
     offerKeys(byId("keys"));
+    buttonsWithOneStop(byId("rooms"));
     this.become(me);
     this.showRoom();
     if (thread) this.openThread(thread);
@@ -82,6 +87,7 @@ class Chat {
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
         jump: (id) => this.seek.go({ id, thread: thread() }),
+        quoted: (quote) => this.room.quoted(quote),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),
@@ -194,7 +200,7 @@ class Chat {
   showReplies(root) {
     this.room.countReplies(root);
     const message = this.room.messages.get(root);
-    if (message && this.main.timeline.views.has(root)) this.main.timeline.put(message);
+    if (message && this.main.timeline.has(root)) this.main.timeline.put(message);
   }
 
   settle() {
@@ -214,11 +220,17 @@ class Chat {
   }
 
   showRoom() {
-    byId("room-name").textContent = this.room.id;
-    byId("thread-room").textContent = `# ${this.room.id}`;
-    this.main.composer.setLabel(`Message #${this.room.id}`);
+    this.showTitle();
     this.main.composer.value = this.drafts.get(`${this.room.id} `);
     this.showUnread();
+  }
+
+  showTitle() {
+    this.people.showHead();
+    const title = titleOf(this.people.here);
+    byId("thread-room").textContent = title;
+    const short = title.length > 28 ? `${title.slice(0, 27)}…` : title;
+    this.main.composer.setLabel(`Message ${this.people.here.kind === "direct" ? "@" : "#"}${short}`);
   }
 
   showTyping() {
@@ -240,10 +252,10 @@ class Chat {
     const atEnd = this.main.timeline.stuck || (this.thread && this.side.timeline.stuck);
     const reading = document.visibilityState === "visible" && document.hasFocus() && atEnd;
     if (here && this.room.joined && reading) this.marks.set(here.id, here.seq);
-    const rooms = this.rooms.map(({ id, seq }) => ({ id, unread: Math.max(0, seq - this.marks.of(id, seq)) }));
+    const rooms = this.rooms.map((room) => ({ ...room, unread: Math.max(0, room.seq - this.marks.of(room.id, room.seq)) }));
     this.sidebar.show(rooms, this.room.id);
     const unread = rooms.reduce((sum, room) => sum + room.unread, 0);
-    document.title = `${unread ? `(${unread}) ` : ""}${this.room.id} · Parley`;
+    document.title = `${unread ? `(${unread}) ` : ""}${titleOf(this.people.here)} · Parley`;
   }
 
   showState(state, reason) {

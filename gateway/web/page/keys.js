@@ -1,6 +1,7 @@
 /** Keys on messages: one tab stop for each list, arrows between messages, letters for what can be done with one. */
 
 import { el } from "./look.js";
+import { oneStop } from "./tab_stops.js";
 
 const ON_A_MESSAGE = [
   ["↑ ↓", "the message before, the message after"],
@@ -13,7 +14,7 @@ const ON_A_MESSAGE = [
   ["Delete", "delete your message"],
 ];
 const ANYWHERE = [
-  ["Tab", "to the messages, and on to the text"],
+  ["Tab", "to the messages, through one of them, and on to the text"],
   ["Ctrl K", "go to a room"],
   ["Ctrl Shift F", "search this room"],
   ["↑", "in an empty text: edit your last message"],
@@ -21,21 +22,22 @@ const ANYWHERE = [
   ["?", "show these keys"],
 ];
 
-/** Let the keys of a list of messages work. `views()` are its messages in order; each has its row in `rowElement`, if it has one. */
+/** Let the keys of a list of messages work. `rows` has `viewOf(row)`, `rowBeside(row, by)`, which brings a row into view,
+ * and `lastRow()`, the last one that is visible. */
 export class MessageKeys {
-  constructor(list, views) {
+  constructor(list, rows) {
     this.list = list;
-    this.views = views;
+    this.rows = rows;
     this.stop = null;
+    oneStop(list, (element) => element.closest(".message:not(.notice)"), () => this.stop);
     list.addEventListener("focusin", (event) => this.visit(event.target.closest(".row")));
     list.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  /** Make the last message the list's tab stop, unless somebody is among them. */
+  /** Make the last visible message the list's tab stop, unless somebody is among them. */
   settle() {
     if (this.stop?.isConnected && this.list.contains(document.activeElement)) return;
-    const views = this.views();
-    for (let at = views.length - 1; at >= 0; at -= 1) if (views[at].rowElement) return this.visit(views[at].rowElement);
+    this.visit(this.rows.lastRow());
   }
 
   visit(row) {
@@ -47,11 +49,9 @@ export class MessageKeys {
 
   pressed(event) {
     if (event.target !== this.stop || event.ctrlKey || event.metaKey || event.altKey) return;
-    const talk = this.views().filter((view) => view.rowElement);
-    const at = talk.findIndex((view) => view.rowElement === this.stop);
-    const places = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: talk.length - 1 };
-    if (event.key in places) talk[Math.max(0, Math.min(places[event.key], talk.length - 1))].rowElement.focus();
-    else if (!talk[at]?.act(event.key.length === 1 ? event.key.toLowerCase() : event.key)) return;
+    const go = { ArrowUp: [this.stop, -1], ArrowDown: [this.stop, 1], Home: [null, 1], End: [null, -1] }[event.key];
+    if (go) this.rows.rowBeside(...go)?.focus({ preventScroll: true });
+    else if (!this.rows.viewOf(this.stop)?.act(event.key.length === 1 ? event.key.toLowerCase() : event.key)) return;
     event.preventDefault();
   }
 }

@@ -2,6 +2,8 @@
 
 const PENDING_SEQ = 1e15;
 const FACES = 3;
+const MOST_ALONE = 1e6;
+const QUOTE_LENGTH = 200;
 
 export class Room {
   constructor(id) {
@@ -17,6 +19,7 @@ export class Room {
     this.people = [];
     this.present = 0;
     this.joined = false;
+    this.alone = 0; // the number of answers that only this person sees
   }
 
   /** Store the gateway's state of a message; returns the stored message. */
@@ -72,10 +75,28 @@ export class Room {
     return kept;
   }
 
+  /** A quote with what its message says now, where that is here. */
+  quoted(quote) {
+    const known = this.messages.get(quote.id);
+    if (known?.deleted) return { ...quote, text: "This message was deleted." };
+    return known?.edited && known.text ? { ...quote, text: known.text.slice(0, QUOTE_LENGTH) } : quote;
+  }
+
+  /** Add an answer that only this person sees. It stands behind the newest message, and is gone after a reload. */
+  takeAlone(thread, text) {
+    this.alone += 1;
+    const kept = {
+      id: `alone.${this.alone}`, seq: this.headSeq + this.alone / MOST_ALONE, version: 0, by: "", name: "Parley",
+      kind: "notice", text, at: new Date().toISOString(), live: false, thread: thread ?? null, alone: true,
+    };
+    this.messages.set(kept.id, kept);
+    return kept;
+  }
+
   countReplies(root) {
     const [message, ids] = [this.messages.get(root), this.threads.get(root)];
     if (!message || !ids) return;
-    const replies = [...ids].map((id) => this.messages.get(id)).filter((each) => each && each.seq < PENDING_SEQ);
+    const replies = [...ids].map((id) => this.messages.get(id)).filter((each) => each && each.seq < PENDING_SEQ && !each.alone);
     if (!replies.length) return;
     replies.sort((one, other) => one.seq - other.seq);
     const faces = [...new Map(replies.map((each) => [each.kind + each.name, each])).values()];
@@ -119,7 +140,7 @@ export class Room {
 
   get headSeq() {
     let head = 0;
-    for (const message of this.messages.values()) if (message.seq < PENDING_SEQ) head = Math.max(head, message.seq);
+    for (const message of this.messages.values()) if (message.seq < PENDING_SEQ && !message.alone) head = Math.max(head, message.seq);
     return head;
   }
 

@@ -2,7 +2,7 @@
 
 import { toast } from "./look.js";
 
-const MOST_PAGES = 50;
+const MOST_PAGES = 100;
 
 export class Seek {
   /** `on` has `reveal(target)`, which is false while the message is not here, and `older()`, false when there is none. */

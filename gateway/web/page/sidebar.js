@@ -1,6 +1,7 @@
 /** The list of rooms, the switcher (Ctrl+K), the people in the room, and the drawer for all of these on a phone. */
 
 import { avatar, el, lookKey } from "./look.js";
+import { signOf, titleOf } from "./people/rooms.js";
 
 const byId = (id) => document.getElementById(id);
 const FACES = 5;
@@ -46,18 +47,20 @@ export class Sidebar {
     if (open) byId("rooms").querySelector("button")?.focus();
   }
 
-  /** `rooms` is [{id, unread}] in order. */
+  /** `rooms` is [{id, unread, title?, kind?, archived?}] in order. */
   show(rooms, current) {
     this.rooms = rooms;
-    byId("rooms").replaceChildren(...rooms.map((room) => this.item(room, room.id === current)));
+    const listed = rooms.filter((room) => !room.archived || room.id === current);
+    byId("rooms").replaceChildren(...listed.map((room) => this.item(room, room.id === current)));
     byId("menu-dot").hidden = !rooms.some((room) => room.unread && room.id !== current);
   }
 
-  item({ id, unread }, current) {
+  item(room, current) {
+    const { id, unread } = room;
     const many = unread > 99 ? "99+" : String(unread);
     const badge = unread ? el("span", { class: "badge", "aria-label": `${many} unread` }, many) : null;
-    const name = el("span", { class: "name" }, id);
-    const button = el("button", { type: "button", "aria-current": current ? "page" : null, class: unread ? "unread" : null }, name, badge);
+    const name = el("span", { class: "name" }, titleOf(room));
+    const button = el("button", { type: "button", "aria-current": current ? "page" : null, class: unread ? "unread" : null }, signOf(room), name, badge);
     button.addEventListener("click", () => {
       this.on.go(id);
       this.toggle(false);
@@ -91,12 +94,13 @@ class Switcher {
 
   draw() {
     const typed = this.filter.value.trim().toLowerCase();
-    this.choices = this.rooms.filter((room) => room.id.includes(typed.replaceAll(" ", "-"))).map((room) => ({ room: room.id }));
+    const fits = (room) => room.id.includes(typed.replaceAll(" ", "-")) || titleOf(room).toLowerCase().includes(typed);
+    this.choices = this.rooms.filter(fits).map((room) => ({ room: room.id, label: `${titleOf(room)}${room.archived ? " (archived)" : ""}`, sign: signOf(room) }));
     if (typed && !this.choices.some((choice) => choice.room === typed)) this.choices.push({ open: this.filter.value.trim() });
     this.at = 0;
     const items = this.choices.map((choice, index) => {
-      const label = choice.room ? `# ${choice.room}` : `Open the room “${choice.open}”`;
-      const item = el("li", { role: "option", id: `choice-${index}` }, label);
+      const label = choice.room ? [choice.sign, ` ${choice.label}`] : [`Open the room “${choice.open}”`];
+      const item = el("li", { role: "option", id: `choice-${index}` }, ...label);
       item.addEventListener("click", () => this.choose(choice));
       return item;
     });

@@ -10,7 +10,7 @@ from runtime.core.address import Address
 from runtime.core.errors import LLMError, PlaybookError
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
-from runtime.events.frames import LLMAnswered
+from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.events.happening import Tell
 from runtime.execution.calls.files import find_file
 from runtime.execution.frames.signatures import call
@@ -48,8 +48,9 @@ class Describer:
         self._tell = tell
 
     async def needed(self) -> bool:
-        """Whether pictures are to be described when they come: the model is blind, and another is not."""
-        return self._describes and not await self._sight.sees()
+        """Whether pictures are to be described when they come: the model, or one of its chain, is blind, and another
+        is not."""
+        return self._describes and not await self._sight.all_see()
 
     async def words(
         self,
@@ -69,24 +70,28 @@ class Describer:
             raise PlaybookError(refused)
         request = await self._request(file, contents, question)
         text = ""
+        kind: type[LLMAnswered] = LLMAnsweredInPart
         async with self._llm.stream(request) as completion:
-            async for piece in completion:
-                text += piece
-            usage = completion.usage
-        self._tell(
-            LLMAnswered(
-                *(session, "", "", "", usage.model or self._llm.model, request.purpose),
-                reply=text,
-                seconds=0.0,
-                first_text_s=None,
-                tokens_in=usage.input_tokens,
-                tokens_out=usage.output_tokens,
-                tokens_cached=usage.cached_tokens,
-                cost_usd=usage.cost_usd,
-                conversation=address.key,
-                participant_id=person,
-            )
-        )
+            try:
+                async for piece in completion:
+                    text += piece
+                kind = LLMAnswered
+            finally:
+                usage = completion.usage
+                answered = kind(
+                    *(session, "", "", "", usage.model or self._llm.model, request.purpose),
+                    reply=text,
+                    seconds=0.0,
+                    first_text_s=None,
+                    tokens_in=usage.input_tokens,
+                    tokens_out=usage.output_tokens,
+                    tokens_cached=usage.cached_tokens,
+                    cost_usd=usage.cost_usd,
+                    conversation=address.key,
+                    participant_id=person,
+                    estimated=usage.estimated,
+                )
+                self._tell(answered)
         return text.strip()[:MAX_DESCRIPTION_CHARS]
 
     async def _request(self, file: Attachment, contents: FileContents, question: str) -> CompletionRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
@@ -37,24 +37,28 @@ class ToolRules:
 
     Of the patterns that fit the longest decides, of equally long ones the strictest. Where none fits a tool may be
     called, but in a task people are asked first, unless it only reads. No answer within `within_s` seconds is a no.
+    `careful`: people are asked for all that may change something, also where a pattern allows it.
     """
 
-    allow: Sequence[str] = ()
-    ask: Sequence[str] = ()
-    deny: Sequence[str] = ()
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
     within_s: float = 600.0
+    careful: bool = False
 
     def verdict(self, name: str, tool: RemoteTool, *, in_task: bool) -> Verdict:
         """The rule for a call of `Agent.tool`."""
-        rules: tuple[tuple[Verdict, Sequence[str]], ...] = (
+        rules: tuple[tuple[Verdict, tuple[str, ...]], ...] = (
             ("deny", self.deny),
             ("ask", self.ask),
             ("allow", self.allow),
         )
+        asks = (in_task or self.careful) and not tool.only_reads
         fitting = [(len(one), verdict) for verdict, patterns in rules for one in patterns if fnmatchcase(name, one)]
         if fitting:
-            return max(fitting, key=lambda found: found[0])[1]
-        return "ask" if in_task and not tool.only_reads else "allow"
+            found = max(fitting, key=lambda found: found[0])[1]
+            return "ask" if found == "allow" and self.careful and asks else found
+        return "ask" if asks else "allow"
 
 
 class RemoteServers(Protocol):

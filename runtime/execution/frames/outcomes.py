@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import (
     LLMKeyRefused,
+    LLMNotOffered,
     LLMProcessLost,
     LLMQuotaSpent,
     LLMRateLimited,
@@ -38,6 +39,7 @@ _OF_MODELS = {
     LLMRateLimited.__name__: "session.model_busy",
     LLMRefused.__name__: "session.model_refused",
     LLMKeyRefused.__name__: "session.model_key_refused",
+    LLMNotOffered.__name__: "session.model_refused",
     LLMQuotaSpent.__name__: "session.model_quota_spent",
 }
 """The text for people when the model gave no answer; the log has the provider's words."""

@@ -259,7 +259,7 @@ class Interpreter:
         await self._calls.begin(request)
         try:
             with context.pages.presence.working(self._agent_id, self._doing()):
-                async with context.llm.stream(request) as completion:
+                async with self._calls.answer(request) as completion:
                     async for piece in completion:
                         self._calls.heard(piece, completion.usage)
                         await run.feed(piece)

@@ -26,7 +26,7 @@ class ContextWindow:
         """Learn that a prompt of this many characters counted as this many tokens."""
         if usage.window_tokens:
             self.window_tokens = usage.window_tokens
-        if usage.input_tokens and prompt_chars:
+        if usage.input_tokens and prompt_chars and not usage.estimated:
             measured = min(max(prompt_chars / usage.input_tokens, _LEAST), _MOST)
             self.chars_per_token = (self.chars_per_token + measured) / 2
 

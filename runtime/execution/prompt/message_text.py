@@ -21,7 +21,7 @@ _OURS = re.compile(
 
 
 def heard_content(message: Message) -> str:
-    """The content of a message without its author: a quote precedes its answer as `> author: text`."""
+    """The content of a message without its author: what they had open, then a quote as `> author: text`, precede it."""
     content = _theirs(message.content) if message.from_human else message.content
     match message.type:
         case MessageType.EDITED:
@@ -31,10 +31,11 @@ def heard_content(message: Message) -> str:
         case MessageType.REACTION:
             quoted = _said(message.quote.text if message.quote else "")
             return f"put {content} on {quoted}" if content else f"took their mark off {quoted}"
-    if message.quote is None:
-        return content
-    lines = _shortened(f"{message.quote.author}: {message.quote.text}").splitlines()
-    return "\n".join([*(f"> {line}" for line in lines), content])
+    lines = [f"(looking at {_theirs(' '.join(message.looking_at.split()))})"] if message.looking_at else []
+    if message.quote is not None:
+        quoted = _shortened(f"{message.quote.author}: {message.quote.text}")
+        lines += [f"> {line}" for line in quoted.splitlines()]
+    return "\n".join([*lines, content])
 
 
 def heard_line(message: Message, *, while_working: bool = False) -> str:
@@ -56,7 +57,7 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
         return f"{who}{where} {content}"
     if while_working:
         return f"While you were working, {who}{where} said: {content}"
-    between = "\n" if message.quote is not None else " "
+    between = "\n" if message.quote is not None or message.looking_at else " "
     return f"Message from {who}{where}:{between}{content}"
 
 

@@ -169,7 +169,7 @@ class Asking:
         presence = self._context.pages.presence
         opened = self._open = self._open or AsyncExitStack()
         opened.enter_context(presence.working(self._frame.state.agent, self._hooks.doing()))
-        completion = await opened.enter_async_context(self._context.llm.stream(request))
+        completion = await opened.enter_async_context(self.calls.answer(request))
         self._completion = completion
         self._reply = Reply(self._heard(completion), len(questions))
         return first, self._reply, 1
@@ -190,7 +190,9 @@ class Asking:
             if self._open is not None:
                 await self._open.aclose()
         self._open = None
-        if ended and completion is not None:
+        if not ended and completion is not None:
+            self.calls.left(completion.usage)
+        elif completion is not None:
             self.calls.end(completion.usage)
             self.prompt_chars += filled_chars(completion)
             self._context.window.answered(self.prompt_chars, completion.usage)

@@ -6,6 +6,8 @@ import hashlib
 import re
 
 from runtime.core.errors import CompileError
+from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
+from runtime.events.happening import Tell, unheard
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lowering.checks.source_check import compare
 from runtime.language.lowering.checks.step_check import unfaithful
@@ -16,7 +18,7 @@ from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 
 _VERSION = 2
 _ATTEMPTS = 3
@@ -124,8 +126,10 @@ _WRAPPER = re.compile(r"\A\s*(`{3,}|~{3,})[\w.]*\n(#.*\n)\1\s*\Z", re.DOTALL)
 class ModelLowerer:
     """Lowers with a language model. An answer that differs from the source goes back with the differences, twice."""
 
-    def __init__(self, llm: LLMClient) -> None:
+    def __init__(self, llm: LLMClient, tell: Tell = unheard) -> None:
+        """`tell` is told what each answer costs."""
         self._llm = llm
+        self._costs = tell
 
     @property
     def fingerprint(self) -> str:
@@ -143,7 +147,7 @@ class ModelLowerer:
         messages: tuple[ChatMessage, ...] = (*_PROMPT, ChatMessage("user", _task(source, program)))
         problem = ""
         for _ in range(_ATTEMPTS):
-            answer = await answer_of(self._llm, messages)
+            answer = await answer_of(self._llm, messages, program.name, source.name, self._costs)
             text = _agent_text(answer)
             problem = _problem(text, source)
             if not problem:
@@ -156,17 +160,44 @@ class ModelLowerer:
         )
 
 
-async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...]) -> str:
-    """The model's answer. Raises CompileError if it does not end, and the model's exceptions."""
+async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, agent: str, tell: Tell) -> str:
+    """The model's answer about an agent of a program, "" for all of them. What it costs is told however it ends.
+
+    Raises CompileError if it does not end, and the model's exceptions.
+    """
     pieces: list[str] = []
     size = 0
+    kind: type[LLMAnswered] = LLMAnsweredInPart
     async with llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
-        async for piece in completion:
-            pieces.append(piece)
-            size += len(piece)
-            if size > _MAX_CHARS:
-                raise CompileError(f"{llm.model} does not stop writing; {size:,} characters were read")
+        try:
+            async for piece in completion:
+                pieces.append(piece)
+                size += len(piece)
+                if size > _MAX_CHARS:
+                    raise CompileError(f"{llm.model} does not stop writing; {size:,} characters were read")
+            kind = LLMAnswered
+        finally:
+            tell(_answered(kind, "".join(pieces), completion.usage, (program, agent, llm.model)))
     return "".join(pieces)
+
+
+def _answered(kind: type[LLMAnswered], reply: str, usage: Usage, names: tuple[str, str, str]) -> LLMAnswered:
+    program, agent, model = names
+    return kind(
+        *("", "", "", "", usage.model or model, "compile"),
+        reply=reply,
+        seconds=0.0,
+        first_text_s=None,
+        tokens_in=usage.input_tokens,
+        tokens_out=usage.output_tokens,
+        tokens_cached=usage.cached_tokens,
+        cost_usd=usage.cost_usd,
+        conversation="",
+        participant_id=None,
+        program=program,
+        agent=agent,
+        estimated=usage.estimated,
+    )
 
 
 def _has_prose(playbook: ParsedPlaybook) -> bool:

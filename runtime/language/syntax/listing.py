@@ -24,6 +24,15 @@ def is_rule(text: str) -> bool:
     return _RULE.match(text) is not None
 
 
+def item_parts(text: str) -> tuple[int, str, str] | None:
+    """The indentation, the mark and the words of a line that starts an item; None for any other."""
+    match = None if is_rule(text) else _ITEM.match(text)
+    if match is None:
+        return None
+    words = match[2] or ""
+    return len(match[1]), text[len(match[1]) : len(text) - len(words)].strip(), words.strip()
+
+
 def is_item(text: str) -> bool:
     """Whether a line starts an item of a list."""
     return _ITEM.match(text) is not None and not is_rule(text)

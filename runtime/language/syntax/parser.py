@@ -356,6 +356,15 @@ def _section_name(heading: Heading) -> str:
     return heading.text.strip("*_: ").lower()
 
 
-def _is_setting(block: Block) -> bool:
+def is_list_heading(heading: Heading) -> bool:
+    """Whether triggers, steps or notes stand below a heading."""
+    return heading.level == 3 and _section_name(heading) in _SECTIONS
+
+
+def is_setting(text: str) -> bool:
     """Whether a line among a list's items is a setting of the playbook: `public: true`."""
-    return isinstance(block, Text) and loose_setting(block.line.text, PLAYBOOK_KEYS) is not None
+    return loose_setting(text, PLAYBOOK_KEYS) is not None
+
+
+def _is_setting(block: Block) -> bool:
+    return isinstance(block, Text) and is_setting(block.line.text)

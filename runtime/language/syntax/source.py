@@ -68,6 +68,16 @@ def read_text(text: str, file: str) -> Source:
     return Source(tuple(reader.lines), (file,), reader.metadata)
 
 
+def own_lines(text: str, file: str) -> list[SourceLine]:
+    """The lines of one file without its imports; those of its shebang and frontmatter are blank."""
+    return _Reader()._own_lines(text, file)
+
+
+def is_import(text: str) -> bool:
+    """Whether a line is an import."""
+    return _IMPORT.match(text) is not None
+
+
 class _Reader:
     def __init__(self) -> None:
         self.problems = Problems()

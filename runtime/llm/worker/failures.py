@@ -10,6 +10,7 @@ from runtime.core.errors import (
     ContextTooLong,
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMQuotaSpent,
     LLMRateLimited,
     LLMRefused,
@@ -18,6 +19,7 @@ from runtime.core.errors import (
 
 _UNAUTHORIZED = 401
 _PAYMENT_REQUIRED = 402
+_NOT_OFFERED = (403, 404)
 _MAY_PASS = frozenset({408, 409, 425})
 
 _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
@@ -87,7 +89,8 @@ def refused(status: object, text: str, model: str) -> LLMRefused:
     """The provider refuses the request or the key."""
     if status == _UNAUTHORIZED:
         return LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
-    return LLMRefused(f"The model {model} rejects the request: {text}")
+    kind = LLMNotOffered if status in _NOT_OFFERED else LLMRefused
+    return kind(f"The model {model} rejects the request: {text}")
 
 
 def unreachable(text: str, model: str) -> LLMUnavailable:

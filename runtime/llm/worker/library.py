@@ -18,9 +18,9 @@ import httpx
 
 from runtime.core.errors import LLMError, LLMRefused
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.options import ModelOptions
+from runtime.llm.options import ModelOptions, Prices
 from runtime.llm.worker import failures
-from runtime.llm.worker.prices import priced, sees
+from runtime.llm.worker.prices import listed_prices, priced, sees
 from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
 _LEAVE_LIMIT_S = 1.0
@@ -46,6 +46,10 @@ class LiteLLMProvider:
         await self.warm_up()
         assert self._litellm is not None
         return sees(self._litellm, self._options.name)
+
+    def prices(self) -> Prices | None:
+        """See `runtime.llm.client.KnowsPrices`."""
+        return None if self._litellm is None else listed_prices(self._litellm, self._options.name)
 
     async def aclose(self) -> None:
         """Close what litellm keeps open. The provider can be used again."""

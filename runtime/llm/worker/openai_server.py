@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.options import ModelOptions
+from runtime.llm.options import ModelOptions, Prices
 from runtime.llm.worker import failures
 from runtime.llm.worker.model_server import ModelServer
 from runtime.llm.worker.prompt import messages_data, schema_data
@@ -39,6 +39,10 @@ class OpenAIServerReader(ModelServer):
         await self.warm_up()
         assert self._price is not None
         return self._price.sees
+
+    def prices(self) -> Prices | None:
+        """See `runtime.llm.client.KnowsPrices`."""
+        return None if self._price is None else self._price.prices
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         await self.warm_up()

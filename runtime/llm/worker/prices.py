@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from runtime.llm.client import Usage
+from runtime.llm.options import Prices
 
 _LIST = "model_prices_and_context_window_backup.json"
 
@@ -43,6 +44,23 @@ def sees(litellm: ModuleType, model: str) -> bool | None:
         return bool(litellm.get_model_info(model).get("supports_vision"))
     except Exception:  # noqa: BLE001 - see above
         return None
+
+
+def listed_prices(litellm: ModuleType, model: str) -> Prices | None:
+    """What a model costs; None for one that litellm does not know."""
+    try:
+        return _prices(litellm.get_model_info(model))
+    except Exception:  # noqa: BLE001 - see above
+        return None
+
+
+def _prices(row: Mapping[str, Any]) -> Prices | None:
+    def usd(key: str) -> float:
+        return float(row.get(key) or 0.0) * 1_000_000
+
+    given = usd("input_cost_per_token")
+    found = Prices(given, usd("cache_read_input_token_cost") or given, usd("output_cost_per_token"))
+    return found if found.usd_in or found.usd_out else None
 
 
 class ListedPrice:
@@ -78,6 +96,11 @@ class ListedPrice:
     def of_characters(self, count: int) -> float:
         """The price of speaking so many characters, in US dollars."""
         return count * self._usd("input_cost_per_character")
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the model costs; None for a model without a row."""
+        return _prices(self._row)
 
     @property
     def sees(self) -> bool | None:

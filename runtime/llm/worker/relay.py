@@ -21,6 +21,7 @@ from runtime.llm.client import (
     MAX_SPEECH_CHARS,
     SPEAK,
     CompletionRequest,
+    KnowsPrices,
     KnowsSight,
     Provider,
     Usage,
@@ -65,11 +66,13 @@ class Relay:
                 tasks.cancel_scope.cancel()
 
     async def _warm_up(self) -> None:
-        sees = []
+        sees, prices = [], []
         for _, provider in self._models:
             await provider.warm_up()
             sees.append(await provider.sees() if isinstance(provider, KnowsSight) else None)
-        await self._outgoing.send({"ready": True, "sees": sees})
+            known = provider.prices() if isinstance(provider, KnowsPrices) else None
+            prices.append(None if known is None else asdict(known))
+        await self._outgoing.send({"ready": True, "sees": sees, "prices": prices})
 
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()

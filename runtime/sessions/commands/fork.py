@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from runtime.core.address import Address
+from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Quote
@@ -26,10 +26,10 @@ OPENED_WITHIN_S = 60.0
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The branch that a fork goes on from, and the place where it was asked for, as the text of its event has them;
-    `link` leads there where links do."""
+    `link` leads there where links do. A fork in a scratch room has no home, and gives no result to anybody."""
 
     branch: Branch
-    home: Address
+    home: Address | None
     link: str = ""
 
     @classmethod
@@ -37,10 +37,10 @@ class Origin:
         """The inverse of `str`. Raises ValueError."""
         session, seq, more = text.split(" ", 2)
         home, link = json.loads(more)
-        return cls(Branch(SessionId(session), int(seq)), Address(*home), link)
+        return cls(Branch(SessionId(session), int(seq)), None if home is None else Address(*home), link)
 
     def __str__(self) -> str:
-        home = [self.home.platform, self.home.conversation, self.home.thread]
+        home = None if self.home is None else address_data(self.home)
         return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
 
 
@@ -134,6 +134,12 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
     return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
 
 
+def scratch_of(event: InboxEvent) -> SessionId | None:
+    """The id of the session that an event of kind FORK begins in a scratch room; None for any other event."""
+    room = event.kind == FORK and event.address.platform == SCRATCH
+    return SessionId(event.address.conversation) if room else None
+
+
 def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
     """The session that an event of kind FORK starts. One that goes on in the same conversation has no home to give a
     result to."""
@@ -142,6 +148,8 @@ def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Suc
     said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
     told = [around.texts(f"session.{key}", **said)]
     begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
+    if origin.home is None:
+        return Succession(begun, around.texts("session.scratch_begins"))
     if origin.home == record.address:
         return Succession(begun, around.texts("session.tried_again"))
     if origin.link:

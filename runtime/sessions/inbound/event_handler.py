@@ -16,7 +16,7 @@ from runtime.core.message import HUMAN_CLASS, Mark, Message, MessageType, Quote,
 from runtime.execution.calls.ask import Questions, option_of
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.succession import WORDS_CHARS
-from runtime.stores.inbox import InboxEvent
+from runtime.stores.inbox import ANSWER, InboxEvent
 from runtime.tape.facts.agents import AgentRestarted
 from runtime.tape.facts.calls import QuestionAnswered, WaitEnded
 from runtime.tape.facts.content import Content
@@ -68,6 +68,7 @@ class EventHandler:
             "deletion": self._deletion,
             "reaction": self._reaction,
             "choice": self._choice,
+            ANSWER: self._answer,
         }
 
     def restore(self) -> None:
@@ -271,6 +272,17 @@ class EventHandler:
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
 
+    async def _answer(self, event: InboxEvent) -> None:
+        """Take an answer from elsewhere. Nobody here is told where it comes too late: who gave it sees that there."""
+        question = self._questions.open_on(event.choice or "", event.person_id)
+        if question is None or not question.wants(event.person_id):
+            return
+        agent = self._journal.state.frames[question.frame].agent
+        self.begun(event, self._since)
+        said = option_of(event.text, question.options)
+        more = {"content": said, "type": MessageType.CHOICE, "answers": question.page}
+        await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
+
     def _message_of(self, event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
         return message_of(event, agent, self._journal.state, **other)
 
@@ -340,6 +352,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         from_human=True,
         sender_name=state.called(event.person_id) if known else event.person_name,
         platform_id=event.message_id,
+        looking_at=event.looking_at or None,
         **(fields | other),
     )
 

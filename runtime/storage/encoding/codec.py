@@ -70,6 +70,8 @@ def event_to_json(event: InboxEvent) -> str:
         data["owner"] = True
     if event.place is not None:
         data["place"] = address_data(event.place)
+    if event.looking_at:
+        data["view"] = event.looking_at
     return to_json(data)
 
 
@@ -91,6 +93,7 @@ def event_from_json(text: str) -> InboxEvent:
         program=data.get("program", ""),
         by_owner=data.get("owner", False),
         place=Address(*data["place"]) if data.get("place") else None,
+        looking_at=data.get("view", ""),
     )
 
 

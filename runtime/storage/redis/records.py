@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from redis.asyncio import Redis
 
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
+
+_CHANGE = load_script("records_change")
 
 
 class RedisRecords:
@@ -46,3 +49,12 @@ class RedisRecords:
     async def remove(self, name: str, /) -> None:
         """Forget it."""
         await self._connection.write("HDEL", self._key, name)
+
+    async def change(self, changes: Mapping[str, tuple[str | None, str | None]], /) -> bool:
+        """See `adapters.records.ChangedTogether`."""
+        arguments = [part for name, (now, wanted) in changes.items() for part in (name, _field(now), _field(wanted))]
+        return bool(await self._connection.run(_CHANGE, [self._key], arguments))
+
+
+def _field(value: str | None) -> str:
+    return "" if value is None else f"={value}"

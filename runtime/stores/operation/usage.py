@@ -1,4 +1,4 @@
-"""The port for what models were used: sums by day, person, program, agent and model."""
+"""The port for what models were used: sums by day, person, program, agent, model and purpose."""
 
 from __future__ import annotations
 
@@ -10,24 +10,31 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Whose use it was: a person's id, "" where nobody is known, and names of the program, the agent and the model."""
+    """Whose use it was: a person's id, "" where nobody is known, names of the program, the agent and the model, and the
+    purpose, as in `CompletionRequest`; "" where that was not kept yet.
+    """
 
     day: date
     person: str
     program: str
     agent: str
     model: str
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars."""
+    """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
+
+    `estimated` of the answers ended before they were counted; their tokens are an estimate by length.
+    """
 
     answers: int = 0
     tokens_in: int = 0
     tokens_cached: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
+    estimated: int = 0
 
     def plus(self, other: Amounts) -> Amounts:
         """Both together."""
@@ -37,6 +44,7 @@ class Amounts:
             self.tokens_cached + other.tokens_cached,
             self.tokens_out + other.tokens_out,
             self.cost_usd + other.cost_usd,
+            self.estimated + other.estimated,
         )
 
 

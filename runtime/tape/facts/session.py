@@ -67,7 +67,8 @@ class SessionEnded(Content):
 
 @fact("branch", session=True)
 class SessionBranched(Content):
-    """The session goes on from fact `seq` of another one. `home` is where the result of a fork goes."""
+    """The session goes on from fact `seq` of another one. `home` is where the result of a fork goes; `why` is "undo",
+    "fork" or "scratch", a fork whose result goes nowhere."""
 
     session: str = key("session")
     seq: int = key("seq")

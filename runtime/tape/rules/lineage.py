@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from runtime.core.address import SCRATCH
 from runtime.tape.facts.calls import QuestionAskedAgain
 from runtime.tape.facts.session import (
     ExchangeBegun,
@@ -33,7 +34,9 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     home = fact.home
     if home is not None:
         state.home = HomeState(home.platform, home.conversation, home.thread, seq)
-    if fact.why == "fork":
+    if fact.why == SCRATCH:
+        state.home = None  # what comes of it is for nobody
+    if fact.why in ("fork", SCRATCH):
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
         _hold_meetings_here(state)
         _leave_tasks_there(state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -297,6 +298,40 @@ async def test_who_opens_the_apps_messages_is_offered_prompts(adapter: SlackAdap
         platform.say("next", channel=DIRECT)
         await anext(inbound)
     assert {"title": "stop", "message": "!stop"} in platform.surfaces.prompts[DIRECT]
+
+
+CHANNEL_OPEN = {"type": "slack#/types/channel_id", "value": CHANNEL, "team_id": TEAM}
+MESSAGE_OPEN = {"type": "slack#/types/message_context", "value": {"channel_id": CHANNEL, "message_ts": "1.2"}}
+
+
+@pytest.mark.parametrize(
+    ("entities", "words"),
+    [
+        ([CHANNEL_OPEN], "the channel #general"),
+        (
+            [
+                MESSAGE_OPEN,
+                CHANNEL_OPEN,
+            ],
+            "a message in the channel #general (1.2), the channel #general",
+        ),
+        ([CHANNEL_OPEN | {"value": "C0SECRET"}], "the channel #C0SECRET"),
+        ([CHANNEL_OPEN | {"team_id": "T0OTHER"}], ""),
+        ([{"type": "slack#/types/canvas_id", "value": "F1"}], "the canvas F1"),
+        ([{"type": "slack#/types/new_thing", "value": 42}], ""),
+        ([{"type": "slack#/types/channel_id", "value": DIRECT}], ""),
+        ([{"strange": []}], ""),
+        ([], ""),
+    ],
+)
+async def test_what_a_person_looks_at_comes_with_their_message_in_words_whatever_form_it_has(
+    adapter: SlackAdapter, platform: SlackPlatform, entities: list[dict[str, Any]], words: str
+) -> None:
+    async with adapter.connect() as inbound:
+        platform.look_at(*entities)
+        platform.say("sum this up", channel=DIRECT)
+        said = await anext(inbound)
+    assert (said.text, said.looking_at) == ("sum this up", words)
 
 
 async def test_the_prompts_of_the_program_come_first(

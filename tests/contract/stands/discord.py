@@ -9,6 +9,7 @@ from dataclasses import replace
 from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address
+from runtime.core.clock import Clock
 from tests.contract.discord.speaking import general, listening, new_adapter, private
 from tests.contract.stands.stand import Seen, Trouble, Who
 from tests.fakes.discord.wire import DiscordPlatform, serving
@@ -55,8 +56,8 @@ class DiscordStand:
             yield inbound
 
     @asynccontextmanager
-    async def another(self) -> AsyncGenerator[Adapter]:
-        async with aclosing(new_adapter(self._options, self._records)) as adapter:
+    async def another(self, clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
+        async with aclosing(new_adapter(self._options, self._records, clock=clock)) as adapter:
             yield adapter
 
     async def topic(self) -> Address | None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from tests.contract.stands.stand import Seen, Trouble, Who
 from tests.fakes.platforms.minimal_adapter import PLATFORM, MinimalAdapter
 from tests.fakes.platforms.minimal_platform import BOT, MinimalPlatform, NoAnswer, Refused
@@ -38,7 +38,7 @@ class MinimalStand:
             yield inbound
 
     @asynccontextmanager
-    async def another(self) -> AsyncGenerator[Adapter]:
+    async def another(self, _clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
         yield self._new()
 
     async def topic(self) -> Address | None:

@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import Address
+from runtime.core.clock import Clock
 from tests.contract.slack.speaking import ADA, US, new_adapter, thread
 from tests.contract.stands.stand import COMMANDS, Seen, Trouble, Who
 from tests.fakes.slack.people import FRIEND, PERSON
@@ -43,8 +44,8 @@ class SlackStand:
             yield inbound
 
     @asynccontextmanager
-    async def another(self) -> AsyncGenerator[Adapter]:
-        async with aclosing(new_adapter(self._options)) as adapter:
+    async def another(self, clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
+        async with aclosing(new_adapter(self._options, clock=clock)) as adapter:
             yield adapter
 
     async def topic(self) -> Address | None:

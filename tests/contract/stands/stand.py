@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
+from runtime.core.clock import Clock
 from runtime.core.texts import english
 
 COMMANDS = {name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")}
@@ -67,8 +68,8 @@ class Stand(Protocol):
         """A connection that hears what is said from now on."""
         ...
 
-    def another(self) -> AbstractAsyncContextManager[Adapter]:
-        """The same bot after a restart: a new adapter with the same records."""
+    def another(self, clock: Clock | None = None, /) -> AbstractAsyncContextManager[Adapter]:
+        """The same bot after a restart: a new adapter with the same records, on a machine with this clock."""
         ...
 
     async def topic(self) -> Address | None: ...

@@ -10,7 +10,7 @@ from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from tests.contract.stands.stand import COMMANDS, Seen, Trouble, Who
 from tests.contract.telegram.speaking import ADA, US, new_adapter
 from tests.fakes.telegram.platform import USERNAME, TelegramPlatform
@@ -45,8 +45,8 @@ class TelegramStand:
             yield inbound
 
     @asynccontextmanager
-    async def another(self) -> AsyncGenerator[Adapter]:
-        async with aclosing(new_adapter(self._options)) as adapter:
+    async def another(self, clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
+        async with aclosing(new_adapter(self._options, clock=clock)) as adapter:
             yield adapter
 
     async def topic(self) -> Address | None:

@@ -10,7 +10,7 @@ from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from runtime.core.address import Address
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomMessage, RoomPost
 from tests.contract.stands.stand import Seen, Trouble, Who
 from tests.fakes.pages.page_socket import ADA, PageSocket, page_socket
@@ -86,7 +86,7 @@ class WebStand:
             yield inbound
 
     @asynccontextmanager
-    async def another(self) -> AsyncGenerator[Adapter]:
+    async def another(self, _clock: Clock | None = None, /) -> AsyncGenerator[Adapter]:
         yield WebAdapter(self._rooms, SystemClock())
 
     async def topic(self) -> Address | None:

@@ -39,6 +39,12 @@ async def test_amounts_of_one_row_add_up_and_days_are_apart(connection: RedisCon
     assert len(await store.rows([MONDAY, TUESDAY])) == 2
 
 
+async def test_sums_from_before_there_were_purposes_are_read(connection: RedisConnection) -> None:
+    await connection.ask("HSET", "{parley:usage:2026-01-09}", '["","shop","Clerk","m"] answers', "3")
+    (row,) = await RedisUsage(connection).rows([date(2026, 1, 9)])
+    assert row == (Used(date(2026, 1, 9), "", "shop", "Clerk", "m", ""), Amounts(answers=3))
+
+
 async def test_deleting_a_person_deletes_their_sums_and_nobody_elses(connection: RedisConnection) -> None:
     store = RedisUsage(connection)
     for person in ("telegram:42", "telegram:421"):

@@ -111,6 +111,16 @@ async def test_a_server_without_the_thinking_block_is_asked_once_and_shows_the_t
     assert platform.chats.typing == [PERSON, PERSON]
 
 
+async def test_somebody_who_has_blocked_the_bot_takes_no_thoughts_from_others(
+    drafting: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    blocked = "Forbidden: bot was blocked by the user"
+    platform.fail("sendRichMessageDraft", "refuse", code=403, description=blocked)
+    await _typing(drafting, "thinks")
+    await _typing(drafting, "thinks more")
+    assert [draft.text for draft in platform.chats.drafts] == ["<tg-thinking>thinks more</tg-thinking>"]
+
+
 async def test_without_drafts_there_are_no_thoughts(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
     await _typing(adapter, "thinks")
     assert (platform.chats.drafts, platform.chats.typing) == ([], [PERSON])

@@ -28,6 +28,9 @@ _WILD = {
     "dead-letters": "letter",
     "people": "person",
     "tasks": "task",
+    "programs": "program",
+    "models": "model",
+    "nodes": "node",
 }
 
 
@@ -59,6 +62,8 @@ async def said(world: ConsoleWorld, text: str = "a secret") -> None:
 
 def _wild(path: str) -> str:
     """A path as the document has it."""
+    path = re.sub(r"^/questions/[^/]+/[^/]+", "/questions/{session}/{page}", path)
+    path = re.sub(r"/meetings/[^/]+", "/meetings/{meeting}", path)
     for name, part in _WILD.items():
         path = re.sub(rf"^/{name}/[^/]+", f"/{name}/{{{part}}}", path)
     return path

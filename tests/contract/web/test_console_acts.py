@@ -12,11 +12,12 @@ import pytest
 from gateway.access.people import Person
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in, usage_in
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.operation.reports import RedisReports
 from runtime.stores.inbox import NOTICE
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
-from runtime.stores.sessions import Commit
+from runtime.stores.sessions import Commit, LeaseHolder
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
 from tests.contract.web.console_answers import acted, said, told_of
 from tests.fakes.pages.console import console
@@ -26,23 +27,36 @@ pytestmark = pytest.mark.anyio
 CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", f"/sessions/{SESSION}/stop", {}),
     ("DELETE", f"/sessions/{SESSION}", {}),
+    ("POST", f"/sessions/{SESSION}/test", {}),
+    ("POST", f"/sessions/{SESSION}/scratch", {"key": "k"}),
+    ("POST", f"/sessions/{SESSION}/messages", {"text": "hi", "key": "k"}),
+    ("POST", f"/sessions/{SESSION}/variables", {"agent": "1000", "name": "x", "value": 1, "key": "k"}),
     ("POST", "/tasks/t1/retry", {}),
+    ("POST", "/models/default/test", {}),
     ("POST", "/schedules/pause", {"schedule": "none"}),
     ("POST", "/schedules/resume", {"schedule": "none"}),
     ("POST", "/schedules/run", {"schedule": "none"}),
+    ("POST", "/nodes/n1/drain", {}),
+    ("POST", "/nodes/n1/undrain", {}),
     ("POST", "/reports/1/again", {}),
     ("POST", "/reports/1/leave", {}),
+    ("POST", f"/questions/{SESSION}/4/answer", {"option": 0}),
     ("POST", "/requests/CODE/approve", {}),
     ("POST", "/dead-letters/1-1-1/replay", {}),
     ("DELETE", "/dead-letters/1-1-1", {}),
     ("POST", "/people/web:1/role", {"role": "member"}),
+    ("POST", "/people/web:1/limit", {"usd_per_day": 1}),
+    ("POST", "/people/web:1/forget", {}),
+    ("POST", f"/sessions/{SESSION}/meetings/101/end", {}),
     ("DELETE", "/people/web:1/role", {}),
 )
 
 
 async def test_nothing_is_changed_while_the_switch_is_off_or_by_another_role(valkey_socket: Path) -> None:
     async with console(valkey_socket) as world, world.logged_in() as owner:
-        assert {(await acted(owner, *change))["status"] for change in CHANGES} == {403}
+        refused = [await acted(owner, *change) for change in CHANGES]
+        assert {one["status"] for one in refused} == {403}
+        assert all("console.acts" in one["error"] for one in refused)
     async with console(valkey_socket, acts=True) as world, world.logged_in("operator") as operator:
         assert {(await acted(operator, *change))["status"] for change in CHANGES} == {403}
         assert [one for one in world.told if one.name == "console.acted"] == []
@@ -53,7 +67,7 @@ async def test_a_session_is_stopped_by_an_event_and_deleted_when_it_rests(valkey
         await said(world)
         assert await acted(owner, "POST", f"/sessions/{SESSION}/stop", {}) == {"status": 202, "accepted": 1, "known": 0}
         (entry,) = await world.inbox.read({SHARD: "0"}, wait_s=0)
-        assert (entry.event.kind, entry.event.person_name) == ("stop", "console.owner")
+        assert (entry.event.kind, entry.event.person_name) == ("stop", "Olga")
         assert (await acted(owner, "DELETE", f"/sessions/{SESSION}", {}))["status"] == 409
         lease = await shard_lease(world.leases)
         await world.sessions.commit(Commit(lease, SESSION, 1, awake=False))
@@ -82,7 +96,7 @@ async def test_people_are_let_in_and_get_roles(valkey_socket: Path) -> None:
         assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "king"}))["status"] == 422
         assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "owner"}))["status"] == 200
         assert (await told_of(world, owner, "/people"))["people"] == [
-            {"person": "telegram:7", "name": "Grace", "role": "owner"}
+            {"person": "telegram:7", "name": "Grace", "role": "owner", "limits": {}}
         ]
         assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 200
         assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 404
@@ -148,3 +162,20 @@ async def test_tasks_and_schedules_are_listed(valkey_socket: Path) -> None:
         assert (await owner.get("/bus/v1/tasks?after=nonsense")).status_code == 422
         assert (await acted(owner, "POST", "/tasks/none/retry", {}))["status"] == 409
         assert (await acted(owner, "POST", "/schedules/pause", {"schedule": "none"}))["status"] == 404
+
+
+async def test_a_node_is_drained_where_another_one_takes_over(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        nodes = RedisNodeStore(world.ground.connection)
+        await nodes.announce(LeaseHolder("a", 60))
+        assert (await acted(owner, "POST", "/nodes/a/drain", {}))["status"] == 409
+        await nodes.announce(LeaseHolder("b", 60))
+        before = (await nodes.living()).news
+        assert (await acted(owner, "POST", "/nodes/a/drain", {}))["draining"] is True
+        assert (await nodes.living()).news != before  # the nodes look at it at once
+        rows = (await told_of(world, owner, "/status"))["nodes"]
+        assert [(row["name"], row["draining"]) for row in rows] == [("a", True), ("b", False)]
+        assert (await acted(owner, "POST", "/nodes/b/drain", {}))["status"] == 409
+        assert (await acted(owner, "POST", "/nodes/a/undrain", {}))["draining"] is False
+        assert (await acted(owner, "POST", "/nodes/b/drain", {}))["status"] == 200
+        assert (await acted(owner, "POST", "/nodes/c/undrain", {}))["status"] == 404

@@ -41,6 +41,7 @@ async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_
         assert "samesite=strict" in cookie
         assert (await http.get("/console/session")).json() | {"until": ""} == {
             "role": "owner",
+            "name": "",
             "until": "",
             "words": True,
             "acts": False,
@@ -94,7 +95,7 @@ async def test_only_an_owner_changes_something_and_only_where_the_settings_say_s
         async with world.logged_in() as owner:
             assert (await owner.post(fork, json={})).status_code == 202
         acted = [event.data for event in world.told if event.name == "console.acted"]
-        assert acted == [{"role": "owner", "action": "POST", "target": fork}]
+        assert acted == [{"role": "owner", "action": "POST", "target": fork, "who": "Olga"}]
 
 
 async def test_what_a_foreign_page_sends_changes_nothing(valkey_socket: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
 import pytest
+from anyio.lowlevel import checkpoint
 
 from adapters.web.board import MAX_FOUND, MAX_SEARCHED
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
-from runtime.core.room import RoomChange, RoomPost
+from runtime.core.room import RoomChange, RoomMessage, RoomPost
 from tests.fakes.pages.page_socket import PageSocket, page_socket
 from tests.fakes.pages.web_chat import web_chat
 
@@ -59,3 +63,25 @@ async def test_a_room_that_does_not_exist_cannot_be_searched_and_long_words_are_
         await page.until("absent", room="nowhere")
         await page.send("search", room="lobby", words="x" * 201)
         assert "at most 200" in (await page.until("error"))["text"]
+
+
+async def test_searches_of_many_pages_come_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with web_chat() as chat, AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(page_socket(chat)) for _ in range(5)]
+        history, at_once, most = chat.store.history, 0, 0
+
+        async def slow(room: str, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
+            nonlocal at_once, most
+            at_once += 1
+            most = max(most, at_once)
+            for _ in range(20):
+                await checkpoint()
+            at_once -= 1
+            return await history(room, before_seq=before_seq, limit=limit)
+
+        monkeypatch.setattr(chat.store, "history", slow)
+        for page in pages:
+            await page.send("search", room="lobby", words="pizza")
+        for page in pages:
+            await page.until("found", words="pizza")
+        assert most == 1

@@ -26,17 +26,21 @@ from gateway.overview.routes import session_routes
 from gateway.overview.session_views import SessionViews
 from gateway.tapes.journals import Journals
 from gateway.tapes.search import journals as journal_search
+from gateway.tapes.search import routes as search_routes
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import DOCUMENT, TapeService
 from gateway.tapes.tapes import Tapes
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
+from runtime.core.address import Address
 from runtime.core.clock import SystemClock
+from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import FORK_WANTED
-from runtime.stores.sessions import Commit, Lease
+from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_lineage import facts_of
-from tests.contract.storage_samples import SESSION, SHARD, beginning, shard_lease
+from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.notebooks import MemoryNotebooks
@@ -97,6 +101,10 @@ def note(text: str) -> dict[str, Any]:
     return {"kind": "message", "payload": {"role": "user", "text": text}}
 
 
+async def no_snapshot(session: SessionId, version: str, seq: int) -> Snapshot | None:
+    return None
+
+
 async def as_described(response: httpx.Response) -> None:
     """An answer is one that the document describes: path, method, status, and its content."""
     path = response.request.url.path.removeprefix("/tape/v1")
@@ -128,7 +136,7 @@ async def service(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(Search(kept, folder / "index")))
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock)
-        views = SessionViews(admission, catalog, sessions, Moments(sessions, sessions.snapshot), {})
+        views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {})
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
         tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -577,3 +585,33 @@ async def test_a_search_of_journals_looks_at_a_bounded_number_of_facts(monkeypat
         await world.sessions.commit(Commit(world.lease, SESSION, 2, facts=facts_of(SESSION, 3, "three", "one")))
         found = await world.get(f"/tapes/{JOURNAL}/search", q="one")
         assert ([hit["entry"]["id"] for hit in found["hits"]], found["behind"]) == ([4], True)
+        rest = await world.get(f"/tapes/{JOURNAL}/search", q="one", after=found["next"])
+        assert ([hit["entry"]["id"] for hit in rest["hits"]], rest["behind"], rest["next"]) == ([1], False, None)
+
+
+async def test_a_search_of_sessions_goes_on_where_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_routes, "MAX_SESSIONS", 2)
+    monkeypatch.setattr(journal_search, "LOOKED_AT", 3)
+    async with service() as world:
+        for number in range(4):
+            id_ = SessionId(f"more{number}")
+            record = SessionRecord(id_, Address("web", f"room{number}"), "tour", T0, 0)
+            facts = facts_of(id_, 1, f"one of {number}", "two", "one cake")
+            await world.sessions.commit(Commit(world.lease, id_, 0, facts=facts, begin=record))
+        for limit in (1, 2, 20):
+            met: list[tuple[str, int]] = []
+            query: dict[str, Any] = {"q": "one", "scope": "sessions.*", "limit": limit}
+            while True:
+                found = await world.get("/search", **query)
+                met += [(hit["conversation"], hit["entry"]["id"]) for hit in found["hits"]]
+                assert found["behind"] == (found["next"] is not None)
+                if found["next"] is None:
+                    break
+                query["after"] = found["next"]
+            assert len(met) == len(set(met)), "everything is found once"
+            assert {place for place in met if place[0] != HERE.key} == {
+                (f"web:room{number}", seq) for number in range(4) for seq in (1, 3)
+            }
+        for after in ("nonsense", "~~x"):
+            response = await world.ask("GET", "/search", params={"q": "a", "scope": "sessions.*", "after": after})
+            assert response.status_code == 422, after

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from adapters.adapter import CanEdit, CanShowTyping
+from adapters.adapter import CanAnswerAlone, CanEdit, CanShowTyping
 from adapters.web import board
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import MessageGone
@@ -47,6 +47,20 @@ async def test_a_message_arrives_as_what_a_person_said() -> None:
         await page.say("/new  about taxes")
         command = await anext(said)
         assert (command.command, command.text) == ("new", "about taxes")
+
+
+async def test_an_answer_to_a_command_is_seen_by_who_asked_alone() -> None:
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+        assert isinstance(chat.adapter, CanAnswerAlone)
+        assert await chat.adapter.answer_alone(Address("web", "lobby", "m-1"), "web:ada", "You used **2** models.")
+        assert await chat.adapter.answer_alone(LOBBY, "web:who-has-left", "Nobody reads this.")
+        seen = await ada.until("alone")
+        assert (seen["room"], seen["thread"], seen["text"]) == ("lobby", "m-1", "You used **2** models.")
+        for page in (ada, grace):
+            assert "alone" not in [frame["t"] for frame in await page.everything_so_far()]
+        assert (await ada.join())["messages"] == []
 
 
 async def test_a_message_is_taken_only_when_the_consumer_asks_for_the_next() -> None:

@@ -32,10 +32,10 @@ Answers.
 
 
 @asynccontextmanager
-async def developing(folder: Path, *options: str) -> AsyncIterator[tuple[Gateway, Room]]:
+async def developing(folder: Path, *options: str, program: str = PROGRAM) -> AsyncIterator[tuple[Gateway, Room]]:
     """`parley dev` with a room in which somebody is."""
     (folder / "data").mkdir()
-    (folder / "shop.pb").write_text(PROGRAM)
+    (folder / "shop.pb").write_text(program)
     async with (
         gateway(folder / "data", folder, command="dev", options=["--port", "0", *options]) as running,
         running.page() as page,
@@ -100,6 +100,50 @@ async def test_a_room_begins_anew_when_a_file_is_saved_if_the_switch_is_on(tmp_p
         await room.until("Welcome.")
         (tmp_path / "shop.pb").write_text(PROGRAM.replace("Welcome", "Good morning"))
         await room.until("Welcome.", "Good morning.")
+
+
+ASKING = """# Shop
+Sells tea.
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Welcome the user
+- Ask the user which $tea:str they want
+- Tell the user that $tea comes at once
+- Ask the user how $many:int cups they want
+- Thank the user
+"""
+ANSWERS = """## Green tea
+- Shop writes: Welcome to the shop!
+- Shop writes: Which tea?
+- Ada: the green one
+- model: green
+- Shop writes: Green tea it is.
+
+## Black tea
+- Shop writes: Good day!
+- Shop writes: Which one?
+- Ada: black please
+- model: black
+"""
+
+
+async def test_a_program_is_tried_without_a_model_by_the_answers_of_its_talks(tmp_path: Path) -> None:
+    (tmp_path / "shop.test.md").write_text(ANSWERS)
+    async with developing(tmp_path, "--model", "scripted", program=ASKING) as (running, room):
+        await room.say("hello")
+        await room.until("Welcome to the shop!", "Which tea?")
+        await room.say("black please")
+        await running.prints(r"scripted  shop\.test\.md:12 answers Shop")
+        first = ["Welcome to the shop!", "Which tea?"]
+        then = ["[Tell the user that black comes at once.]", "[Ask the user how many cups they want.]"]
+        await room.until(*first, *then)
+        await room.say("thirty")
+        await room.until_some("[Ask the person again, in other words, for many.")
+        await room.say("30")
+        await room.until_some("[Thank the user.]")
 
 
 async def test_a_folder_without_a_program_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""A voice note reaches the program as words, from every platform, also when we die while we listen."""
+"""A voice note reaches the program as words, on every platform, also when we die meanwhile; answers are spoken."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +23,8 @@ from tests.fakes.slack.people import DIRECT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
-ON = "From now on I also speak my answers to you"
+NOTE = ""
+"""The text of a voice note."""
 SAID, SAID_LATER = "It is forty-two fifty", "and this one seven"
 
 
@@ -100,24 +102,23 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
             "PARLEY_MODELS__SPEECH__BASE_URL": voices.base_url,
             **told_by,
         }
-        places = platforms.places()
-        async with gateway(tmp_path, RECEIPT, environment) as running:
+        places, spoken = platforms.places(), tmp_path / "spoken.pb"
+        spoken.write_text(f"---\nvoice: true\n---\n{RECEIPT.read_text()}")
+        async with gateway(tmp_path, spoken, environment) as running:
             for name in ("telegram", "slack", "discord"):
                 await running.listens_to(name)
             async with running.page() as page:
                 room = Room(page)
                 await room.join()
                 await room.say("hi")
-                await seen(room, ASKS)
+                await seen(room, ASKS, NOTE)
                 await page.say("", files=[{"id": await uploaded(running, opus(3.0)), "name": "v.ogg"}])
-                await seen(room, ASKS, SAID, FIRST)
+                await seen(room, ASKS, NOTE, SAID, FIRST, NOTE)
                 for place in places:
                     place.say("hi")
-                    await told(place, ASKS)
+                    await told(place, ASKS, NOTE)
                     place.send(opus(3.0))
-                    await told(place, ASKS, SAID, FIRST)
-                places[0].say("/voice on")
-                await told(places[0], ASKS, SAID, FIRST, ON)
+                    await told(place, ASKS, NOTE, SAID, FIRST, NOTE)
                 voices.hears(Heard(SAID_LATER, hold=True))
                 voices.forget_first()
                 await page.say("", files=[{"id": await uploaded(running, opus(4.0)), "name": "later.ogg"}])
@@ -133,11 +134,13 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
             async with running.page() as page:
                 room = Room(page)
                 await room.join()
-                await seen(room, ASKS, SAID, FIRST, SAID_LATER, SECOND)
-            await told(places[0], ASKS, SAID, FIRST, ON, SAID_LATER, SECOND, "")
-            for place in places[1:]:
-                await told(place, ASKS, SAID, FIRST, SAID_LATER, SECOND)
+                await seen(room, ASKS, NOTE, SAID, FIRST, NOTE, SAID_LATER, SECOND, NOTE)
+                notes = [file for message in room.messages.values() for file in message.get("files", [])]
+            for place in places:
+                await told(place, ASKS, NOTE, SAID, FIRST, NOTE, SAID_LATER, SECOND, NOTE)
     assert {given["model"] for given in voices.recordings} == {"whisper-1"}
     assert len(voices.recordings) == 12
-    assert [asked["input"] for asked in voices.spoken] == [SECOND]
-    assert len(platforms.telegram.calls_of("sendVoice")) == 1
+    assert Counter(asked["input"] for asked in voices.spoken) == {ASKS: 4, FIRST: 4, SECOND: 4}
+    assert len(platforms.telegram.calls_of("sendVoice")) == 3
+    assert len(platforms.slack.calls_of("files.completeUploadExternal")) == 3
+    assert [file["type"] for file in notes if file["name"] not in ("v.ogg", "later.ogg")] == ["audio/ogg"] * 3

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.browsing import LIMIT_MS, entered, say, saying
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
 pytestmark = pytest.mark.anyio
 
 BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
+DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
+TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
+ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 PASSWORD = "a-password-for-the-console"
 
 
@@ -34,6 +39,7 @@ async def opened(browser: Browser, running: Gateway, place: str = "") -> Page:
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     await page.goto(f"{running.url}/console{place}")
+    await page.get_by_label("Your name").fill("Olga")
     await page.get_by_label("Password of the console").fill(PASSWORD)
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="Log out")).to_be_visible()
@@ -96,11 +102,26 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await chat.locator(".message.agent .row").last.focus()
             await expect(chat.get_by_role("link", name="Why?")).to_have_count(0)  # who is no owner
 
+            editor = page.get_by_role("link", name="Open in the editor")
+            line = GUIDE.splitlines().index('- Say "{place}, {letters}"') + 1
+            assert await editor.get_attribute("href") == f"vscode://file{program}:{line}"
+
             await page.get_by_role("slider", name="Moment").focus()
             await page.keyboard.press("Home")
             await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")
             await page.get_by_role("button", name="Go to now").click()
             await expect(page.get_by_text("Now, after fact")).to_be_visible()
+
+            await page.keyboard.press("2")
+            await page.get_by_label("Find what").select_option("words in them")
+            await page.keyboard.press("/")
+            await page.keyboard.type("Osol")
+            hit = page.get_by_role("option").filter(has_text="An agent said")
+            await expect(hit.locator("mark")).to_have_text("Oslo")
+            await page.get_by_role("listbox", name="What was found").focus()
+            await page.keyboard.press("Enter")
+            await expect(page.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
+            await expect(page.locator(".chat [aria-current]")).to_contain_text("Oslo, 3")
 
 
 async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path, browser: Browser) -> None:
@@ -109,7 +130,7 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await say(chat, "hi")
         await expect(saying(chat, "I share a cake.")).to_be_visible()
         await say(chat, "0")
-        await expect(chat.get_by_text("Divide failed")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("Divide failed")).to_be_visible()
 
         page = await opened(browser, running)
         await page.get_by_role("link", name="to decide").click()
@@ -130,3 +151,130 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await expect(page.get_by_text("There are no sessions yet.")).to_be_visible()
         assert '"action": "DELETE"' in running.output
+
+
+async def test_owners_answer_questions_and_see_who_was_first(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, DESK, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hello")
+        await expect(saying(chat, "The desk is open.")).to_be_visible()
+        await say(chat, "ship")
+        page = await opened(browser, running, "#/decisions")
+        asked = page.get_by_role("row", name="Ship the order?")
+        await expect(asked).to_contain_text("Desk asks")
+        await expect(chat.get_by_role("button", name="Yes")).to_be_visible()
+        await asked.get_by_role("button", name="Yes").click()
+        await expect(page.get_by_role("status").filter(has_text="Answered: Yes.")).to_be_visible()
+        await expect(saying(chat, "Shipped.")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("✓ Yes, by Olga")).to_be_visible()
+        await expect(page.get_by_text("No agent and no tool waits for an answer.")).to_be_visible()
+
+        await say(chat, "ship")
+        held: asyncio.Queue[Route] = asyncio.Queue()
+        await page.route("**/answer", held.put_nowait)  # an owner who is slower than Ada
+        await asked.get_by_role("button", name="Yes").click()
+        await chat.get_by_role("button", name="No", exact=True).click()
+        await expect(saying(chat, "Not shipped.")).to_be_visible()
+        await (await held.get()).continue_()
+        await expect(page.get_by_role("status").filter(has_text="answered already: No, by Ada")).to_be_visible()
+        assert await saying(chat, "no longer open").count() == 0
+        assert '"who": "Olga"' in running.output
+
+
+async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it_reaches_people(
+    tmp_path: Path, browser: Browser
+) -> None:
+    async with with_console(tmp_path, TALLY, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        for words, answer in (("hi", "I count."), ("one", "1: one"), ("two", "2: two")):
+            await say(chat, words)
+            await expect(saying(chat, answer)).to_be_visible()
+        shown = await chat.locator(".message").count()
+
+        page = await opened(browser, running, "#/sessions")
+        await page.get_by_role("option", name="web:lobby").click()
+        await page.get_by_role("button", name="Save as test").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Save as test").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Download tally.test.md").click()
+        talk = tmp_path / "tally.test.md"
+        await (await download.value).save_as(talk)
+        shutil.copy(TALLY, tmp_path / "tally.pb")
+        assert "- Counter: 2: two" in talk.read_text()
+        code, output, _ = await parley(tmp_path, "test", str(talk))
+        assert code == 0, output
+        await page.get_by_role("button", name="Close").click()
+        said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
+        await said.filter(has_text="2: two").get_by_role("button").click()
+        await page.get_by_role("button", name="Fork here").click()
+        await expect(page.get_by_role("heading", name="scratch:")).to_be_visible()
+        composer = page.get_by_role("textbox", name="Message to the copy")
+        await expect(composer).to_have_value("two")  # what was said next then
+        await page.get_by_role("button", name="Change count").click()
+        await page.get_by_label("New value of count").fill("41")
+        await page.get_by_role("button", name="Set count").click()
+        await expect(page.get_by_text("$count is now 41.").first).to_be_visible()
+        await page.get_by_role("combobox", name="As").select_option("Ada")
+        await composer.press("Enter")
+        await expect(page.get_by_text("42: two").first).to_be_visible()
+        await expect(composer).to_have_value("")
+
+        await say(chat, "three")
+        await expect(saying(chat, "3: three")).to_be_visible()  # the conversation itself goes on as it was
+        assert await chat.locator(".message").count() == shown + 2
+        assert await chat.get_by_text("42").count() == 0
+
+
+async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, ERRANDS, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I am here.")).to_be_visible()
+        await say(chat, "idle")
+        await say(chat, "/schedule every day at 9 good morning")
+        await expect(chat.get_by_text("good morning").first).to_be_visible()
+
+        page = await opened(browser, running, "#/work")
+        told = page.locator(".told")
+        task = page.get_by_role("row", name="Runner")
+        await task.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Cancel").first.click()
+        await expect(task).to_contain_text("canceled")
+        await task.get_by_role("button", name="Retry").click()
+        await expect(page.get_by_role("row", name="Runner")).to_have_count(2)
+
+        planned = page.get_by_role("row", name="good morning")
+        await planned.get_by_role("button", name="Pause").click()
+        await expect(planned).to_contain_text("paused")
+        await planned.get_by_role("button", name="Resume").click()
+        await planned.get_by_role("button", name="Run now").click()
+        await expect(saying(chat, "good morning")).to_be_visible()
+
+        await page.keyboard.press("2")
+        await page.get_by_role("option", name="web:lobby").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Export").click()
+        assert "I am here." in (await (await download.value).path()).read_text()
+        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        await expect(chat.get_by_text("Stopped")).to_be_visible()
+
+        await page.keyboard.press("5")
+        somebody = page.get_by_role("region", name="Somebody else")
+        await somebody.get_by_label("A person").fill("web:somebody")
+        await somebody.get_by_role("button", name="Limits").click()
+        await somebody.get_by_label("Dollars a day").fill("2.5")
+        await somebody.get_by_role("button", name="Set limits").click()
+        row = page.get_by_role("row", name="web:somebody")
+        await expect(row).to_contain_text("Dollars a day: $2.50")
+        await row.get_by_role("button", name="blocked").click()
+        await page.get_by_role("dialog").get_by_role("button", name="blocked").click()
+        await expect(told).to_have_text("web:somebody is now blocked.")
+        await row.get_by_role("button", name="Forget").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+        await expect(told).to_contain_text("web:somebody is forgotten: 0 sessions")
+
+        elsewhere = await opened(browser, running)
+        await elsewhere.get_by_role("button", name="Everywhere").click()
+        await expect(page.get_by_label("Password of the console")).to_be_visible()  # at its next look
+        assert (await page.request.get(f"{running.url}/bus/v1/status")).status == 401

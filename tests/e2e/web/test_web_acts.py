@@ -51,6 +51,8 @@ async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Br
         ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
         await say(ada, "Helo")
         message = await own(ada, "Helo")
+        id_ = await message.get_attribute("data-id")
+        await chat.adapter.send(LOBBY, "Hi", speaker=GUIDE, nonce="n1", final=True, reply_to=id_)
         await message.hover()
         await tool(message, "Edit").click()
         box = ada.locator("#room-composer textarea")
@@ -58,7 +60,8 @@ async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Br
         await box.fill("Hello")
         await box.press("Enter")
         await expect(grace.locator(".message.person .body")).to_have_text("Hello")
-        await expect(grace.locator(".edited")).to_be_visible()
+        await expect(grace.locator(".quoted")).to_have_text("Ada Hello")
+        await expect(grace.locator(".person .edited")).to_be_visible()
         await expect(box).to_have_value("")
         await box.press("ArrowUp")
         await expect(box).to_have_value("Hello")
@@ -75,6 +78,9 @@ async def test_a_message_is_deleted_only_after_a_question(browser: Browser) -> N
         ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
         await say(ada, "a secret")
         message = await own(ada, "a secret")
+        id_ = await message.get_attribute("data-id")
+        await chat.adapter.send(LOBBY, "I see", speaker=GUIDE, nonce="n1", final=True, reply_to=id_)
+        await expect(grace.locator(".quoted")).to_have_text("Ada a secret")
         for button in ("Cancel", "Delete"):
             await message.hover()
             await tool(message, "Delete").click()
@@ -83,18 +89,20 @@ async def test_a_message_is_deleted_only_after_a_question(browser: Browser) -> N
             await expect(ada.get_by_role("dialog")).to_have_count(0)
         for page in (ada, grace):
             await expect(page.locator(".message.person .body")).to_have_text("This message was deleted.")
+            await expect(page.locator(".quoted")).to_have_text("Ada This message was deleted.")
         assert [each.act for each in heard] == ["message", "deletion"]
         await ada.reload()
         await expect(ada.locator(".message.person .body")).to_have_text("This message was deleted.")
+        await expect(ada.locator(".quoted")).to_have_text("Ada This message was deleted.")
 
 
 async def test_an_agents_message_can_be_taken_away(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")
         await chat.adapter.send(LOBBY, "wrong place", speaker=GUIDE, nonce="n1", final=True)
-        await expect(page.get_by_text("wrong place")).to_be_visible()
+        await expect(page.locator(".message", has_text="wrong place")).to_be_visible()
         await chat.adapter.delete(LOBBY, "n1", speaker=GUIDE)
-        await expect(page.get_by_text("wrong place")).to_have_count(0)
+        await expect(page.locator(".message", has_text="wrong place")).to_have_count(0)
         await expect(page.locator(".message.agent .row")).to_be_hidden()
 
 
@@ -153,6 +161,38 @@ async def test_messages_are_one_tab_stop_and_keys_act_on_the_one_that_has_the_fo
         await expect(page.locator(".row:focus")).to_contain_text("m2")
         await page.keyboard.press("t")
         await expect(page.locator("#thread-composer textarea")).to_be_focused()
+
+
+async def test_tab_goes_through_one_message_and_arrows_through_the_rooms(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        for number in range(3):
+            link = f"m{number} [there](https://example.org/{number})"
+            await chat.adapter.send(LOBBY, link, speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await enter(browser, chat, "Ada")
+        box = page.locator("#room-composer textarea")
+        await box.focus()
+        await page.keyboard.press("Shift+Tab")
+        await page.keyboard.press("Shift+Tab")  # past the button for files
+        await expect(page.locator(".row:focus")).to_contain_text("m2")
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("Tab")
+        await expect(page.locator("a:focus")).to_have_attribute("href", "https://example.org/1")
+        for tool_ in ("React", "Reply", "Copy the text", "Reply in thread"):
+            await page.keyboard.press("Tab")
+            await expect(page.locator(":focus")).to_have_attribute("aria-label", tool_)
+        await page.keyboard.press("Tab")
+        await expect(page.locator("#room-composer :focus")).to_have_count(1)
+        await page.keyboard.press("Shift+Tab")
+        await page.keyboard.press("Shift+Tab")
+        await expect(page.locator("#search-room")).to_be_focused()
+
+        await page.locator("#new-room-name").fill("Ideas")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#rooms [tabindex='0']")).to_have_text("ideas")
+        await page.locator("#rooms [tabindex='0']").focus()
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#room-name")).to_have_text("lobby")
 
 
 async def test_a_question_mark_shows_the_keys_but_not_in_a_text(browser: Browser) -> None:

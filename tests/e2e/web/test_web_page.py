@@ -134,8 +134,8 @@ async def test_a_reload_shows_the_history_to_the_same_person(browser: Browser) -
         await expect(page.locator(".message .body")).to_have_text(["first", "second"])
 
 
-async def test_two_people_see_each_other(browser: Browser) -> None:
-    async with web_chat() as chat, listening(chat):
+async def test_two_people_see_each_other_and_not_what_a_command_answers_the_other(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
         ada = await enter(browser, chat, "Ada")
         grace = await enter(browser, chat, "Grace")
         await expect(ada.locator("#presence")).to_contain_text("2 here")
@@ -146,6 +146,12 @@ async def test_two_people_see_each_other(browser: Browser) -> None:
         await expect(grace.locator("#room-composer .typing-words")).to_have_text("")
         await say(grace, "Hi Ada")
         await expect(ada.locator(".message .body")).to_have_text(["Hi", "Hi Ada"])
+        await chat.adapter.answer_alone(LOBBY, heard[0].person_id, "You used **2** models.")
+        await expect(ada.locator(".message.alone .body")).to_have_text("You used 2 models.")
+        await expect(ada.locator(".message.alone")).to_contain_text("Only you see this")
+        await say(ada, "Well")
+        await expect(grace.locator(".message .body")).to_have_text(["Hi", "Hi Ada", "Well"])
+        await expect(ada.locator(".message .body")).to_have_text(["Hi", "Hi Ada", "You used 2 models.", "Well"])
         await grace.context.close()
         await expect(ada.locator("#presence")).to_contain_text("1 here")
 
@@ -285,15 +291,14 @@ async def test_the_reading_position_is_left_alone(browser: Browser) -> None:
         for number in range(130):
             await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
         page = await enter(browser, chat, "Ada")
-        await expect(page.locator(".message")).to_have_count(60)
-        await expect(page.get_by_text("m129")).to_be_in_viewport()
+        await expect(page.locator(".message").last).to_have_attribute("aria-posinset", "60")
+        await expect(page.get_by_text("m129", exact=True)).to_be_in_viewport()
         scroller = page.locator("#room-timeline .scroller")
         await scroller.hover()
         await page.mouse.wheel(0, -9000)
-        await expect(page.locator(".message")).to_have_count(120)
         await expect(page.get_by_text("m70", exact=True)).to_be_in_viewport()
         await page.mouse.wheel(0, -9000)
-        await expect(page.locator(".message")).to_have_count(130)
+        await expect(page.locator(".message").first).to_have_attribute("aria-setsize", "130")
         await expect(page.get_by_text("m10", exact=True)).to_be_in_viewport()
         before = await scroller.evaluate("box => box.scrollTop")
         await chat.adapter.send(LOBBY, "news", speaker=GUIDE, nonce="news", final=True)
@@ -328,7 +333,7 @@ async def test_rooms_are_reached_by_keyboard_and_count_what_is_unread(browser: B
         await ada.get_by_role("combobox").fill("Ideas")
         await ada.keyboard.press("Enter")
         await expect(ada.locator("#room-name")).to_have_text("ideas")
-        await expect(ada.get_by_text("Ada opened this room.")).to_be_visible()
+        await expect(ada.locator(".message", has_text="Ada opened this room.")).to_be_visible()
         ideas = grace.locator("#rooms button", has_text="ideas")
         await expect(ideas).to_be_visible()
         await say(ada, "a first idea")
@@ -502,7 +507,7 @@ async def test_text_that_is_made_to_freeze_the_page_is_shown_in_pieces_or_as_it_
         assert longest <= 16_000 or plain == 1
         await chat.adapter.send(LOBBY, HOSTILE[kind][:50_000], speaker=GUIDE, nonce="n1", final=True)
         await chat.adapter.send(LOBBY, "And on it goes.", speaker=GUIDE, nonce="n2", final=True)
-        await expect(page.get_by_text("And on it goes.")).to_be_visible()
+        await expect(page.locator(".message").get_by_text("And on it goes.")).to_be_visible()
         assert errors == []
 
 

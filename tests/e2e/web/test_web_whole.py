@@ -27,7 +27,9 @@ async def count(page: Page, into: Path) -> None:
     await (await saved.value).save_as(into)
 
 
-async def test_a_question_is_answered_by_a_button_and_is_over_then(tmp_path: Path, browser: Browser) -> None:
+async def test_a_question_is_answered_by_a_button_or_in_its_thread_and_is_over_then(
+    tmp_path: Path, browser: Browser
+) -> None:
     async with gateway(tmp_path, DESK) as running:
         page = await entered(browser, running.url, "Ada")
         await say(page, "hello")
@@ -39,6 +41,14 @@ async def test_a_question_is_answered_by_a_button_and_is_over_then(tmp_path: Pat
         await appears(saying(page, "Shipped."))
         await expect(answers).to_have_count(0)
         await appears(saying(page, "✓ Yes"))
+
+        await say(page, "ship")
+        await expect(answers.get_by_role("button")).to_have_text(["Yes", "No"])
+        await page.locator(".row:has(.choice)").focus()
+        await page.keyboard.press("t")
+        await page.locator("#thread-composer textarea").fill("Yes")
+        await page.keyboard.press("Enter")
+        await expect(saying(page, "Shipped.")).to_have_count(2)
 
 
 async def test_a_file_is_read_and_another_is_sent_back_and_both_outlive_a_restart(

@@ -8,7 +8,7 @@ import anyio
 
 
 class MemoryRecords:
-    """See `adapters.records.Records`; `puts` lists everything that was put."""
+    """See `adapters.records.ChangedTogether`; `puts` lists everything that was put."""
 
     def __init__(self, records: Mapping[str, str] | None = None) -> None:
         self.records = dict(records or {})
@@ -29,6 +29,16 @@ class MemoryRecords:
 
     async def remove(self, name: str, /) -> None:
         self.records.pop(name, None)
+
+    async def change(self, changes: Mapping[str, tuple[str | None, str | None]], /) -> bool:
+        if any(self.records.get(name) != now for name, (now, _) in changes.items()):
+            return all(self.records.get(name) == wanted for name, (_, wanted) in changes.items())
+        for name, (_, wanted) in changes.items():
+            if wanted is None:
+                self.records.pop(name, None)
+            else:
+                await self.put(name, wanted)
+        return True
 
     async def until(self, count: int) -> None:
         """Return once so many puts were made."""

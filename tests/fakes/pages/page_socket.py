@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
@@ -71,11 +71,16 @@ class PageSocket:
 
 @asynccontextmanager
 async def page_socket(
-    chat: WebChat, person: Person = ADA, *, language: str | None = None, **options: Any
+    chat: WebChat,
+    person: Person = ADA,
+    *,
+    language: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> AsyncGenerator[PageSocket]:
-    """A page in which this person has logged in."""
+    """A page in which this person has logged in, or one whose browser sends these headers."""
     url = chat.url.replace("http:", "ws:") + "/ws"
-    headers = {"Cookie": chat.cookie(person)} | ({"Accept-Language": language} if language else {})
+    headers = dict(headers or {"Cookie": chat.cookie(person)}) | ({"Accept-Language": language} if language else {})
     async with connect(
         url, origin=options.pop("origin", chat.url), additional_headers=headers, proxy=None, open_timeout=60, **options
     ) as socket:

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 import anyio
 
 from adapters.adapter import AnswersHttp
-from adapters.web.adapter import RoomRules, WebAdapter
+from adapters.web.adapter import RoomRules, RoomTables, WebAdapter
 from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
+from gateway.web.logins.door import LogIn
 from gateway.web.names import ReservedNames
+from gateway.web.pushes.subscriptions import Subscriptions
 from gateway.web.server import serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
@@ -60,10 +63,24 @@ async def web_chat(
     trusted_proxies: Sequence[str] = (),
     clock: Clock | None = None,
     mentions_only: Sequence[str] = (),
+    log_in: LogIn | None = None,
+    tables: RoomTables | None = None,
+    owners: Sequence[str] = (),
+    voice_s: int = 0,
+    pushes: Subscriptions | None = None,
 ) -> AsyncGenerator[WebChat]:
-    """Serve until the block ends. `agents` are the names that nobody may take; for `mentions_only` see `Hearing`."""
-    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents))
-    rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only)
+    """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids; for
+    `mentions_only` see `Hearing`."""
+    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in, pushes=pushes)
+
+    async def is_owner(person: str) -> bool:
+        return person in owners
+
+    kept = tables or RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
+    is_agent = options.reserved.__contains__
+    rules = RoomRules(
+        is_agent=is_agent, mentions_only=mentions_only, agents=agents, is_owner=is_owner, tables=kept, voice_s=voice_s
+    )
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []

@@ -104,6 +104,13 @@ class Conversations:
             raise Refusal("is_archived")
         return channel
 
+    def info(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """conversations.info. A public channel is told to all; a private one that the app is not in is not there."""
+        channel = self._channels.get(params.get("channel", ""))
+        if channel is None or not channel.visible or channel.team != self.team:
+            raise Refusal("channel_not_found")
+        return {"channel": {"id": channel.id, "name": channel.id[2:].casefold(), "is_member": channel.member}}
+
     def find(self, channel: Channel, ts: Any) -> Posted | None:
         return next((message for message in channel.messages if message.ts == ts), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.fakes.slack.conversations import BOT_USER, TEAM, Conversations, Posted
@@ -29,6 +30,7 @@ class People:
     events: EventQueue
     streams: Streams
     surfaces: Surfaces
+    looking: dict[str, dict[str, Any]]
 
     def say(
         self, text: str, *, channel: str = CHANNEL, person: str = PERSON, thread: str | None = None, **more: Any
@@ -42,7 +44,7 @@ class People:
         place.messages.append(posted)
         if not place.member:
             return posted.ts
-        event = {
+        event: dict[str, Any] = {
             "type": "message",
             "team": place.team,
             "user": person,
@@ -55,6 +57,8 @@ class People:
         root = self.conversations.find(place, thread)
         if root is not None:
             event |= {"thread_ts": root.ts, "parent_user_id": root.user}
+        if channel[0] == "D" and person in self.looking:
+            event["app_context"] = self.looking[person]
         if f"<@{BOT_USER}>" in text and channel[0] != "D":
             told = {key: value for key, value in event.items() if key != "channel_type"}
             self.events.put(told | {"type": "app_mention"}, team=place.team)
@@ -152,6 +156,15 @@ class People:
     def open_app(self, *, tab: str = "messages", channel: str = DIRECT, person: str = PERSON) -> None:
         """A person looks at the app's messages or at its home (docs.slack.dev/reference/events/app_home_opened)."""
         event = {"type": "app_home_opened", "user": person, "channel": channel, "tab": tab}
+        self.events.put(event | {"event_ts": self.conversations.next_ts()})
+
+    def look_at(self, *entities: Mapping[str, Any], person: str = PERSON) -> None:
+        """A person opens something beside the app's messages, in which they write from now on. Slack tells it to an app
+        with an `agent_view` (docs.slack.dev/reference/events/app_context_changed)."""
+        assert self.surfaces.agent_view, "an app of before is told by another event"
+        context = {"entities": list(entities)} if entities else {}
+        self.looking[person] = context
+        event = {"type": "app_context_changed", "user": person, "channel": DIRECT, "context": context}
         self.events.put(event | {"event_ts": self.conversations.next_ts()})
 
     def open_assistant(self, *, channel: str = DIRECT, person: str = PERSON) -> str:

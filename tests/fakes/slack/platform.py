@@ -43,6 +43,7 @@ NEEDS: Mapping[str, str] = {
     "chat.stopStream": "chat:write",
     "chat.update": "chat:write",
     "conversations.history": "channels:history",
+    "conversations.info": "channels:read",
     "conversations.replies": "channels:history",
     "files.completeUploadExternal": "files:write",
     "files.delete": "files:write",
@@ -107,6 +108,7 @@ class SlackPlatform(People):
         self.alone: list[tuple[str, str, str | None, str]] = []
         """Who was shown what alone, in which channel and thread."""
         self.closing = anyio.Event()
+        self.looking: dict[str, dict[str, Any]] = {}
         self.events = EventQueue(self.clock, self.noticed)
         self.conversations = Conversations(self.clock)
         self.streams = Streams(self.conversations, self.clock)
@@ -209,6 +211,7 @@ class SlackPlatform(People):
             "chat.stopStream": self.streams.stop,
             "chat.update": self.conversations.update,
             "conversations.history": self.conversations.history,
+            "conversations.info": self.conversations.info,
             "conversations.replies": self.conversations.replies,
             "files.completeUploadExternal": self.files.complete,
             "files.delete": self.files.delete,

@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import format_datetime
 from typing import Any
 
 import anyio
@@ -49,7 +50,11 @@ class SlackServer:
                 web.post("/_control/{name}", self._control),
             ]
         )
+        application.on_response_prepare.append(self._dated)
         return application
+
+    async def _dated(self, _request: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = format_datetime(self.platform.clock.now(), usegmt=True)
 
     async def _method(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]

@@ -85,6 +85,8 @@ def refusals(manifest: Mapping[str, Any]) -> list[str]:
     """Why Slack does not make an app from a manifest (docs.slack.dev/reference/app-manifest)."""
     features, events = manifest["features"], manifest["settings"]["event_subscriptions"]["bot_events"]
     found = [f"{event} is of an assistant_view" for event in events if event in OF_ASSISTANTS]
+    if "app_context_changed" in events and "agent_view" not in features:
+        found.append("app_context_changed is of an agent_view")
     if "assistant_view" in features or "agent_view" not in features:
         found.append("a new app has an agent_view")
     if "message.im" in events and not features["app_home"]["messages_tab_enabled"]:

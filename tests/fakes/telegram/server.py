@@ -19,6 +19,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import formatdate
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -29,7 +30,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.fakes.telegram.content import Upload
 from tests.fakes.telegram.limits import FloodLimits
@@ -89,6 +90,21 @@ def application(platform: TelegramPlatform) -> Starlette:
     )
 
 
+def _dated(application: Starlette, platform: TelegramPlatform) -> ASGIApp:
+    """The application, with the platform's date in each answer; uvicorn's comes from a loop that is not run here."""
+
+    async def dated(scope: Scope, receive: Receive, send: Send) -> None:
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                date = formatdate(platform.chats.date, usegmt=True).encode()
+                message = {**message, "headers": [*message["headers"], (b"date", date)]}
+            await send(message)
+
+        await application(scope, receive, told)
+
+    return dated
+
+
 @asynccontextmanager
 async def serving(platform: TelegramPlatform, *, port: int = 0) -> AsyncIterator[str]:
     """Serve on loopback and yield the address, without a path; port 0 takes a free one."""
@@ -98,9 +114,15 @@ async def serving(platform: TelegramPlatform, *, port: int = 0) -> AsyncIterator
     listener.bind(("127.0.0.1", port))
     listener.listen()
     config = uvicorn.Config(
-        application(platform), log_config=None, log_level="critical", access_log=False, lifespan="off", ws="none",
+        _dated(application(platform), platform),
+        date_header=False,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
         timeout_graceful_shutdown=1,
-    )  # fmt: skip
+    )
     server = _Server(config, platform)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(functools.partial(server.serve, sockets=[listener]))

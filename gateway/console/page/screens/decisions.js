@@ -1,7 +1,8 @@
-// Decisions: what failed, who asks to get in, and what could not be processed.
+// Decisions: what agents and tools ask, what failed, who asks to get in, and what could not be processed.
 
 import {Act} from "../acts.js";
 import {session} from "../api.js";
+import {Questions} from "../deciding/questions.js";
 import {Ago} from "./now.js";
 import {SessionLink, Table} from "../table.js";
 import {html, useState} from "../ui.js";
@@ -11,6 +12,7 @@ export function Decisions() {
   const words = session.value.words;
   return html`
     <h1>Decisions</h1>
+    <${Questions} />
     <label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} />
       also reports that were decided</label>
     <${Table} title="Failures that nobody caught" path="/bus/v1/reports" name="reports" query=${{open: all ? "" : "1"}}

@@ -7,12 +7,13 @@ export function Login() {
   const [trouble, setTrouble] = useState(session.value?.ended ? "You are logged out." : "");
   const [busy, setBusy] = useState(false);
   const field = useRef(null);
+  const name = useRef(null);
   const submit = async (event) => {
     event.preventDefault();
     setBusy(true);
     try {
       const headers = {"content-type": "application/json"};
-      const body = JSON.stringify({password: field.current.value});
+      const body = JSON.stringify({password: field.current.value, name: name.current.value});
       const response = await fetch("/console/login", {method: "POST", headers, body});
       const data = await response.json();
       if (!response.ok) throw new Refused(response.status, data.error);
@@ -28,8 +29,10 @@ export function Login() {
     <main class="login">
       <form onSubmit=${submit}>
         <h1><img src="/assets/icon.svg" alt="" width="32" height="32" /> Parley console</h1>
+        <label for="who">Your name, which stands beside what you do</label>
+        <input id="who" ref=${name} autocomplete="nickname" maxlength="40" required autofocus />
         <label for="password">Password of the console</label>
-        <input id="password" ref=${field} type="password" autocomplete="current-password" required autofocus
+        <input id="password" ref=${field} type="password" autocomplete="current-password" required
           aria-describedby="trouble" />
         <p id="trouble" class="trouble" role="alert">${trouble}</p>
         <button class="main" disabled=${busy}>Log in</button>

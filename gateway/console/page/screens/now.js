@@ -1,30 +1,13 @@
 // Now: the gateway at one glance.
 
-import {get, news} from "../api.js";
-import {html, useEffect, useState} from "../ui.js";
+import {Act} from "../acts.js";
+import {get, session} from "../api.js";
+import {useLive} from "../live.js";
+import {html} from "../ui.js";
 import {ago, count, dollars, exact, plural} from "../words.js";
 
 export function Now() {
-  const [status, setStatus] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let left = false;
-    const forget = news.subscribe(async () => {
-      try {
-        const found = await get("/bus/v1/status");
-        if (!left) {
-          setStatus(found);
-          setTrouble("");
-        }
-      } catch (error) {
-        if (!left) setTrouble(error.message);
-      }
-    });
-    return () => {
-      left = true;
-      forget();
-    };
-  }, []);
+  const {found: status, trouble} = useLive(() => get("/bus/v1/status"));
   return html`
     <h1>Now</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
@@ -33,7 +16,7 @@ export function Now() {
 
 function Status({status}) {
   const {sessions, waiting, decisions, spent_today: spent} = status;
-  const undecided = decisions.reports + decisions.requests;
+  const undecided = decisions.reports + decisions.requests + decisions.questions;
   return html`
     <ul class="numbers">
       <${Number_} name="at work" value=${count(sessions.at_work)} more=${`of ${plural(sessions.all, "session")}`}
@@ -43,7 +26,7 @@ function Status({status}) {
       <${Number_} name="dead letters" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
         more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
-        more=${`${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
+        more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
       <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
     </ul>
     <section aria-labelledby="platforms">
@@ -71,17 +54,36 @@ function Status({status}) {
         ${status.shards.held} of ${status.shards.all} shards are held.</p>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of nodes">
       <table>
-        <thead><tr><th>Node</th><th>Does</th><th>Shards</th></tr></thead>
+        <thead><tr><th>Node</th><th>Does</th><th>Shards</th>${session.value.acts && html`<th>Acts</th>`}</tr></thead>
         <tbody>
           ${status.nodes.map((one) => html`
-            <tr key=${one.name}><th scope="row">${one.name}</th><td>serves conversations</td><td>${one.shards}</td></tr>`)}
+            <tr key=${one.name}><th scope="row"><${Node} name=${one.name} /></th><td>${serving(one)}</td><td>${one.shards}</td>
+              ${session.value.acts && html`<td><${Draining} node=${one} /></td>`}</tr>`)}
           ${status.fronts.map((one) => html`
-            <tr key=${`front ${one.name}`}><th scope="row">${one.name}</th><td>front</td><td>none</td></tr>`)}
+            <tr key=${`front ${one.name}`}><th scope="row"><${Node} name=${one.name} /></th><td>front</td><td>none</td>${session.value.acts && html`<td></td>`}</tr>`)}
         </tbody>
       </table>
       </div>
     </section>
     <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
+}
+
+/** A node by the beginning of its name, which is long and random. */
+function Node({name}) {
+  return html`<code title=${name}>${name.slice(0, 8)}</code>`;
+}
+
+function serving(node) {
+  if (!node.draining) return "serves conversations";
+  return node.shards ? `is being emptied, ${plural(node.shards, "shard")} left` : html`<b>is empty</b>`;
+}
+
+function Draining({node}) {
+  const path = `/bus/v1/nodes/${encodeURIComponent(node.name)}`;
+  return node.draining
+    ? html`<${Act} key="undrain" label="Undrain" about=${node.name} path=${`${path}/undrain`} done="The node takes its part again." />`
+    : html`<${Act} key="drain" label="Drain" about=${node.name} path=${`${path}/drain`} done="The node gives its conversations to the others."
+        question="It finishes what it is at, gives its shards to the other nodes, and takes no new ones until you undrain it or it starts anew." />`;
 }
 
 export function Ago({at}) {

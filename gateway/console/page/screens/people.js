@@ -2,59 +2,31 @@
 
 import UPlot from "../vendor/uplot.js";
 
-import {Act} from "../acts.js";
-import {get, news, session} from "../api.js";
-import {Table} from "../table.js";
+import {get, session} from "../api.js";
+import {Roles} from "../deciding/roles.js";
+import {useLive} from "../live.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
 import {count, dollars, plural} from "../words.js";
 
-const ROLES = ["owner", "member", "guest", "blocked"];
 const DAYS = 30;
 
 export function People() {
   return html`
     <h1>People and spending</h1>
     <${Spending} />
-    <${Table} title="People with a role of their own" path="/bus/v1/people" name="people" keyOf=${(one) => one.person}
-      empty="Nobody has a role of their own; the settings decide." columns=${[
-        ["Person", (one) => html`${one.name ?? one.person}<br /><span class="quiet">${one.person}</span>`],
-        ["Role", (one) => one.role],
-        ["Acts", (one) => html`<div class="buttons">
-          ${ROLES.filter((role) => role !== one.role).map((role) => html`<${Act} key=${role} label=${role} about=${one.name ?? one.person}
-            danger=${role === "blocked"} path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`} body=${{role}}
-            question=${`${one.name ?? one.person} becomes: ${role}.`} done=${`${one.name ?? one.person} is now ${role}.`} />`)}
-          <${Act} label="Remove" about=${`the role of ${one.name ?? one.person}`} danger method="DELETE"
-            path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`} question="The settings decide again." done="The role is removed." />
-        </div>`],
-      ]} />`;
+    <${Roles} />`;
 }
 
 function Spending() {
-  const groups = ["program", "agent", "model", ...(session.value.words ? ["person"] : [])];
+  const groups = ["program", "agent", "model", "purpose", ...(session.value.words ? ["person"] : [])];
   const [by, setBy] = useState("program");
-  const [days, setDays] = useState(null);
-  const [sums, setSums] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let left = false;
-    const forget = news.subscribe(async () => {
-      try {
-        const [each, grouped] = await Promise.all([
-          get("/bus/v1/usage", {by: "day", days: DAYS}), get("/bus/v1/usage", {by, days: DAYS}),
-        ]);
-        if (left) return;
-        setDays(each);
-        setSums(grouped);
-        setTrouble("");
-      } catch (error) {
-        if (!left) setTrouble(error.message);
-      }
-    });
-    return () => {
-      left = true;
-      forget();
-    };
+  const {found, trouble} = useLive(async () => {
+    const [each, grouped] = await Promise.all([
+      get("/bus/v1/usage", {by: "day", days: DAYS}), get("/bus/v1/usage", {by, days: DAYS}),
+    ]);
+    return {days: each, sums: grouped};
   }, [by]);
+  const {days, sums} = found ?? {};
   return html`
     <section aria-labelledby="spending">
       <h2 id="spending">Spending in ${DAYS} days</h2>

@@ -1,78 +1,36 @@
 // One session: the strip, the chat as people saw it, and how everything stood at one moment.
 
-import {get, session as login} from "../api.js";
+import {session as login} from "../api.js";
 import {Act} from "../acts.js";
 import {Facts} from "../session/facts.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
+import {SaveTest} from "../session/saving.js";
+import {Composer, ForkHere, isScratch} from "../session/scratch.js";
 import {Strip, momentOf} from "../session/strip.js";
+import {useStrip} from "../session/window.js";
 import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
 import {ago, bringIntoView, count, exact, plural, time} from "../words.js";
 
-const AT_ONCE = 1000;
-
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
-  const tape = `/tape/v1/tapes/sessions.${encodeURIComponent(id)}`;
-  const [about, setAbout] = useState(null);
-  const [strip, setStrip] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  const head = strip?.head ?? 0;
+  const page = Number(query.get("page")) || 0;
   const wanted = Number(query.get("at")) || 0;
+  const {tape, about, strip, trouble, earlier, later} = useStrip(id, wanted || page);
+  const head = strip?.head ?? 0;
   const at = wanted ? Math.min(wanted, head || wanted) : head;
-  const later = useRef(null);
 
-  const refresh = async () => {
-    try {
-      const [known, newest] = await Promise.all([
-        get(`/bus/v1/sessions/${encodeURIComponent(id)}`), get(`${tape}/strip`, {limit: AT_ONCE}),
-      ]);
-      setAbout(known);
-      setStrip((before) => joined(before, newest));
-      setTrouble("");
-    } catch (error) {
-      setTrouble(error.message);
-    }
-  };
-  useEffect(() => {
-    setStrip(null);
-    void refresh();
-    const stream = new EventSource(`${tape}/follow`);
-    stream.onmessage = () => {
-      later.current ??= setTimeout(() => {
-        later.current = null;
-        void refresh();
-      }, 400);
-    };
-    return () => {
-      stream.close();
-      clearTimeout(later.current);
-      later.current = null;
-    };
-  }, [id]);
-  const earlier = async () => {
-    try {
-      const older = await get(`${tape}/strip`, {until: strip.next, limit: AT_ONCE});
-      setStrip((before) => joined(older, before));
-    } catch (error) {
-      setTrouble(error.message);
-    }
-  };
-  useEffect(() => {
-    if (strip && wanted && wanted < strip.first && strip.next) void earlier();
-  }, [wanted, strip?.first]);
-
+  const [{agents, people}, setKnown] = useState({agents: [], people: []});
   const classes = useMemo(() => {
     const found = new Map();
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
+    for (const agent of agents) found.set(agent.id, agent.class); // those that began before what is shown
     return found;
-  }, [strip?.marks]);
-  const page = query.get("page");
+  }, [strip?.marks, agents]);
   const asked = page && strip?.marks.find((mark) => mark.key === `said:${page}`);
   useEffect(() => {
     if (asked) moment(momentOf(asked));
-    else if (page && strip?.next && Number(page) < strip.first) void earlier();
-  }, [page, asked?.key, strip?.first]);
+  }, [page, asked?.key]);
   const moment = (seq) => go(`session/${id}?at=${seq}`, {instead: true});
 
   return html`
@@ -86,37 +44,32 @@ export function Session({rest, query}) {
     ${about && html`
       <div class="buttons">
         <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
+        <${ForkHere} id=${id} at=${at || null} />
+        <${SaveTest} id=${id} />
         <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />
         ${login.value.words && html`<a class="button" href=${`/bus/v1/sessions/${id}/export`} download>Export</a>`}
         <${Act} label="Delete" danger method="DELETE" path=${`/bus/v1/sessions/${id}`} done="The session is deleted."
           question="The session is deleted for good, with its messages in Parley's rooms and its files." then=${() => go("sessions")} />
       </div>`}
     ${strip && html`
-      <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} onEarlier=${earlier} earlier=${strip.next} />
+      ${!strip.marks.length && html`<p class="quiet">Nothing has happened in it that has a mark.</p>`}
+      <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} earlier=${earlier} later=${later} />
       <p class="moment-line" role="status">
         ${wanted && at < head
           ? html`Fact ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
           : html`Now, after fact ${count(head)}.`}
       </p>
       <div class="session-below">
-        <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+        <div>
+          <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+          ${isScratch(about) && login.value.acts && html`<${Composer} id=${id} people=${people} words=${query.get("words") ?? ""} />`}
+        </div>
         ${login.value.words
-          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} />`
+          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onState=${setKnown}
+              changing=${isScratch(about) && login.value.acts && at === head ? id : null} />`
           : html`<p class="quiet">Variables and words are for owners.</p>`}
       </div>
       ${login.value.words && html`<${Facts} tape=${tape} at=${at} onMoment=${moment} />`}`}`;
-}
-
-/** Two strips, one behind the other: a mark that they cut in two is one again. */
-function joined(older, newer) {
-  if (!older) return newer;
-  const marks = new Map(older.marks.filter((mark) => momentOf(mark) < newer.first || mark.last === null).map((mark) => [mark.key, mark]));
-  for (const mark of newer.marks) {
-    const before = marks.get(mark.key);
-    marks.set(mark.key, before && mark.first === null ? {...mark, first: before.first, at: before.at, name: mark.name || before.name, frame: mark.frame || before.frame} : mark);
-  }
-  const first = Math.min(older.first, newer.first);
-  return {marks: [...marks.values()], head: Math.max(older.head, newer.head), first, next: first > 1 ? first - 1 : null};
 }
 
 function Chat({marks, at, classes, onWhy}) {
@@ -133,7 +86,7 @@ function Chat({marks, at, classes, onWhy}) {
       <ol ref=${box}>
         ${said.map((mark) => html`
           <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>
-            <p class="by"><b>${mark.kind === "heard" ? mark.name : classes.get(mark.lane) ?? mark.lane}</b>
+            <p class="by"><b>${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
               <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
               <button onClick=${() => onWhy(momentOf(mark))}>${mark.kind === "said" ? "Why?" : "Then"}</button></p>
             <p class="text">${mark.text}</p>

@@ -1,61 +1,88 @@
-// Sessions: all of them, the most recently active first.
+// Sessions: all of them, the most recently active first, and what was said in them.
 
 import {get, session} from "../api.js";
 import {VirtualList, useRows} from "../list.js";
 import {go} from "../places.js";
+import {AMONG, Found, sessionOf} from "../searching/found.js";
 import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
 import {ago, count, exact, plural} from "../words.js";
 
 const STATES = ["working", "resting", "ended", "replaced", "archived"];
+const FIELDS = ["state", "text", "in", "q", "among", "from", "until"];
 const ROW = 64;
+const TYPED_MS = 200;
+const ASKED_MS = 500; // a search in words reads many facts
 
 export function Sessions({query}) {
   const [all, setAll] = useState(null);
-  const words = session.value.words ? "1" : "";
-  const wanted = useMemo(() => ({state: query.get("state") ?? "", text: query.get("text") ?? ""}), [query.toString()]);
-  const about = JSON.stringify(wanted);
-  const found = useRows(async (after) => {
-    const page = await get("/bus/v1/sessions", {...wanted, words, after, limit: 50});
-    setAll(page.all);
-    return {rows: page.sessions, next: page.next};
-  }, (one) => one.session, about);
+  const wanted = useMemo(() => Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""])), [query.toString()]);
+  const apply = (change) => {
+    const fields = Object.entries({...wanted, ...change}).filter(([, value]) => value);
+    go(fields.length ? `sessions?${new URLSearchParams(fields)}` : "sessions", {instead: true});
+  };
+  const inWords = session.value.words && wanted.in === "words";
   return html`
     <h1>Sessions <small>${all === null ? "" : count(all)}</small></h1>
-    <${Filter} wanted=${wanted} />
+    <form class="filter" role="search" onSubmit=${(event) => event.preventDefault()}>
+      ${session.value.words && html`
+        <label>Find <select aria-label="Find what" value=${inWords ? "words" : ""} onChange=${(event) => apply({in: event.target.value})}>
+          <option value="">sessions</option><option value="words">words in them</option></select></label>`}
+      ${inWords
+        ? html`<${Field} key="q" value=${wanted.q} waits=${ASKED_MS} label="Find words" hint="Words, or “a phrase”" onValue=${(q) => apply({q})} />
+          <${Choice} title="Among" value=${wanted.among} options=${Object.entries(AMONG).map(([name, [title]]) => [name === "said" ? "" : name, title])}
+            onValue=${(among) => apply({among})} />
+          <label>From <input type="date" value=${wanted.from} onChange=${(event) => apply({from: event.target.value})} /></label>
+          <label>Until <input type="date" value=${wanted.until} onChange=${(event) => apply({until: event.target.value})} /></label>`
+        : html`<${Field} key="text" value=${wanted.text} waits=${TYPED_MS} label="Find sessions" hint="Conversation, session or program" onValue=${(text) => apply({text})} />
+          <${Choice} title="State" value=${wanted.state} options=${[["", "any"], ...STATES.map((state) => [state, state])]}
+            onValue=${(state) => apply({state})} />`}
+    </form>
+    ${!inWords && html`<${Listed} state=${wanted.state} text=${wanted.text} onAll=${setAll} />`}
+    ${inWords && !wanted.q && html`<p class="quiet">All words have to be there, in any order; “in quotation marks” they stand in a row. Typing errors are forgiven.</p>`}
+    ${inWords && wanted.q && html`<${Found} question=${wanted.q} among=${wanted.among || "said"} from=${wanted.from} until=${wanted.until}
+      onOpen=${(hit) => go(`session/${sessionOf(hit)}?at=${hit.entry.id}`)} />`}`;
+}
+
+function Listed({state, text, onAll}) {
+  const words = session.value.words ? "1" : "";
+  const found = useRows(async (after) => {
+    const page = await get("/bus/v1/sessions", {state, text, words, after, limit: 50});
+    onAll(page.all);
+    return {rows: page.sessions, next: page.next};
+  }, (one) => one.session, JSON.stringify({state, text}));
+  return html`
     ${found.trouble && html`<p class="trouble" role="alert">${found.trouble}</p>`}
     ${found.fetched && !found.rows.length && html`<p class="quiet">${
-      wanted.state || wanted.text
+      state || text
         ? found.ends ? "No session fits." : html`None among those that were active last. <button onClick=${found.more}>Look further</button>`
         : "There are no sessions yet. One begins when somebody writes to an agent."}</p>`}
     <${VirtualList} rows=${found.rows} rowHeight=${ROW} keyOf=${(one) => one.session} label="Sessions" ends=${found.ends}
       onEnd=${found.more} onOpen=${(one) => go(`session/${one.session}`)} row=${(one) => html`<${Row} one=${one} />`} />`;
 }
 
-function Filter({wanted}) {
+/** A field of text whose value is told once somebody stops typing. */
+function Field({value, waits, label, hint, onValue}) {
   const field = useRef(null);
-  const waits = useRef(0);
-  const apply = (change) => {
-    const next = {...wanted, ...change};
-    const text = new URLSearchParams(Object.entries(next).filter(([, value]) => value)).toString();
-    go(`sessions${text ? `?${text}` : ""}`, {instead: true});
-  };
+  const later = useRef(0);
   useEffect(() => {
-    if (document.activeElement !== field.current) field.current.value = wanted.text;
-  }, [wanted.text]);
+    if (document.activeElement !== field.current) field.current.value = value;
+  }, [value]);
+  useEffect(() => () => clearTimeout(later.current), []);
   return html`
-    <form class="filter" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <input type="search" id="filter" ref=${field} placeholder="Conversation, session or program" aria-label="Find sessions"
-        onInput=${(event) => {
-          clearTimeout(waits.current);
-          waits.current = setTimeout(() => apply({text: event.target.value.trim()}), 200);
-        }} />
-      <label>State
-        <select value=${wanted.state} onChange=${(event) => apply({state: event.target.value})}>
-          <option value="">any</option>
-          ${STATES.map((state) => html`<option key=${state} value=${state}>${state}</option>`)}
-        </select>
-      </label>
-    </form>`;
+    <input type="search" id="filter" ref=${field} placeholder=${hint} aria-label=${label} maxlength="1000"
+      onInput=${(event) => {
+        clearTimeout(later.current);
+        later.current = setTimeout(() => onValue(event.target.value.trim()), waits);
+      }} />`;
+}
+
+function Choice({title, value, options, onValue}) {
+  return html`
+    <label>${title}
+      <select value=${value} onChange=${(event) => onValue(event.target.value)}>
+        ${options.map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}
+      </select>
+    </label>`;
 }
 
 function Row({one}) {

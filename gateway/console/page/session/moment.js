@@ -1,6 +1,8 @@
 // How a session stood at one moment: agents, their stacks and variables, the program, and what led to it.
 
+import {Act} from "../acts.js";
 import {get} from "../api.js";
+import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
 import {bringIntoView, plural, time} from "../words.js";
@@ -9,14 +11,16 @@ import {bringIntoView, plural, time} from "../words.js";
 const texts = new Map();
 const FRESH_MS = 30_000;
 
-export function Moment({tape, at, marks, classes, onMoment}) {
+export function Moment({tape, at, marks, classes, onMoment, onState, changing}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
     const stopped = new AbortController();
     const fetched = async () => {
       try {
-        setState(await get(`${tape}/state`, {at}, stopped.signal));
+        const found = await get(`${tape}/state`, {at}, stopped.signal);
+        setState(found);
+        onState(found);
         setTrouble("");
       } catch (error) {
         if (error.name !== "AbortError") setTrouble(error.message);
@@ -39,9 +43,11 @@ export function Moment({tape, at, marks, classes, onMoment}) {
       ${state.broken && html`<p class="trouble">The program cannot go on: ${state.broken}</p>`}
       <${Causes} marks=${marks} at=${at} classes=${classes} here=${here} onMoment=${onMoment} />
       <${Program} name=${state.program} here=${here} same=${state.same_program} />
-      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} />`)}
+      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} changing=${changing} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
+          ${meeting.status !== "ended" && at === state.head && html`<${Act} label="End the meeting" about=${meeting.topic} danger question="The meeting ends for all who are in it."
+            path=${`/bus/v1/sessions/${tape.split("sessions.")[1]}/meetings/${meeting.id}/end`} done="The meeting is to end." />`}
           <p class="quiet">${meeting.joined.join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
     </section>`;
 }
@@ -69,7 +75,7 @@ function Causes({marks, at, classes, here, onMoment}) {
     </div>`;
 }
 
-function Agent({agent, here}) {
+function Agent({agent, here, changing}) {
   return html`
     <div class="card">
       <h3>${agent.class} <small>${agent.id}${agent.paused ? ", paused" : ""}${agent.waiting ? `, ${plural(agent.waiting, "message")} wait` : ""}</small></h3>
@@ -91,7 +97,7 @@ function Agent({agent, here}) {
               <pre>${frame.transcript.map((one) => shown(one)).join("\n\n")}</pre></details>`}
           </li>`)}
       </ol>
-      <${Values} values=${agent.variables} title="Variables" />
+      ${changing ? html`<${Changeable} id=${changing} agent=${agent} />` : html`<${Values} values=${agent.variables} title="Variables" />`}
     </div>`;
 }
 
@@ -107,6 +113,9 @@ function Values({values, title}) {
       ${entries.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><code>${shown(value)}</code></dd></div>`)}
     </dl>`;
 }
+
+/** What opens a file at a line in VS Code, where the browser is on the machine that has the program. */
+const editorLink = (path, line) => `vscode://file${encodeURI(path.startsWith("/") ? path : `/${path}`)}:${line}`;
 
 /** The program as its author wrote it, with the step that runs. */
 function Program({name, here, same}) {
@@ -129,7 +138,7 @@ function Program({name, here, same}) {
   if (!file) return null;
   return html`
     <div class="card">
-      <h3>${file.name}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
+      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
       <pre class="program" ref=${box} tabindex="0" role="region" aria-label="Program">${file.text.split("\n").map((line, number) => html`
         <span key=${number} class=${here?.file === file.name && here.line === number + 1 ? "step-here" : ""}
           aria-current=${here?.file === file.name && here.line === number + 1 ? "step" : null}><i>${number + 1}</i>${line}${"\n"}</span>`)}</pre>

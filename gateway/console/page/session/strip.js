@@ -28,7 +28,7 @@ export function sentence(mark, classes) {
 /** The moment that a mark leads to: where it ended, else where it began. */
 export const momentOf = (mark) => mark.last ?? mark.first;
 
-export function Strip({marks, at, classes, onMoment, onEarlier, earlier}) {
+export function Strip({marks, at, classes, onMoment, earlier, later}) {
   const box = useRef(null);
   const [view, setView] = useState({left: 0, width: 1000});
   const {columns, lanes} = useMemo(() => laidOut(marks), [marks]);
@@ -87,7 +87,8 @@ export function Strip({marks, at, classes, onMoment, onEarlier, earlier}) {
         </div>
       </div>
     </div>
-    ${earlier && html`<button class="earlier" onClick=${onEarlier}>Earlier</button>`}`;
+    ${(earlier || later) && html`<div class="buttons">
+      ${earlier && html`<button onClick=${earlier}>Earlier</button>`}${later && html`<button onClick=${later}>Later</button>`}</div>`}`;
 }
 
 const OFFSET = {call: 2, wait: 24, said: 12, heard: 12, model: 14, step: 34, trouble: 6, task: 24, agent: 6};

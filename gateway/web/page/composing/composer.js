@@ -2,6 +2,7 @@
 
 import { el, icon, ICONS } from "../look.js";
 import { plainText } from "../messages/markdown.js";
+import { Recorder } from "./recorder.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
 
@@ -19,11 +20,16 @@ export class Composer {
     this.input = el("textarea", { rows: "1", "aria-label": label, placeholder: label, dir: "auto", "aria-autocomplete": "list", "aria-controls": `${place.id}-list`, enterkeyhint: "enter" });
     this.suggestions = new Suggestions(`${place.id}-list`, this.input, on);
     this.uploads = new Uploads({ changed: () => this.changed(false), complain: (text) => this.complain(text) });
+    this.recorder = new Recorder({
+      done: (file, send) => this.spoken(file, send),
+      complain: (text) => this.complain(text),
+      changed: () => this.recording(),
+    });
     this.error = el("p", { class: "form-error", role: "alert", hidden: true });
     this.typing = el("div", { class: "typing-words", "aria-live": "polite" });
     this.stop = el("button", { type: "button", class: "stop", hidden: true }, icon(ICONS.stop), "Stop");
     this.context = el("div", { class: "context", hidden: true });
-    this.form = el("form", {}, this.suggestions.list, this.context, this.uploads.list, this.field());
+    this.form = el("form", {}, this.suggestions.list, this.context, this.uploads.list, this.field(), this.recorder.bar, this.recorder.told);
     const status = el("div", { class: "typing" }, this.typing, this.stop);
     place.replaceChildren(status, this.error, this.form);
     this.listen();
@@ -33,7 +39,8 @@ export class Composer {
     this.button = el("button", { type: "submit", class: "send", "aria-label": "Send", disabled: true }, icon(ICONS.send));
     this.attach = el("button", { type: "button", class: "icon attach", "aria-label": "Attach files", title: "Attach files", hidden: true }, icon(ICONS.clip));
     this.picker = el("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-hidden": "true" });
-    return el("div", { class: "field" }, this.attach, this.picker, this.input, this.button);
+    this.line = el("div", { class: "field" }, this.attach, this.recorder.button, this.picker, this.input, this.button);
+    return this.line;
   }
 
   listen() {
@@ -66,11 +73,24 @@ export class Composer {
     this.focus();
   }
 
-  limit({ max_text, max_file_bytes, max_files }) {
+  /** A recording has ended: it is sent once it is uploaded, with what is written, or stays with it. */
+  spoken(file, send) {
+    this.uploads.add([file]);
+    if (send && this.uploads.items.length) this.submit();
+  }
+
+  recording() {
+    this.showError("");
+    this.line.hidden = this.recorder.active;
+    if (!this.recorder.active) this.focus();
+  }
+
+  limit({ max_text, max_file_bytes, max_files, voice_s }) {
     this.maxText = max_text;
     this.uploads.maxBytes = max_file_bytes;
     this.uploads.maxFiles = max_files;
     this.attach.hidden = !max_file_bytes;
+    this.recorder.limit(max_file_bytes ? voice_s : 0);
   }
 
   get value() {

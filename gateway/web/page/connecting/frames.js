@@ -18,6 +18,7 @@ export class Frames {
     this.chat.main.composer.limit(limits);
     this.chat.side.composer.limit(limits);
     this.chat.rooms = rooms;
+    this.chat.showTitle();
     this.chat.showUnread();
     for (const room of rooms) this.chat.marks.limit(room.id, room.seq);
     this.chat.join();
@@ -82,6 +83,12 @@ export class Frames {
     this.chat.settle();
   }
 
+  on_alone({ room, thread, text }) {
+    if (room !== this.chat.room.id) return;
+    this.chat.show(this.chat.room.takeAlone(thread, text), true);
+    this.chat.settle();
+  }
+
   on_grow(frame) {
     if (frame.room !== this.chat.room.id) return;
     const message = this.chat.room.grow(frame);
@@ -133,6 +140,31 @@ export class Frames {
   on_opened({ room }) {
     this.known(room);
     location.hash = room;
+  }
+
+  on_room({ room }) {
+    const known = this.chat.rooms.find((each) => each.id === room.id);
+    if (known) {
+      for (const part of ["title", "kind", "archived"]) delete known[part];
+      Object.assign(known, room, { seq: Math.max(known.seq, room.seq) });
+    } else this.chat.rooms.splice(1, 0, room);
+    if (!known) this.chat.marks.set(room.id, Math.max(0, room.seq - 1));
+    this.chat.showUnread();
+    if (room.id === this.chat.room.id) this.chat.showTitle();
+  }
+
+  on_gone({ room }) {
+    this.chat.rooms = this.chat.rooms.filter((each) => each.id !== room);
+    if (room === this.chat.room.id) location.replace(`#${this.chat.rooms[0]?.id ?? "lobby"}`);
+    this.chat.showUnread();
+  }
+
+  on_members(frame) {
+    this.chat.people.members(frame);
+  }
+
+  on_directory(frame) {
+    this.chat.people.directory(frame);
   }
 
   on_absent({ room, text }) {

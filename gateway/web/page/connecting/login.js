@@ -2,6 +2,9 @@
 
 import { toast } from "../look.js";
 import { offerWhy } from "../messages/why.js";
+import { join, shut, takeLink } from "../people/joining.js";
+import { addDevice, offerInviting } from "../people/links.js";
+import { end, renew } from "../people/notifications.js";
 
 const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
@@ -12,11 +15,17 @@ const passwordInput = document.getElementById("login-password");
 const errorBox = document.getElementById("login-error");
 const cancel = document.getElementById("login-cancel");
 const leave = document.getElementById("log-out");
+const devices = document.getElementById("login-links");
+let way = "password";
+let link = takeLink();
 
 /** The person of this browser, or null; asks until the gateway answers. */
 export async function whoAmI() {
   const session = await askSession();
   await offerWhy(session.console);
+  way = session.login ?? "password";
+  offerInviting(document.getElementById("invite-people"), session.may_invite);
+  if (session.person) renew().catch(() => {});
   passwordRow.hidden = !session.need_password || Boolean(session.person);
   return session.person;
 }
@@ -35,10 +44,29 @@ async function askSession() {
 }
 
 /** Ask for a name; null when a known person cancels. */
-export function askName(known) {
+export async function askName(known) {
+  if (way === "invite" && !known) {
+    const person = await join(link);
+    link = null;
+    await whoAmI();
+    return person;
+  }
+  if (way === "proxy") return nameOfProxy(known);
+  return askForm(known);
+}
+
+/** The proxy in front of the chat says who somebody is: there is nothing to choose. */
+function nameOfProxy(known) {
+  if (!known) return shut("Who are you?", "The proxy in front of this chat did not say who you are. Log in there, and load this page again.");
+  toast("Your name comes from where you logged in.");
+  return null;
+}
+
+function askForm(known) {
   document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
   form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";
   cancel.hidden = leave.hidden = !known;
+  devices.hidden = way !== "invite" || !known;
   passwordInput.required = !passwordRow.hidden;
   nameInput.value = known?.name ?? "";
   showError("");
@@ -63,14 +91,19 @@ export function askName(known) {
   });
 }
 
-leave.addEventListener("click", async () => {
+document.getElementById("add-device").addEventListener("click", addDevice);
+document.getElementById("log-out-everywhere").addEventListener("click", () => logOut("/logout?everywhere"));
+leave.addEventListener("click", () => logOut("/logout"));
+
+async function logOut(path) {
   try {
-    await fetch("/logout", { method: "POST" });
+    await end().catch(() => {});
+    await fetch(path, { method: "POST" });
     location.reload();
   } catch {
     showError("The gateway cannot be reached. Try again in a moment.");
   }
-});
+}
 
 async function logIn() {
   const body = JSON.stringify({ name: nameInput.value, password: passwordInput.value });

@@ -26,14 +26,19 @@ export function drawQuote(quote, jump) {
   return button;
 }
 
-/** The message's files: links that save them, visible pictures, and players for sounds. */
-export function drawFiles(files) {
-  const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map(drawFile);
+/** The message's files: links that save them, visible pictures, and players for sounds. `around()` are the files of all
+ * messages, among which the pictures are turned over. */
+export function drawFiles(files, around) {
+  const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map((file) => drawFile(file, around));
   return el("ul", { class: "files", "aria-label": "Files" }, ...items);
 }
 
-function drawFile({ id, name, type, size, alt }) {
-  const href = `/files/${id}?name=${encodeURIComponent(name)}`;
+/** The address of a file. */
+const addressOf = ({ id, name }) => `/files/${id}?name=${encodeURIComponent(name)}`;
+
+function drawFile(file, around) {
+  const { name, type, size, alt } = file;
+  const href = addressOf(file);
   const picture = PICTURES.has(type);
   const title = picture ? `Show ${name}` : `Save ${name}`;
   const link = el("a", { href, download: name, class: picture ? "picture" : "file", title });
@@ -42,7 +47,9 @@ function drawFile({ id, name, type, size, alt }) {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      showPicture(link);
+      const pictures = around().filter((each) => PICTURES.has(each.type));
+      const shown = pictures.map((each) => ({ href: addressOf(each), name: each.name, alt: each.alt || each.name }));
+      showPicture(shown, Math.max(0, pictures.indexOf(file)), link);
     });
   } else {
     const words = el("span", { class: "file-name" }, name);

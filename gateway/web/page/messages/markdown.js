@@ -2,6 +2,8 @@
 
 import { Marked } from "../vendor/marked.esm.js";
 import { copyText, el, icon, ICONS } from "../look.js";
+import { drawFormulas, formulaExtensions } from "./formulas.js";
+import { purified } from "./purifying.js";
 
 const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
@@ -19,12 +21,12 @@ const marked = new Marked({
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },
+  extensions: formulaExtensions(({ tex, block }) => `<code class="tex${block ? " block" : ""}">${escape(tex)}</code>`),
 });
 
 /** The people whose @name is highlighted: ids by name, and the reader's id. Set by the page. */
 export const known = { names: new Map(), me: null };
 
-const purifier = window.DOMPurify;
 const RULES = {
   ALLOWED_TAGS: [
     "p", "br", "hr", "strong", "em", "b", "i", "s", "del", "code", "pre", "kbd", "sub", "sup", "a", "ul", "ol", "li",
@@ -37,16 +39,6 @@ const RULES = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|person:|#)/i,
   RETURN_DOM_FRAGMENT: true,
 };
-
-purifier.addHook("afterSanitizeAttributes", (node) => {
-  if (node.nodeName === "A" && node.hasAttribute("href") && !node.getAttribute("href").startsWith("#")) {
-    node.setAttribute("target", "_blank");
-    node.setAttribute("rel", "noopener noreferrer nofollow");
-  }
-  if (node.hasAttribute?.("class") && !(node.nodeName === "CODE" && /^language-[\w+#.-]+$/.test(node.className))) {
-    node.removeAttribute("class");
-  }
-});
 
 // The cost of formatting can grow faster than the text, because of some marks. So the text is formatted in pieces of
 // these lengths, in characters, and a piece with too many marks is shown as written.
@@ -86,12 +78,12 @@ function isTooMuch(text) {
   const fence = FENCE.exec(text)?.[1];
   const closed = fence ? text.indexOf(`\n${fence}`, fence.length) : 0;
   const prose = closed < 0 ? "" : text.slice(closed);
-  return prose.length > LONGEST_PIECE || (prose.match(/[*_~]/g)?.length ?? 0) > MOST_EMPHASIS || NESTED.test(prose);
+  return prose.length > LONGEST_PIECE || (prose.match(/[*_~]|\\[([]/g)?.length ?? 0) > MOST_EMPHASIS || NESTED.test(prose);
 }
 
 function sanitised(text) {
   try {
-    if (!isTooMuch(text)) return purifier.sanitize(marked.parse(text), RULES);
+    if (!isTooMuch(text)) return purified(marked.parse(text), RULES);
   } catch (error) {
     console.warn("A text could not be formatted", error);
   }
@@ -102,7 +94,7 @@ function sanitised(text) {
 
 /** The start of the text as plain words on one line. */
 export function plainText(text) {
-  return render(text.slice(0, PIECE)).textContent.replace(/\s+/g, " ").trim();
+  return sanitised(text.slice(0, PIECE)).textContent.replace(/\s+/g, " ").trim();
 }
 
 /** The text, or one of its pieces, as a document fragment. */
@@ -112,6 +104,7 @@ export function render(text) {
     link.replaceWith(mention(link.textContent, link.getAttribute("href").slice(7)));
   }
   if (text.includes("@")) markNames(fragment);
+  drawFormulas(fragment);
   for (const pre of fragment.querySelectorAll("pre")) frameCode(pre);
   for (const table of fragment.querySelectorAll("table")) {
     const frame = el("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Table" });

@@ -1,5 +1,6 @@
 /** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
 
+import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
@@ -29,8 +30,8 @@ export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy t
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
-   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, and for one that could not be sent
-   * `editFailed(message)` and `discard(message)`. */
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, `pictures()`, `quoted(quote)`,
+   * which gives its text of now, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -44,7 +45,9 @@ export class MessageView {
     this.foot = el("div", { class: "foot" });
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
-    if (message.kind === "notice") this.element.append(this.head, this.body, this.foot);
+    if (message.alone) this.element.classList.add("alone");
+    const notice = [message.alone ? el("p", { class: "only-you" }, "Only you see this") : null, this.head, this.body, this.foot];
+    if (message.kind === "notice") this.element.append(...notice.filter(Boolean));
     else this.element.append((this.rowElement = this.row()));
     this.update(message);
   }
@@ -153,7 +156,14 @@ export class MessageView {
       this.edited.hidden = !message.edited || Boolean(message.deleted);
     }
     this.drawExtras();
+    this.followed = undefined;
     drawSoon(this);
+  }
+
+  /** The message is out of sight, and drawn anew when it comes back. */
+  dispose() {
+    waiting.delete(this);
+    if (this.rowElement) seen.unobserve(this.rowElement);
   }
 
   /** Draw new text: settled pieces for good, as many as a frame has time for, then the end, which may change. */
@@ -171,11 +181,14 @@ export class MessageView {
     this.drawn = text;
     while (parts.length > 1) {
       const part = parts.shift();
-      this.body.append(render(part));
+      const drawn = render(part);
+      colorCode(drawn);
+      this.body.append(drawn);
       this.settled += part.length;
       if (performance.now() - began > FRAME_MS) return drawSoon(this);
     }
     const end = render(parts[0]);
+    if (!live) colorCode(end);
     this.tail = [...end.childNodes];
     this.body.append(end);
     this.whole = !live;
@@ -196,7 +209,8 @@ export class MessageView {
 
   /** Draw the parts above and below the text, but only if they have changed, so that the focus stays. */
   drawExtras() {
-    const { quote, files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const { files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const quote = this.message.quote && this.actions.quoted(this.message.quote);
     const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
@@ -209,7 +223,7 @@ export class MessageView {
   drawFoot() {
     const { files, choices, reactions, pending, failed, replies } = this.message;
     this.foot.replaceChildren();
-    if (files?.length) this.foot.append(drawFiles(files));
+    if (files?.length) this.foot.append(drawFiles(files, this.actions.pictures));
     if (choices?.length) this.foot.append(drawChoices(this.message, this.actions.press));
     if (reactions?.length) this.foot.append(drawReactions(this.message, this.actions.me(), this.actions.react));
     if (failed) {
@@ -243,6 +257,8 @@ export class MessageView {
   /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
    * answers is not repeated directly below itself. */
   follow(previous) {
+    if (this.followed === (previous ?? null)) return;
+    this.followed = previous ?? null;
     this.markNew(previous);
     const date = new Date(this.message.at);
     const before = previous && new Date(previous.at);
@@ -252,7 +268,8 @@ export class MessageView {
     const same = (part) => previous[part] === this.message[part];
     const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
-    const { kind, quote } = this.message;
-    this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);
+    const { kind, quote, thread } = this.message;
+    const hangs = kind === "agent" || quote?.id === thread;
+    this.element.classList.toggle("answers-above", hangs && Boolean(quote) && quote.id === previous?.id);
   }
 }

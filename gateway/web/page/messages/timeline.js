@@ -2,109 +2,122 @@
 
 import { el, icon, ICONS } from "../look.js";
 import { MessageKeys } from "../keys.js";
+import { Announcer } from "./announcer.js";
 import { MessageView } from "./message.js";
+import { VirtualList } from "./virtual_list.js";
 
 const NEAR_END_PX = 60;
 const NEAR_START_PX = 240;
+const LINE_PX = 23;
+const ABOUT_A_CHARACTER_PX = 7.5;
 
 export class Timeline {
   /** `on` has `older()`, `seen()` and what MessageView calls; `empty` is shown while there is nothing. */
   constructor(place, { label, on, empty }) {
     this.on = on;
-    this.views = new Map();
-    this.order = [];
-    this.stuck = true;
-    this.top = 0;
     this.fresh = 0;
-    this.more = false;
     this.start = el("div", { class: "start", hidden: true }, "Loading older messages…");
-    this.list = el("ol", { class: "messages" });
-    const log = el("div", { role: "log", "aria-live": "polite", "aria-relevant": "additions" }, this.list);
+    this.ol = el("ol", { class: "messages" });
     this.empty = el("div", { class: "empty", hidden: true }, empty ?? "");
-    this.inner = el("div", { class: "inner" }, this.start, this.empty, log);
+    this.inner = el("div", { class: "inner" }, this.start, this.empty, this.ol);
+    this.announcer = new Announcer();
     this.scroller = el("div", { class: "scroller", role: "region", "aria-label": label }, this.inner);
     this.pill = el("button", { type: "button", class: "pill", hidden: true }, icon(ICONS.down), el("span"));
-    this.keys = new MessageKeys(this.list, () => this.order);
-    place.replaceChildren(this.scroller, this.pill);
+    place.replaceChildren(this.scroller, this.announcer.element, this.pill);
+    const actions = { ...on, pictures: () => this.pictures() };
+    this.list = new VirtualList(this.scroller, this.ol, {
+      make: (message) => new MessageView(message, actions),
+      guess: (message) => this.guess(message),
+      arranged: () => this.keys.settle(),
+    });
+    this.keys = new MessageKeys(this.ol, this);
     this.pill.addEventListener("click", () => this.toEnd());
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    const sizes = new ResizeObserver(() => this.stuck && this.jump());
-    sizes.observe(this.inner);
-    sizes.observe(this.scroller);
+  }
+
+  get stuck() {
+    return this.list.stuck;
+  }
+
+  /** Whether some messages are not drawn. */
+  get isLong() {
+    return this.list.more || this.list.drawn.size < this.list.entries.length;
   }
 
   clear() {
-    this.views.clear();
-    this.order = [];
-    this.list.replaceChildren();
-    this.stuck = true;
+    this.list.clear();
     this.setFresh(0);
     this.setMore(false);
     this.empty.hidden = true;
   }
 
+  has(id) {
+    return this.list.byId.has(id);
+  }
+
   /** Show a message or its new state. `count` it as new if the reader is elsewhere. */
   put(message, { count = false } = {}) {
-    const known = this.views.get(message.id);
+    const known = this.list.byId.get(message.id);
     if (known && known.message.seq === message.seq) {
-      known.update(message);
+      this.change(known, message);
       return;
     }
-    if (known) this.remove(message.id);
-    const view = new MessageView(message, this.on);
-    let at = this.order.length;
-    while (at > 0 && this.order[at - 1].message.seq > message.seq) at -= 1;
-    this.list.insertBefore(view.element, this.order[at]?.element ?? null);
-    this.order.splice(at, 0, view);
-    this.views.set(message.id, view);
-    this.follow(at);
-    this.follow(at + 1);
-    if (at === this.order.length - 1) this.keys.settle();
-    if (count && !known && !this.stuck) this.setFresh(this.fresh + 1);
+    if (known) this.list.remove(message.id);
+    const entry = this.list.insert(message);
+    entry.live = count && message.live;
+    if (!count || known) return;
+    if (!entry.live) this.announcer.say(entry);
+    if (!this.stuck) this.setFresh(this.fresh + 1);
+  }
+
+  change(entry, message) {
+    if (entry.live && !message.live) {
+      entry.live = false;
+      this.announcer.say(entry);
+    }
+    const next = this.list.entries[this.list.entries.indexOf(entry) + 1];
+    entry.message = message;
+    entry.view?.update(message);
+    next?.view?.follow(message);
+    if (message.live) return;
+    for (const { message: each, view } of this.list.drawn) if (each.quote?.id === message.id) view.drawExtras();
   }
 
   /** Insert older messages above, without moving the text that is being read. */
   prepend(messages) {
-    const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
     for (const message of messages) this.put(message);
-    for (const message of messages) this.views.get(message.id)?.draw();
-    if (!this.stuck) this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
+    this.list.arrange();
   }
 
   /** Redraw the messages that `concerned` selects. */
   redraw(concerned) {
-    for (const view of this.order) if (concerned(view.message)) view.redraw();
+    for (const { message, view } of this.list.drawn) if (concerned(message)) view.redraw();
   }
 
   /** Scroll to a message; false when it is not here. */
   reveal(id) {
-    const view = this.views.get(id);
-    if (!view) return false;
-    this.stuck = false;
-    view.element.scrollIntoView({ block: "center" });
-    const row = view.element.querySelector(".row") ?? view.element;
+    const entry = this.list.byId.get(id);
+    if (!entry) return false;
+    const { element } = this.list.bring(entry, "center");
+    const row = element.querySelector(".row") ?? element;
     row.classList.remove("flash");
     void row.offsetWidth; // so that the flash starts again
     row.classList.add("flash");
     row.focus({ preventScroll: true });
+    this.scrolled();
     return true;
   }
 
   remove(id) {
-    const view = this.views.get(id);
-    if (!view) return;
-    const at = this.order.indexOf(view);
-    this.order.splice(at, 1);
-    this.views.delete(id);
-    view.element.remove();
-    this.follow(at);
-    this.keys.settle();
+    this.list.remove(id);
   }
 
   setMore(more) {
-    this.more = more;
+    this.list.hold();
+    this.list.more = more;
     this.start.hidden = !more;
     this.asking = false;
+    this.list.later();
   }
 
   setEmpty(empty) {
@@ -112,45 +125,36 @@ export class Timeline {
   }
 
   toEnd() {
-    this.stuck = true;
-    this.jump();
+    this.list.stuck = true;
+    this.list.arrange();
     this.setFresh(0);
     this.on.seen?.();
   }
 
   /** Draw inserted messages without waiting for the next frame, so that their heights are known. */
   drawNow() {
-    for (const view of this.order) view.draw();
-    if (this.stuck) this.jump();
+    this.list.arrange();
   }
 
   /** Ask for older messages when the start is visible. */
   fill() {
-    if (!this.more || this.asking || this.scroller.scrollTop > NEAR_START_PX) return;
+    if (!this.list.more || this.asking || this.scroller.scrollTop > NEAR_START_PX) return;
     this.asking = true;
     this.on.older?.();
   }
 
-  follow(at) {
-    this.order[at]?.follow(this.order[at - 1]?.message);
-  }
-
-  jump() {
-    this.scroller.scrollTop = this.scroller.scrollHeight;
-    this.top = this.scroller.scrollTop;
-  }
-
   /** Leave the end only when the reader scrolls up, not when a text grows. */
   scrolled() {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    const up = scrollTop < this.top;
-    this.top = scrollTop;
-    const stuck = scrollHeight - scrollTop - clientHeight < NEAR_END_PX || (this.stuck && !up);
-    if (stuck !== this.stuck) {
-      this.stuck = stuck;
+    const before = this.list.stuck;
+    const up = this.scroller.scrollTop < this.list.top;
+    const left = this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight;
+    this.list.stuck = left < NEAR_END_PX || (before && !up);
+    this.list.scrolled();
+    if (this.stuck !== before) {
       this.setFresh(0);
-      if (stuck) this.on.seen?.();
+      if (this.stuck) this.on.seen?.();
     }
+    this.pill.hidden = this.stuck;
     this.fill();
   }
 
@@ -159,5 +163,42 @@ export class Timeline {
     this.pill.hidden = this.stuck;
     this.pill.classList.toggle("fresh", count > 0);
     this.pill.lastChild.textContent = count ? `${count} new message${count === 1 ? "" : "s"}` : "Latest";
+  }
+
+  /** About the height of a message that was never drawn. */
+  guess({ kind, text, files, deleted }) {
+    if (deleted || kind === "notice") return 2 * LINE_PX;
+    const width = Math.max(200, this.scroller.clientWidth - 80) / ABOUT_A_CHARACTER_PX;
+    const lines = text.split("\n", 200).reduce((sum, line) => sum + Math.max(0.5, Math.ceil(line.length / width)), 0);
+    return (lines + 1.5) * LINE_PX + (files?.length ? 100 : 0);
+  }
+
+  // For the keys: rows of messages that people and agents said
+
+  viewOf(row) {
+    return this.list.byElement.get(row.closest(".message"))?.view;
+  }
+
+  /** Bring the row before or after another into view, or the first or the last with `from` none. */
+  rowBeside(from, by) {
+    const { entries, byElement } = this.list;
+    let at = from ? entries.indexOf(byElement.get(from.closest(".message"))) + by : by > 0 ? 0 : entries.length - 1;
+    while (entries[at] && entries[at].message.kind === "notice") at += by;
+    if (!entries[at]) return null;
+    const { rowElement } = this.list.bring(entries[at], "nearest");
+    this.scrolled(); // who is at the end goes on following it
+    return rowElement;
+  }
+
+  /** The last row in the visible part. */
+  lastRow() {
+    const bottom = this.scroller.getBoundingClientRect().bottom;
+    const views = this.list.entries.flatMap(({ view }) => (view?.rowElement ? [view] : []));
+    return (views.findLast((view) => view.rowElement.getBoundingClientRect().top < bottom) ?? views.at(-1))?.rowElement;
+  }
+
+  /** The pictures of all messages, in their order. */
+  pictures() {
+    return this.list.entries.flatMap(({ message }) => (message.deleted ? [] : message.files ?? []));
   }
 }

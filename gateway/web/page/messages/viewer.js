@@ -4,24 +4,21 @@ import { el, icon, ICONS } from "../look.js";
 
 const dialog = document.getElementById("picture");
 
-/** Show the picture of a link, and let arrows go to the other pictures of the same list of messages. */
-export function showPicture(link) {
-  const all = () => [...(link.closest(".messages")?.querySelectorAll("a.picture") ?? [link])];
+/** Show one of the pictures, {href, name, alt}, and let arrows go to the others. Afterwards the focus is on the one shown
+ * last, or on `opener` where that is out of sight. */
+export function showPicture(pictures, at, opener) {
   const step = (by) => {
-    const links = all();
-    const next = links[links.indexOf(link) + by];
-    if (next) draw((link = next));
+    if (pictures[at + by]) draw((at += by));
   };
   const draw = () => {
-    const { alt, src } = link.querySelector("img");
-    const save = el("a", { class: "icon", href: link.href, download: link.download, title: "Save", "aria-label": `Save ${link.download}` }, icon(ICONS.down));
+    const { href, name, alt } = pictures[at];
+    const save = el("a", { class: "icon", href, download: name, title: "Save", "aria-label": `Save ${name}` }, icon(ICONS.down));
     const close = el("button", { type: "button", class: "icon", "aria-label": "Close" }, icon(ICONS.close));
     close.addEventListener("click", () => dialog.close());
-    const links = all();
-    const place = links.length > 1 ? `${links.indexOf(link) + 1} of ${links.length}` : "";
+    const place = pictures.length > 1 ? `${at + 1} of ${pictures.length}` : "";
     dialog.replaceChildren(
-      el("header", {}, el("span", { class: "viewer-name" }, link.download), el("span", { class: "viewer-place" }, place), save, close),
-      el("img", { src, alt }),
+      el("header", {}, el("span", { class: "viewer-name" }, name), el("span", { class: "viewer-place" }, place), save, close),
+      el("img", { src: href, alt }),
     );
     close.focus();
   };
@@ -32,7 +29,10 @@ export function showPicture(link) {
     event.preventDefault();
   };
   dialog.onclick = (event) => event.target === dialog && dialog.close();
-  dialog.onclose = () => link.focus();
+  dialog.onclose = () => {
+    const links = [...(opener.closest(".messages") ?? document).querySelectorAll("a.picture")];
+    (links.find((link) => link.getAttribute("href") === pictures[at].href) ?? opener).focus();
+  };
   draw();
   dialog.showModal();
 }

@@ -33,7 +33,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:values:<session>       set     hashes of the large values that the session has
 {parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
 {parley:17}:copy:<key>             stream  a tape that is being written again under another key; gone after 10 minutes
-{parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
+{parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to; text:<seq>: what they
+                                           did earlier, by the same version; earlier: the last of these seqs
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
 {parley:17}:notebooks              zset    notebook -> when it changed last, server ms; grows with each change
 {parley:17}:notebook:<name>        hash    head, branch, last (the last place), off (head - last), at, created; a fork's
@@ -78,6 +79,9 @@ from runtime.core.ids import SessionId, TapeId
 
 SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
 """A key of a shard: the shard, the kind, and the rest."""
+
+EARLIER = "text:"
+"""The fields of a session's earlier snapshots begin so; the number of the fact follows."""
 
 SHARES = "{parley:shares}"
 """The key of the nodes' parts of shared limits."""

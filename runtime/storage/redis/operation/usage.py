@@ -25,7 +25,7 @@ class RedisUsage:
         self._connection = connection
 
     async def add(self, used: Used, amounts: Amounts, /) -> None:
-        rest = (used.program, used.agent, used.model)
+        rest = (used.program, used.agent, used.model, used.purpose)
         begins = [_field(used.person, *rest), _field("", *rest)]
         pairs = [text for name, amount in asdict(amounts).items() if amount for text in (name, repr(amount))]
         if pairs:

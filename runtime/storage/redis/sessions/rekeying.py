@@ -30,7 +30,7 @@ from runtime.storage.encoding.sealing import (
     value_binding,
 )
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
+from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.locations import SessionPlaces
@@ -75,7 +75,7 @@ class Rekeying:
         """The id of the key of an entry, by the kind of its stream."""
         self._in_fields: Mapping[str, Callable[[Mapping[str, str]], Iterable[str]]] = {
             "value": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
-            "snapshot": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
+            "snapshot": lambda fields: (key_of(text) for _, _, text in _snapshots(fields)),
             "schedules": lambda fields: (self._events.key_of(kept) for _, kept in _numbered(fields)),
             "memories": lambda fields: (self._memories.key_of(kept) for _, kept in _numbered(fields)),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
@@ -139,9 +139,7 @@ class Rekeying:
         if kind == "snapshot":
             session = SessionId(rest)
             sealing = await self._places.sealing(keys, session)
-            return await self._renew_text(
-                key, sealing, lambda has: snapshot_binding(session, int(has["seq"]), has["version"])
-            )
+            return await self._renew_snapshots(key, sealing, session)
         return kind == "room" and await self._renew_room(key, rest)
 
     async def _renew_stream(
@@ -231,6 +229,14 @@ class Rekeying:
             return False
         return await self._replace(key, "text", text, self._anew(sealing, binding(has), text))
 
+    async def _renew_snapshots(self, key: str, sealing: Sealing, session: SessionId) -> bool:
+        changed, has = False, await self._fields(key)
+        for field, seq, text in _snapshots(has):
+            if not sealing.is_current(text):
+                anew = self._anew(sealing, snapshot_binding(session, seq, has["version"]), text)
+                changed = await self._replace(key, field, text, anew) or changed
+        return changed
+
     async def _renew_room(self, key: str, room: str) -> bool:
         changed = False
         for message, kept in (await self._fields(key)).items():
@@ -305,6 +311,14 @@ def _number(entry_id: str) -> int:
 
 def _command_parts(id_: str, fields: Mapping[str, str]) -> list[str | int]:
     return [id_, 2 * len(fields), *(part for field in fields.items() for part in field)]
+
+
+def _snapshots(fields: Mapping[str, str]) -> list[tuple[str, int, str]]:
+    """The snapshots of a session, the newest and the earlier ones: the field, the fact, and the text of each."""
+    newest = [("text", int(fields["seq"]), fields["text"])] if "text" in fields else []
+    return newest + [
+        (field, int(field.removeprefix(EARLIER)), text) for field, text in fields.items() if field.startswith(EARLIER)
+    ]
 
 
 def _numbered(fields: Mapping[str, str]) -> list[tuple[str, str]]:

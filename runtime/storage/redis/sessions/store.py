@@ -37,6 +37,12 @@ COMMIT = load_script("commit")
 _BRANCH = load_script("session_branch")
 _KEEP = load_script("snapshot_keep")
 
+EARLIER_FACTS = 2_000
+"""At least so many facts lie between two of the earlier snapshots that stay for who looks into the past."""
+
+EARLIER_BYTES = 32
+"""So many bytes of them there are for each fact at most: a tenth of what facts take."""
+
 
 class RedisSessionStore:
     """Implements `runtime.stores.sessions.SessionStore`."""
@@ -147,8 +153,9 @@ class RedisSessionStore:
                 actual=found,
             )
 
-    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
-        return await self._tapes.snapshot(session, version)
+    async def snapshot(self, session: SessionId, version: str, /, *, until: int | None = None) -> Snapshot | None:
+        """As the port says; with `until`, the newest that is kept of no more than so many facts."""
+        return await self._tapes.snapshot(session, version, until)
 
     async def keep_snapshot(
         self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
@@ -158,6 +165,7 @@ class RedisSessionStore:
         sealing = await self._places.sealing(keys, session)
         text = sealing.seal(snapshot_binding(session, snapshot.seq, snapshot.version), snapshot.text)
         kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, text, _asked(taken_in)]
+        kept += [EARLIER_FACTS, EARLIER_BYTES]
         outcome, found = await self._connection.run(_KEEP, names, kept)
         if outcome == "lease":
             raise _taken_over(lease, found)
@@ -204,6 +212,10 @@ class RedisSessionStore:
 
     def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
         return self._tapes.following(session)
+
+    def beginning(self, session: SessionId, shard: int) -> AbstractAsyncContextManager[Following]:
+        """News of a session that is to begin in this shard, from now on."""
+        return self._tapes.beginning(session, shard)
 
     @property
     def news(self) -> TapeNews:

@@ -14,7 +14,7 @@ from runtime.core.errors import ContentLocked, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.sealing import snapshot_binding
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.keys import EARLIER, ShardKeys
 from runtime.storage.redis.sessions.fact_form import FactReading, anchor_name, anchor_seq, large_values
 from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
@@ -110,6 +110,15 @@ class RedisTapes:
         finally:
             self.news.leave(follower)
 
+    @asynccontextmanager
+    async def beginning(self, session: SessionId, shard: int) -> AsyncIterator[Follower]:
+        """News of a session that is to begin in this shard, from now on."""
+        follower = await self.news.follower(session, ShardKeys(shard).news)
+        try:
+            yield follower
+        finally:
+            self.news.leave(follower)
+
     async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
         for stretch in reversed(await self._stretches(session, 0, until)):
             found = await (self._anchor(stretch, kind) if stretch.session.indexed else self._search(stretch, kind))
@@ -123,9 +132,9 @@ class RedisTapes:
             async for fact in self._read(stretch, tape_in(tape, stretch.session.id), back=False):
                 yield _in(session, fact)
 
-    async def snapshot(self, session: SessionId, version: str) -> Snapshot | None:
-        """The newest snapshot of this version with which the session can continue."""
-        found, last = await self._session(session), None
+    async def snapshot(self, session: SessionId, version: str, until: int | None = None) -> Snapshot | None:
+        """The newest snapshot of this version with which the session can continue, of at most `until` facts."""
+        found, last = await self._session(session), until
         while found is not None:
             name = found.keys.snapshot(found.id)
 
@@ -133,15 +142,33 @@ class RedisTapes:
                 return await client.hmget(name, ["seq", "version", "text"])
 
             seq, its_version, text = await self._connection.retrying(call, name)
-            if its_version == version and (last is None or int(seq) <= last):
+            at = int(seq) if its_version == version else 0
+            if last is not None and at > last:
+                at, text = await self._earlier(name, last)
+            if at and text is not None:
                 with suppress(ContentLocked):  # the facts are the truth, and say what is wrong with them
-                    opened = self._connection.sealing.open(snapshot_binding(found.id, int(seq), version), text)
-                    return Snapshot(int(seq), version, opened)
+                    opened = self._connection.sealing.open(snapshot_binding(found.id, at, version), text)
+                    return Snapshot(at, version, opened)
             if found.parent is None:
                 break
             last = found.parent.seq if last is None else min(last, found.parent.seq)
             found = await self._session(found.parent.session)
         return None
+
+    async def _earlier(self, name: str, last: int) -> tuple[int, str | None]:
+        """The last of the earlier snapshots of at most `last` facts: its fact and text."""
+
+        async def known(client: Redis) -> Any:
+            return await client.hkeys(name)
+
+        fields = await self._connection.retrying(known, name)
+        seqs = [int(field.removeprefix(EARLIER)) for field in fields if field.startswith(EARLIER)]
+        at = max((seq for seq in seqs if seq <= last), default=0)
+
+        async def read(client: Redis) -> Any:
+            return await client.hget(name, f"{EARLIER}{at}")
+
+        return at, await self._connection.retrying(read, name) if at else None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
         """The places of the facts after `after`, up to `until`, in order, starting with the first session that

@@ -68,4 +68,4 @@ async def test_the_first_room_is_there_before_anything_was_said() -> None:
     shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
-    assert [(head.id, head.seq) for head in await shown.rooms()] == [("lobby", 0)]
+    assert [(head.id, head.seq) for head in await shown.rooms("web:ada")] == [("lobby", 0)]

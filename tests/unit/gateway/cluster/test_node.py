@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.drains import Drains
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal
 from gateway.cluster.roster import Roster
@@ -20,6 +21,7 @@ from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LeaseStore
 from tests.contract.storage_samples import SHARD, event
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.renewing import renewing
 from tests.fakes.servers.shard_server import IdleServer
 
@@ -37,6 +39,7 @@ class Parts:
         self.leases = MemoryLeaseStore(self.stores_clock)
         self.inbox = MemoryInbox(self.leases)
         self.nodes = MemoryNodeStore(self.stores_clock)
+        self.drains = Drains(MemoryRecords())
 
     def roster(self, name: str) -> Roster:
         return Roster(self.nodes, LeaseHolder(name, TTL_S), self.clock)
@@ -377,6 +380,32 @@ async def test_a_bots_lease_goes_to_the_next_node_as_soon_as_it_is_given_back(pa
             await parts.clock.settle()
         assert log == ["a"]
         may_end.set()
+        await parts.clock.settle()
+        assert log == ["a", "b"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_drained_nodes_bot_goes_to_another_and_it_takes_none(parts: Parts) -> None:
+    log: list[str] = []
+
+    async def hold(name: str, roster: Roster) -> None:
+        async def body() -> None:
+            log.append(name)
+            await anyio.sleep_forever()
+
+        while True:
+            await parts.hold(name, body, roster)
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("a", "b"):
+            roster = Roster(parts.nodes, LeaseHolder(name, TTL_S), parts.clock, drains=parts.drains)
+            await roster.open()
+            tasks.start_soon(roster.run)
+            tasks.start_soon(hold, name, roster)
+            await parts.clock.settle()
+        assert log == ["a"]
+        await parts.drains.mark("a", "Olga")
+        await parts.nodes.tell()
         await parts.clock.settle()
         assert log == ["a", "b"]
         tasks.cancel_scope.cancel()

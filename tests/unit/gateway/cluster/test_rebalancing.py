@@ -12,6 +12,7 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
+from gateway.cluster.drains import Drains
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
@@ -20,6 +21,7 @@ from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.renewing import renewing
 from tests.fakes.servers.shard_server import IdleServer
 
@@ -106,6 +108,7 @@ class World:
         self.stores_clock = ForeignClock(self.clock)
         self.leases = MemoryLeaseStore(self.stores_clock)
         self.nodes = MemoryNodeStore(self.stores_clock)
+        self.drains = Drains(MemoryRecords())
         self._free_since: dict[int, float] = {}
 
     async def join(self, tasks: TaskGroup) -> None:
@@ -116,7 +119,8 @@ class World:
     async def _live(self, name: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         stores = Mortal(self)
         holder = LeaseHolder(name, TTL_S)
-        roster, renewal = Roster(stores, holder, self.clock), renewing(stores, stores, holder, self.clock)
+        roster = Roster(stores, holder, self.clock, drains=self.drains)
+        renewal = renewing(stores, stores, holder, self.clock)
         node = Node(stores, MemoryInbox(self.leases), roster, renewal, Bus(self.clock), park_s=PARK_S)
         busy = frozenset(self.random.sample(range(SHARDS), 8))
         async with anyio.create_task_group() as tasks:
@@ -137,6 +141,13 @@ class World:
             scope.cancel()
 
         tasks.start_soon(drained)
+
+    async def drain(self) -> str:
+        """Have one node be empty; its name."""
+        name = self._any()
+        await self.drains.mark(name, "Olga")
+        await self.nodes.tell()
+        return name
 
     def _any(self) -> str:
         return self.random.choice(sorted(self.living))
@@ -160,9 +171,10 @@ class World:
             showing = [name for name, (node, _, _) in self.living.items() if node.may_show(shard)]
             assert len(showing) <= 1, (shard, showing)
 
-    def check_balance(self) -> None:
-        """Every shard is served by one node that lives, and the nodes have equally many."""
+    def check_balance(self, *, empty: str = "") -> None:
+        """Every shard is served by one node that lives, and the nodes have equally many, but for one that is empty."""
         held = {name: node.shards for name, (node, _, _) in self.living.items()}
+        assert not held.pop(empty, ())
         assert sorted(shard for shards in held.values() for shard in shards) == list(range(SHARDS))
         sizes = [len(shards) for shards in held.values()]
         assert max(sizes) - min(sizes) <= 1, sizes
@@ -205,6 +217,29 @@ async def test_what_a_node_held_that_died_is_served_again_as_soon_as_its_leases_
         await world.pass_by(TTL_S + 2 * STEP_S)
         world.check_balance()
     assert world.unowned_s <= NOTICED_S + STEP_S
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_drained_node_is_empty_and_stays_so_while_others_come_and_die(seed: int) -> None:
+    async with world_of(seed) as (world, tasks):
+        for _ in range(3):
+            await world.join(tasks)
+        await world.pass_by(PARK_S + STEP_S)
+        name = await world.drain()
+        await world.pass_by(PARK_S + STEP_S)
+        world.check_balance(empty=name)
+        await world.join(tasks)
+        await world.pass_by(PARK_S + STEP_S)
+        world.check_balance(empty=name)
+        for other in sorted(world.living.keys() - {name})[1:]:
+            world.living[other][1].dead = True
+            world.living.pop(other)[2].cancel()
+        await world.pass_by(TTL_S + PARK_S + STEP_S)
+        world.check_balance(empty=name)
+        await world.drains.forget(name)
+        await world.nodes.tell()
+        await world.pass_by(PARK_S + STEP_S)
+        world.check_balance()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,15 +8,18 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from gateway.cluster.drains import Drains
 from gateway.cluster.roster import Roster
 from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
 TTL_S = 9.0
+DRAINS = Drains(MemoryRecords())
 
 
 class Away(MemoryNodeStore):
@@ -45,7 +48,7 @@ async def rosters(*names: str) -> AsyncIterator[tuple[FakeClock, Away, list[Rost
     """Nodes that announce themselves as often as they renew their leases."""
     clock = FakeClock()
     store = Away(clock)
-    made = [Roster(store, LeaseHolder(name, TTL_S), clock) for name in names]
+    made = [Roster(store, LeaseHolder(name, TTL_S), clock, drains=DRAINS) for name in names]
 
     async def live(roster: Roster) -> None:
         while True:
@@ -137,3 +140,29 @@ async def test_a_front_notices_when_the_last_node_dies_and_when_another_comes() 
         await clock.settle()
         assert front.nodes == 1
         tasks.cancel_scope.cancel()
+
+
+async def test_a_node_that_is_to_be_empty_has_no_quota_until_it_is_to_serve_again() -> None:
+    async with rosters("a", "b", "c") as (clock, store, made):
+        await DRAINS.mark("b", "Olga")
+        await store.tell()
+        await clock.settle()
+        assert [roster.quota for roster in made] == [32, 0, 32]
+        assert [roster.drained for roster in made] == [False, True, False]
+        await DRAINS.forget("b")
+        await store.tell()
+        await clock.settle()
+        assert [roster.quota for roster in made] == [22, 21, 21]
+
+
+async def test_the_last_node_serves_whatever_was_wanted_and_one_that_begins_anew_does_too() -> None:
+    async with rosters("a", "b") as (clock, store, made):
+        await DRAINS.mark("a", "Olga")
+        await DRAINS.mark("b", "Olaf")
+        await store.tell()
+        await clock.settle()
+        assert [roster.quota for roster in made] == [32, 32]
+        await made[1].open()
+        await store.tell()
+        await clock.settle()
+        assert [roster.quota for roster in made] == [0, 64]

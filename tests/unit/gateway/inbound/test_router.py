@@ -114,6 +114,14 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     assert door.kept == []
 
 
+async def test_a_command_that_is_refused_in_a_group_is_refused_to_who_gave_it_alone() -> None:
+    door = Door(await opened("open"), answers_alone=True)
+    for number, (command, text) in enumerate((("nonsense", ""), ("access", ""), ("programs", "none"))):
+        await door.take(event(text, command=command, private=False, id=str(number)))
+    assert [(place, person) for place, person, _ in door.alone] == [("test:1", "test:42")] * 3
+    assert door.said == []
+
+
 @pytest.mark.parametrize("command", ["frobnicate", "message", "edit", "choice"])
 async def test_an_unknown_command_is_answered_and_poses_as_nothing_else(command: str) -> None:
     door = Door(await opened("open"))

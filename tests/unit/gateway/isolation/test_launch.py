@@ -77,6 +77,7 @@ def test_a_unit_has_a_user_limits_and_no_rights_and_is_ended_as_a_whole(tmp_path
     command = SystemdLauncher(own, NOWHERE, tmp_path).command("t-7", PYTHON)
     assert command[:2] == ["systemd-run", "--user"]
     assert "--property=DynamicUser=yes" not in command
+    assert "--property=PrivateUsers=yes" in command
     assert "--property=CPUQuota=50%" in command
 
 
@@ -87,6 +88,18 @@ def test_a_container_sees_no_file_and_one_port(tmp_path: Path) -> None:
     assert "--network=pasta:-t,none,-u,none,-U,none,-T,8420" in command
     assert not [word for word in command if word.startswith(("--volume", "-v", "--mount"))]
     assert command[-4:] == ["--cpus=1", "--entrypoint=parley", "parley:1", "agent"]
+
+
+async def test_over_slirp4netns_a_container_finds_the_gateway_at_its_address_and_by_its_name(tmp_path: Path) -> None:
+    handed = tmp_path / "handed"
+    running(tmp_path / "podman", f'printf "%s " "$@" > {tmp_path}/command; head -n 1 > {handed}')
+    own = OWN.model_copy(update={"podman": PodmanSettings(image="parley:1", network="slirp4netns")})
+    launched = await PodmanLauncher(own, {"PATH": f"{tmp_path}:/usr/bin:/bin"}, tmp_path).start("t-7", HANDED)
+    assert await launched.ended() == 0
+    await launched.kill()
+    got = read_handover(handed.read_bytes())
+    assert (got.url, got.host) == ("http://10.0.2.2:8420", "127.0.0.1:8420")
+    assert "--network=slirp4netns:allow_host_loopback=true" in (tmp_path / "command").read_text()
 
 
 @pytest.mark.parametrize("kind", [SystemdLauncher, PodmanLauncher])
@@ -121,7 +134,11 @@ def folder(path: Path) -> Path:
 
 
 def failing(script: Path) -> None:
-    script.write_text("#!/bin/sh\necho first >&2\necho there is no bus >&2\nexit 1\n")
+    running(script, "echo first >&2\necho there is no bus >&2\nexit 1")
+
+
+def running(script: Path, lines: str) -> None:
+    script.write_text(f"#!/bin/sh\n{lines}\n")
     script.chmod(0o700)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+import anyio
 import pytest
 
 from gateway.access.roles import Role
-from gateway.models.usage import Ledger, grouped, last_days
-from runtime.events.frames import LLMAnswered
+from gateway.models.usage import Ledger, answers_on, grouped, last_days
+from runtime.bus import Bus
+from runtime.core.texts import load_texts
+from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.llm.options import Prices
 from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
 from tests.fakes.clock import FakeClock
@@ -30,9 +33,13 @@ def answer(person: str | None, **more: Any) -> LLMAnswered:
         "participant_id": person,
         "program": "shop",
         "agent": "Clerk",
+        "purpose": "execute",
     }
-    at = ("s", "1000.0", "1000", "Main", "openai/x", "execute", "well", 1.0, None)
-    return LLMAnswered(*at, conversation="test:1", **(told | more))
+    kind = more.pop("kind", LLMAnswered)
+    at = ("s", "1000.0", "1000", "Main", "openai/x")
+    rest: dict[str, Any] = {"reply": "well", "seconds": 1.0, "first_text_s": None, "conversation": "test:1"}
+    made: LLMAnswered = kind(*at, **(told | rest | more))
+    return made
 
 
 async def test_answers_add_up_by_day_person_program_agent_and_model() -> None:
@@ -42,7 +49,7 @@ async def test_answers_add_up_by_day_person_program_agent_and_model() -> None:
         await ledger.count(answer(person))
     await clock.advance(86_400)
     await ledger.count(answer("test:1"))
-    assert store.sums[Used(TODAY, "test:1", "shop", "Clerk", "openai/x")] == Amounts(2, 2000, 1600, 20, 0.5)
+    assert store.sums[Used(TODAY, "test:1", "shop", "Clerk", "openai/x", "execute")] == Amounts(2, 2000, 1600, 20, 0.5)
     rows = await ledger.rows(30)
     assert [name for name, _ in grouped(rows, "person")] == ["test:1", ""]
     assert [(name, amounts.answers) for name, amounts in grouped(rows, "day")] == [("2026-01-01", 3), ("2026-01-02", 1)]
@@ -75,6 +82,23 @@ async def test_whoever_was_answered_by_no_model_reads_so_in_one_sentence() -> No
         "No model has answered anybody in the last 30 days.",
         "No model has answered you in the last 30 days.",
     ]
+
+
+async def test_what_broke_off_and_what_a_compilation_asked_counts_and_the_sum_says_what_is_estimated() -> None:
+    clock, store = FakeClock(), MemoryUsage()
+    bus, ledger = Bus(clock), Ledger(store, clock)
+    async with answers_on(bus) as answers, anyio.create_task_group() as tasks:
+        bus.publish(answer(None, purpose="compile", agent=""))  # before anybody counts, as at a start
+        bus.publish(answer("test:1", kind=LLMAnsweredInPart, estimated=True))
+        tasks.start_soon(ledger.follow, answers)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    told = await ledger.told(None, load_texts("en"))
+    assert "- today (UTC): 2 answers, 2,000 tokens in" in told
+    assert "(1 of the answers ended early; what they used is partly an estimate)" in told
+    assert (
+        "By purpose:\n- compile: 1 answers, 1,000 tokens in (800 cached), 10 out, $0.25\n- execute: 1 answers" in told
+    )
 
 
 def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None:

@@ -34,10 +34,10 @@ def counting(facts: int) -> list[Fact]:
 class Tapes:
     """A tape that counts how much of it is read."""
 
-    def __init__(self, facts: list[Fact], snapshot: Snapshot | None = None) -> None:
+    def __init__(self, facts: list[Fact], *snapshots: Snapshot) -> None:
         self.facts = facts
         self.read = 0
-        self._snapshot = snapshot
+        self._snapshots = snapshots
 
     async def read_session(
         self, session: SessionId, *, after: int = 0, until: int | None = None
@@ -47,8 +47,9 @@ class Tapes:
             self.read += 1
             yield one
 
-    async def snapshot(self, _session: SessionId, version: str, /) -> Snapshot | None:
-        return self._snapshot if self._snapshot is not None and self._snapshot.version == version else None
+    async def snapshot(self, _session: SessionId, version: str, seq: int, /) -> Snapshot | None:
+        before = [one for one in self._snapshots if one.version == version and one.seq <= seq]
+        return max(before, key=lambda one: one.seq, default=None)
 
 
 def moments_of(tapes: Tapes) -> Moments:
@@ -76,13 +77,16 @@ async def test_who_goes_back_and_forth_reads_few_facts() -> None:
     assert tapes.read == 20
 
 
-async def test_the_end_of_a_tape_is_read_from_the_snapshot_of_the_store() -> None:
-    facts, state = counting(3 * EVERY), SessionState()
-    for one in facts[: 3 * EVERY - 5]:
+async def test_a_first_look_begins_with_the_snapshot_of_the_store_before_it() -> None:
+    facts, state, snapshots = counting(3 * EVERY), SessionState(), []
+    for one in facts:
         apply_fact(state, one)
-    tapes = Tapes(facts, snapshot_of(state))
-    assert await number_at(moments_of(tapes), 3 * EVERY) == (3 * EVERY, 3 * EVERY)
-    assert tapes.read == 5
+        if one.seq in (EVERY // 2, 2 * EVERY, 3 * EVERY - 5):
+            snapshots.append(snapshot_of(state))
+    for seq, read in ((3 * EVERY, 5), (3 * EVERY - 6, EVERY - 6), (EVERY, EVERY // 2), (EVERY // 2, 0)):
+        tapes = Tapes(facts, *snapshots)
+        assert await number_at(moments_of(tapes), seq) == (seq, seq)
+        assert tapes.read == read
 
 
 async def test_facts_that_cannot_be_read_are_named_and_what_was_before_is_shown() -> None:

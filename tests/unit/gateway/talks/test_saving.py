@@ -6,16 +6,19 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from gateway.settings.tree import load
 from gateway.talks.holding import Holding
 from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
 from gateway.talks.saving import add_talk, save, shelf_for
+from gateway.talks.sent_files import Contents, beside, contents_in, contents_of
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.core.errors import ProgramError
+from runtime.core.files import FILE_URL
 from runtime.execution.frames.loop import FrameLoop
 from runtime.tape.tape import Fact
 from tests.unit.gateway.talks.rig import ECHO, GREETER, loaded
@@ -24,12 +27,16 @@ from tests.unit.gateway.talks.test_holding import GREETED, SLEEPER
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
-async def lived(file: Loaded, talk: Talk, stage: Stage) -> list[Fact]:
-    """The facts of a conversation that went as a talk does."""
+async def lived(file: Loaded, talk: Talk, stage: Stage) -> tuple[list[Fact], Contents]:
+    """The facts of a conversation that went as a talk does, and the files that people sent."""
     async with Holding(file.program, talk, file.file.head, stage, file.answers(talk)).open() as holding:
         for beat in talk.beats:
             await holding.hold(beat, BeatRecord())
-        return [fact async for fact in holding.facts()]
+        facts = [fact async for fact in holding.facts()]
+        contents = await contents_of(facts, holding.files)
+        kept = [await holding.files.content(url.removeprefix(FILE_URL)) for url in contents]
+        assert contents_in(facts, [file for file in kept if file is not None]) == contents  # as an export has them
+        return facts, contents
 
 
 def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, TalkResult]:
@@ -37,10 +44,11 @@ def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, 
 
     async def all_of_it() -> TalkResult:
         async with open_stage(load(environment={})) as stage:
-            facts = await lived(file, file.file.talks[number], stage)
+            facts, contents = await lived(file, file.file.talks[number], stage)
             shelf = await shelf_for(target, program, facts)
             title = shelf.free_title("Saved")
-            add_talk(shelf, title, await save(title, shelf.program, facts, shelf.head, stage))
+            with beside(target, contents) as files:
+                add_talk(shelf, title, await save(title, shelf, facts, stage, files))
             again = await Loader().load(target)
             return await hold_talk(again, again.file.talks[-1], stage)
 
@@ -71,6 +79,8 @@ def test_a_conversation_becomes_a_talk_that_passes(tmp_path: Path) -> None:
         ("flight_booking", 0),
         ("trip_planning", 0),
         ("release_vote", 0),
+        ("budget_review", 0),
+        ("scout", 0),
     ],
 )
 def test_the_conversations_of_the_examples_become_talks_that_pass(tmp_path: Path, name: str, number: int) -> None:
@@ -81,6 +91,60 @@ def test_the_conversations_of_the_examples_become_talks_that_pass(tmp_path: Path
 
     text, result = saved(asyncio.run(load_it()), number, tmp_path / "new.test.md", program)
     assert result.differences == [], text
+
+
+DESK = """# Desk
+Reads.
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Say "Send me a file."
+- Wait for the user
+- $text = ReadFile("notes.txt")
+- Say "It says: {$text}"
+- Ask the user for the $photo:image
+- Say "Thanks."
+"""
+FILES = """## A
+- Desk: Send me a file.
+- Ada sends notes.txt: my notes
+- Desk: It says: milk
+- Desk writes: And a photo?
+- Ben sends: photo.png, notes.txt
+"""
+
+
+def test_a_conversation_with_files_becomes_a_talk_with_these_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("milk")
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "photo.png")
+    (tmp_path / "new").mkdir()
+    file = loaded(tmp_path, DESK, FILES)
+    text, result = saved(file, 0, tmp_path / "new" / "new.test.md", tmp_path / "it.pb")
+    assert result.differences == []
+    assert "- Ada sends new.files/notes.txt: my notes\n- Desk: It says: milk\n" in text
+    assert "- Ben sends new.files/photo.png, new.files/notes.txt\n- Desk: Thanks.\n" in text
+    assert {path.name for path in (tmp_path / "new" / "new.files").iterdir()} == {"notes.txt", "photo.png"}
+    (tmp_path / "other.pb").write_text(DESK.replace("Send me", "Give me"))
+    with pytest.raises(ProgramError, match="cannot be replayed"):
+        saved(file, 0, tmp_path / "new" / "other.test.md", tmp_path / "other.pb")
+    assert not (tmp_path / "new" / "other.files").exists()
+
+
+def test_other_files_of_the_same_name_are_kept_under_another(tmp_path: Path) -> None:
+    contents = {"file:1": ("a, b.txt", b"1"), "file:2": ("a, b.txt", b"2"), "file:3": ("a, b.txt", b"1")}
+    with beside(tmp_path / "x.test.md", contents) as files:
+        assert [path.name for path in files.values()] == ["a_ b.txt", "a_ b-2.txt", "a_ b.txt"]
+        assert [path.read_bytes() for path in files.values()] == [b"1", b"2", b"1"]
+
+
+def test_a_long_message_is_saved_to_its_end(tmp_path: Path) -> None:
+    words = "word " * 2_000 + "end"
+    file = loaded(tmp_path, ECHO, f"## A\n- Ada: /start\n- Ada: {words}\n")
+    text, result = saved(file, 0, tmp_path / "new.test.md", tmp_path / "it.pb")
+    assert f"- Ada: {words}\n" in text
+    assert result.differences == []
 
 
 def test_long_pauses_are_waited_for_and_calls_are_told(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from gateway.tapes.search import search as searching
-from gateway.tapes.search.index import Filters, SearchIndex
+from gateway.tapes.search.excerpts import EXCERPT_CHARS, excerpts
+from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
 from gateway.tapes.search.search import Search
-from gateway.tapes.search.words import distance, question, words_of
+from gateway.tapes.search.words import Phrase, distance, match_of, meant, words_of
 from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
@@ -223,10 +224,42 @@ def test_nothing_that_is_asked_can_break_the_question(tmp_path: Path) -> None:
             "🙂",
             "ß",
         ):
-            match = question(asked, index.spellings)
+            match = match_of(meant(asked, index.spellings))
             if match is not None:
                 index._base.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"text : ({match})",)).fetchall()
 
 
 def test_words_are_cut_where_no_spaces_are() -> None:
     assert words_of("Das Große_Ganze: v2.0 数据库x") == ["das", "grosse", "ganze", "v2", "0", "数据", "据库", "库", "x"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "shown"),
+    [
+        ("cake", "We share a cake.", "We share a [cake]."),
+        ("CAFE", "Two Cafe\u0301s? One Cafe\u0301!", "Two Caf\u00e9s? One [Caf\u00e9]!"),
+        ("databse migraton", "🙂 The database migration", "🙂 The [database] [migration]"),
+        ('"share a"', "a share a cake", "a [share a] cake"),
+        ("据库", "这个数据库迁移", "这个数[据库]迁移"),
+        ("数据库", "这个数据库迁移", "这个[数据库]迁移"),
+        ("迁", "这个数据库迁移", "这个数据库[迁]移"),
+        ("cake pie", "pie, and a\ncake", "[pie], and a\n[cake]"),
+    ],
+)
+def test_an_excerpt_shows_where_the_words_stand(tmp_path: Path, asked: str, text: str, shown: str) -> None:
+    with closing(SearchIndex(tmp_path / "index")) as index:
+        index.add(Shelf("plan", 0), [Item(1, "message", "", words_of(text))])
+        parts = meant(asked, index.spellings)
+    (pieces,) = excerpts([{"kind": "note", "deep": [{"text": text}, "cak"]}], parts)
+    assert "".join(f"[{one['text']}]" if one["found"] else one["text"] for one in pieces) == shown
+
+
+def test_an_excerpt_is_short_and_begins_before_what_was_found() -> None:
+    text = "before " * 4_000
+    long = text[:700] + "the cake " + text
+    (pieces, nothing) = excerpts([[long], {"text": "the pie"}], [[Phrase(("cake",))]])
+    assert nothing == []
+    assert (pieces[0]["text"], pieces[-1]["text"]) == ("…", "…")
+    assert pieces[1]["text"].startswith("before ")
+    assert [one["text"] for one in pieces if one["found"]] == ["cake"]
+    assert len("".join(one["text"] for one in pieces)) == EXCERPT_CHARS + 2

@@ -7,6 +7,7 @@ import pytest
 from runtime.core.errors import (
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMProcessLost,
     LLMQuotaSpent,
     LLMRateLimited,
@@ -16,11 +17,13 @@ from runtime.core.errors import (
     StorageUnavailable,
 )
 from runtime.events.happening import Happening
+from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import ModelChain
-from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture
 from runtime.llm.cooldowns import Cooldowns
+from runtime.llm.options import ModelOptions, Prices
 from tests.fakes.clock import FakeClock
-from tests.fakes.models.providers import ScriptedProvider, chain_of
+from tests.fakes.models.providers import Answer, ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +41,14 @@ async def answer(chain: ModelChain) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "failure",
-    [LLMRateLimited("busy"), DOWN, LLMTimeout("slow"), LLMQuotaSpent("no credit"), LLMKeyRefused("wrong key")],
+    [
+        LLMRateLimited("busy"),
+        DOWN,
+        LLMTimeout("slow"),
+        LLMQuotaSpent("no credit"),
+        LLMKeyRefused("wrong key"),
+        LLMNotOffered("gone"),
+    ],
 )
 async def test_a_failure_before_the_first_word_goes_on_with_the_next_model_and_is_told(failure: LLMError) -> None:
     told: list[Happening] = []
@@ -50,6 +60,7 @@ async def test_a_failure_before_the_first_word_goes_on_with_the_next_model_and_i
     assert fell_back.data()["following"] == "openai/b"
     refused = [what.data()["entry"] for what in told if what.name == "model.key_refused"]
     assert refused == (["a"] if isinstance(failure, LLMKeyRefused) else [])
+    assert ("model.not_offered" in {what.name for what in told}) is isinstance(failure, LLMNotOffered)
 
 
 async def test_a_refused_request_is_refused_by_none_else() -> None:
@@ -138,3 +149,61 @@ async def test_without_the_store_each_node_knows_what_it_has_seen() -> None:
     chain = chain_of(clock, {"a": first, "b": ScriptedProvider("1", "2")}, cooldowns=cooldowns)
     assert [(await answer(chain))[1] for _ in range(2)] == ["openai/b"] * 2
     assert len(first.asked) == 1
+
+
+async def test_an_answer_that_is_left_has_an_estimate_at_the_providers_prices_and_a_refused_one_nothing() -> None:
+    first = PricedProvider("one two three", LLMRefused("not that"))
+    client = AnsweringClient(first, ModelOptions("openai/a"), FakeClock())
+    async with client.stream(REQUEST) as completion:
+        async for _ in completion:
+            break
+        left = completion.usage
+    assert (left.input_tokens, left.output_tokens, left.estimated) == (1, 1, True)
+    assert left.cost_usd == pytest.approx(10e-6 + 20e-6)
+    async with client.stream(REQUEST) as completion:
+        with pytest.raises(LLMRefused):
+            _ = [piece async for piece in completion]
+        assert (completion.usage.input_tokens, completion.usage.estimated) == (0, False)
+
+
+class PricedProvider(ScriptedProvider):
+    """Knows its prices."""
+
+    def prices(self) -> Prices:
+        return Prices(10.0, 1.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("seeing", "any_sees", "all_see"),
+    [
+        ((True, False), True, False),
+        ((False, False), False, False),
+        ((True, None), None, None),
+        ((True, True), True, True),
+    ],
+)
+async def test_a_picture_is_for_the_models_that_see_and_a_blind_one_reads_that_there_was_one(
+    seeing: tuple[bool | None, bool | None], any_sees: bool | None, all_see: bool | None
+) -> None:
+    first, second = SeeingProvider(seeing[0], DOWN), SeeingProvider(seeing[1], "a receipt")
+    chain = chain_of(FakeClock(), {"a": first, "b": second})
+    assert (await chain.sees(), await chain.all_see()) == (any_sees, all_see)
+    shown = ChatMessage("user", "What is it?", pictures=(Picture("image/jpeg", "AAAA"),))
+    async with chain.stream(CompletionRequest((shown,))) as completion:
+        assert "".join([piece async for piece in completion]) == "a receipt"
+    for provider, sees in zip((first, second), seeing, strict=True):
+        (message,) = provider.asked[0].messages
+        blind = sees is False
+        assert bool(message.pictures) is not blind
+        assert ("[pictures left out here, for you cannot see them: 1" in message.content) is blind
+
+
+class SeeingProvider(ScriptedProvider):
+    """Knows whether its model sees pictures."""
+
+    def __init__(self, known: bool | None, *answers: Answer) -> None:
+        super().__init__(*answers)
+        self._known = known
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        return self._known

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.talks.parsing.document import Source, read_talks
-from gateway.talks.talk import Head, Talk
+from gateway.talks.talk import Head, Said, Talk
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.lowering.rules import RulesLowerer
@@ -46,6 +46,13 @@ from tests.unit.gateway.talks.rig import GREETER, loaded, refused
         ("## A\n- model:\n", "the model answers nothing"),
         ("## A\n- Greeter: /(/\n", "this regular expression is wrong"),
         ("## A\n- Greeter presses Yes\n", "Greeter is an agent, and presses nothing"),
+        ("## A\n- Greeter sends it.pb\n", "Greeter is an agent, whose files are no act of a talk"),
+        (
+            "## A\n- Ada sends ti.pb\n",
+            "there is no file ti.pb\n  2 | - Ada sends ti.pb\n    |   ^^^\n  Did you mean it.pb?",
+        ),
+        ("## A\n- expect: call Main\n  ```\n  x\n  ```\n", "no fence belongs to this"),
+        ('## A\n- expect: "Hi"\n  ```\n  x\n  ```\n', "no fence belongs to this"),
         ("## A\n- wait a while\n", "“a while” is no time"),
         ("## A\n- wait 0 seconds\n", "“0 seconds” is no time"),
         ("## A\n- wait until 25:00\n", "is no time"),
@@ -200,6 +207,24 @@ def test_a_fence_below_an_item_is_its_text_alone(tmp_path: Path) -> None:
     text = '## A\n- model:\n  ```python\n  if True:\n      await Say("user", "# Hi")\n  ```\n- Ada: Hello\n'
     [talk] = loaded(tmp_path, GREETER, text).file.talks
     assert talk.beats[0].replies[0].text == 'if True:\n    await Say("user", "# Hi")'
+
+
+def test_a_fence_below_an_expectation_is_the_expected_text(tmp_path: Path) -> None:
+    fence = '\n  ```\n  Hi "Ada",\n    you.\n  ```\n'
+    talks = loaded(tmp_path, GREETER, f"## A\n- Ada: Hello\n- expect:{fence}- never: failure{fence}").file.talks
+    words = 'Hi "Ada",\n  you.'
+    assert [str(one) for one in (*talks[0].beats[0].expected, *talks[0].never)] == [
+        f"the words {words}",
+        f"the failure {words}",
+    ]
+
+
+def test_files_are_sent_with_words_or_without(tmp_path: Path) -> None:
+    (tmp_path / "my list.txt").write_text("tea")
+    lines = "- Ada sends my list.txt, it.pb: Here:\n  both\n- Ada, at once sends: it.pb\n"
+    [talk] = loaded(tmp_path, GREETER, f"## A\n{lines}").file.talks
+    assert [str(beat.act) for beat in talk.beats] == ["Ada sends my list.txt, it.pb: Here:\nboth", "Ada sends it.pb"]
+    assert [beat.act.at_once for beat in talk.beats if isinstance(beat.act, Said)] == [False, True]
 
 
 def test_items_below_the_title_of_a_file_are_a_talk(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import anyio
 import pytest
 
 from runtime.core.errors import CompileError
+from runtime.events.frames import LLMAnswered
+from runtime.events.happening import Happening
 from runtime.language.compiler import compile_parsed
 from runtime.language.lowering.lowerer import Lowered
 from runtime.language.lowering.model import ModelLowerer
@@ -336,3 +338,12 @@ async def test_fingerprint_names_model_and_prompt() -> None:
     one, two = ModelLowerer(ScriptedModel(model="a")), ModelLowerer(ScriptedModel(model="b"))
     assert one.fingerprint != two.fingerprint
     assert one.fingerprint == ModelLowerer(ScriptedModel(model="a")).fingerprint
+
+
+async def test_what_a_compilation_asks_is_told_with_its_program_and_agent() -> None:
+    told: list[Happening] = []
+    parsed = program()
+    await ModelLowerer(ScriptedModel("nonsense", GOOD), told.append).lower(parsed.agents[0], parsed)
+    answers = [one for one in told if isinstance(one, LLMAnswered)]
+    asked = [(one.name, one.purpose, one.program, one.agent) for one in answers]
+    assert asked == [("llm.answered", "compile", parsed.name, parsed.agents[0].name)] * 2

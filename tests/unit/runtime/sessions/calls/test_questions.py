@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.inbox import ANSWER
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.crashes.crash_case import Case
+from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
+from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -67,6 +72,24 @@ async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sa
         assert await talk.say("Yes", kind="choice", choice=first) == [closed]
         assert await talk.say("x", kind="choice", choice="nonsense") == [closed]
         assert await talk.say("x", kind="choice", choice=first.rpartition(".")[0] + ".9") == [closed]
+
+
+async def test_an_answer_from_elsewhere_counts_once_and_a_late_one_is_told_to_nobody(sandbox: MontySandbox) -> None:
+    async with talking(approval(), Model(), sandbox) as talk:
+        await talk.say("go")
+        first = choice(talk, 0)
+        assert await talk.say("yes", name="Olga", kind=ANSWER, choice=first) == ["answer: Yes"]
+        assert talk.world.settled_texts == ["Ship it?\n\n✓ Yes"]
+        assert await talk.say("No", name="Olga", kind=ANSWER, choice=choice(talk, 1)) == []
+        assert await talk.say("No", name="Olga", kind=ANSWER, choice="another.4.1") == []
+        assert len(talk.facts("in")) == 1  # no agent hears the late one
+
+
+async def test_an_answer_from_elsewhere_does_not_stand_in_for_somebody(sandbox: MontySandbox) -> None:
+    async with talking(approval('"Ship it?", ["Yes", "No"], of="Ada"'), Model(), sandbox) as talk:
+        await talk.say("go")
+        assert await talk.say("Yes", name="Olga", kind=ANSWER, choice=choice(talk, 0)) == []
+        assert await talk.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
 
 
 async def test_answer_from_a_form_is_for_the_question_below_which_it_was_asked_for(sandbox: MontySandbox) -> None:
@@ -389,3 +412,10 @@ async def test_a_person_may_be_the_option_that_is_chosen(sandbox: MontySandbox) 
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
         assert await talk.say("@bob", private=False) == ["answer: @Bob"]
+
+
+ANSWERED = Case(approval(), ((),), ("go", "answer:0", "answer:1"), ("Ship it?", "answer: Yes"))
+
+
+async def test_an_answer_from_elsewhere_counts_once_whenever_the_process_dies(sandbox: MontySandbox) -> None:
+    await dying_at_each_point(partial(run, ANSWERED, sandbox), partial(check, case=ANSWERED))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+
 import anyio
 import pytest
 
 from runtime.core.errors import LLMUnavailable
+from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.models import Models
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
@@ -32,8 +35,34 @@ async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_
         answered = [fact["model"] for fact in talk.facts("model")]  # type: ignore[index]
         broke_off = [event.data["model"] for event in talk.named("llm.broke_off")]
         by = [event.data["model"] for event in talk.named("llm.answered")]
+        (in_part,) = [event.data for event in talk.named("llm.answered_in_part")]
+    assert (in_part["model"], in_part["reply"], in_part["estimated"]) == ("openai/a", f"[1] {BEGUN}down", True)
+    assert in_part["tokens_out"] == pytest.approx(len(f"[1] {BEGUN}down") / 3, abs=1)
+    assert in_part["tokens_in"] > in_part["tokens_out"]
     assert answered == ["openai/a", "openai/b"]
     assert (broke_off, by) == (["openai/a"], ["openai/b"] * 2)
+
+
+async def test_an_answer_that_somebody_stops_is_counted_as_far_as_it_came(sandbox: MontySandbox) -> None:
+    world = World(())
+    models = Models({"default": chain_of(world.clock, {"a": Stuck(), "b": ScriptedProvider()})})
+    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: any(BEGUN.strip() in text for text in talk.chat))
+        talk.post("", kind="stop")
+        await talk.until(lambda: bool(talk.named("llm.answered_in_part")))
+        (in_part,) = [event.data for event in talk.named("llm.answered_in_part")]
+    assert (in_part["tokens_in"], in_part["estimated"]) == (321, True)
+    assert in_part["tokens_out"] > 10
+
+
+class Stuck(ScriptedProvider):
+    """Says what it was given, and never comes to an end."""
+
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        yield Usage(input_tokens=321, output_tokens=1)
+        yield f"[1] {BEGUN}down"
+        await anyio.sleep_forever()
 
 
 async def test_a_crash_between_the_first_ones_failure_and_the_second_ones_answer_repeats_nothing(

@@ -14,8 +14,10 @@ from gateway.access.people import Request
 from gateway.assembly.stores import (
     Keeping,
     decisions_of,
+    drains_in,
     keeping_of,
     people_in,
+    person_limits_in,
     records_in,
     shards_in,
     snapshots_in,
@@ -25,15 +27,23 @@ from gateway.assembly.stores import (
 from gateway.clients.admission import Admission
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.jobs.cron_view import CronEntry, all_schedules
 from gateway.jobs.schedules import Schedule
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.saving.talks import TalkMaker
+from gateway.overview.scratch.rooms import ScratchRooms
+from gateway.overview.services.routes import ServiceGround, service_routes
+from gateway.overview.services.tallies import Seen
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
+from gateway.programs.versions import VERSIONS_TABLE
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.web.app import WebOptions
@@ -42,12 +52,25 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.language.program import Program
+from runtime.llm.models import Models
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
+from runtime.stores.sessions import Commit
 
 if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
+
+
+class Executing(Protocol):
+    """What executes programs."""
+
+    @property
+    def llm(self) -> Models: ...
+
+    @property
+    def seen(self) -> Seen | None: ...
 
 
 class Ground(Protocol):
@@ -77,6 +100,37 @@ class Ground(Protocol):
     @property
     def texts(self) -> Texts: ...
 
+    @property
+    def engine(self) -> Executing | None: ...
+
+
+class NotingSessionStore(RedisSessionStore):
+    """The store of sessions, which notes what they ask people."""
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None, register: QuestionRegister) -> None:
+        super().__init__(connection, archive)
+        self._register = register
+
+    async def commit(self, commit: Commit, /) -> None:
+        await self._register.before(commit)
+        await super().commit(commit)
+        await self._register.after(commit)
+
+
+def session_store(ground: Ground) -> RedisSessionStore:
+    """The store of this node's sessions."""
+    if not ground.settings.console.on and not ground.settings.clients:
+        return RedisSessionStore(ground.connection, ground.archive)
+    return NotingSessionStore(ground.connection, ground.archive, _register(ground))
+
+
+def _moments(ground: Ground, keeping: Keeping) -> Moments:
+    return Moments(keeping.tapes, snapshots_in(ground.connection))
+
+
+def _register(ground: Ground) -> QuestionRegister:
+    return QuestionRegister(records_in(ground.connection, QUESTIONS_TABLE), ground.clock)
+
 
 def with_views(options: WebOptions, ground: Ground) -> WebOptions:
     """The options of the web server, with what there is to see of the whole gateway, and with the console where the
@@ -97,6 +151,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
+
+    moments = _moments(ground, keeping)
 
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
@@ -119,14 +175,24 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         reports=keeping.reports,
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
+        person_limits=person_limits_in(connection),
+        moments=moments,
+        questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
+        talks=TalkMaker(partial(_file_of, keeping, clock)),
+        scratch=ScratchRooms(
+            keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
+        ),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
+        drains=drains_in(connection),
+        tell_nodes=shards.nodes.tell,
         fronts=shards.fronts.living,
         holders=shards.holders,
         waiting=shards.waiting,
         at_work=shards.awake,
         platforms=SeenPlatforms(ground.bus).data,
         delete=delete,
+        forget=keeping.erasure.person,
         export=partial(_file_of, keeping, clock),
         journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.knows, clock),
         tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),
@@ -137,7 +203,15 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         tell_approved=tell_approved,
         clock=clock,
     )
-    return overview_routes(sources, ground.programs)
+    engine = ground.engine
+    services = ServiceGround(
+        ground.bus,
+        None if engine is None else engine.llm,
+        (None if engine is None else engine.seen) or Seen(ground.bus),
+        records_in(connection, VERSIONS_TABLE),
+        Feedback(records_in(connection, FEEDBACK_TABLE), clock),
+    )
+    return [*overview_routes(sources, ground.programs), *service_routes(sources, ground.programs, services)]
 
 
 async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:
@@ -160,5 +234,5 @@ async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncI
 def tape_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     keeping = keeping_of(ground.settings, ground.connection, ground.archive)
-    moments = Moments(keeping.tapes, snapshots_in(ground.connection))
+    moments = _moments(ground, keeping)
     return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs))

@@ -1,0 +1,61 @@
+"""A platform's calendar, by the dates of its answers: ours may be wrong, or be set while we run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Final, Protocol, runtime_checkable
+
+from runtime.core.clock import Clock
+
+EXACT_S: Final = 2.0
+"""A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
+
+
+class PlatformClock:
+    """A clock whose calendar is the platform's since its last answer, and ours before the first.
+
+    Between answers it goes on with what measures time, so that nobody who sets our calendar sets this one.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._heard: tuple[datetime, float] | None = None
+
+    def hear(self, date: str | None) -> None:
+        """Take the `Date` header of an answer, if it is one."""
+        try:
+            theirs = parsedate_to_datetime(date or "").astimezone(UTC)
+        except (ValueError, TypeError, OverflowError):
+            return  # something before the platform answers without a date
+        self._heard = theirs, self._clock.monotonic()
+
+    def now(self) -> datetime:
+        """The platform's time (UTC); ours where both are the same as far as is known."""
+        ours = self._clock.now()
+        if self._heard is None:
+            return ours
+        date, at_s = self._heard
+        theirs = date + timedelta(seconds=self._clock.monotonic() - at_s)
+        return theirs if abs((ours - theirs).total_seconds()) > EXACT_S else ours
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        await self._clock.sleep_until(monotonic_s)
+
+
+@runtime_checkable
+class HasClock(Protocol):
+    """An adapter that knows the time of its platform."""
+
+    @property
+    def clock(self) -> PlatformClock:
+        """The platform's clock, by which its messages are dated."""
+        ...
+
+
+def clock_of(adapter: object, ours: Clock) -> Clock:
+    """The clock by which the messages of an adapter are dated."""
+    return adapter.clock if isinstance(adapter, HasClock) else ours

@@ -1,0 +1,1 @@
+"""Who the rooms of the browser chat are for."""

@@ -1,0 +1,180 @@
+"""What people do with rooms: make a private or a direct one, invite, leave, rename, archive, see who is in."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from adapters.web import codec
+from adapters.web.board import Board
+from adapters.web.charters.charter import MAX_PEOPLE, MAX_TITLE, PRIVATE, Charter, direct_room
+from adapters.web.charters.charters import MAX_CHARTERS
+from adapters.web.charters.directory import Directory
+from adapters.web.codec import Person
+from adapters.web.hub import Browser
+from adapters.web.requests import Archive, Direct, Invite, Leave, ListPeople, Members, Private, Retitle
+from runtime.core.clock import Clock
+from runtime.core.room import RoomPost
+
+_WRITERS = 200
+"""The number of messages whose authors are the members of an open room."""
+
+RoomAct = Private | Direct | Members | Invite | Leave | Retitle | Archive | ListPeople
+IsOwner = Callable[[str], Awaitable[bool]]
+
+
+class _NotDone(Exception):
+    """The text says why, for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gatherings:
+    """Raises StorageUnavailable."""
+
+    board: Board
+    directory: Directory
+    clock: Clock
+    is_owner: IsOwner
+    agents: Sequence[str] = ()
+    """The names of agents to whom one can write alone."""
+
+    async def take(self, browser: Browser, act: RoomAct) -> None:
+        """Do it, or tell the page why not."""
+        try:
+            if not self.board.charters.kept:
+                raise _NotDone("This chat keeps nothing about its rooms.")
+            await self._do(browser, act)
+        except _NotDone as error:
+            browser.push(codec.error(str(error)))
+
+    async def _do(self, browser: Browser, act: RoomAct) -> None:
+        person = browser.person
+        match act:
+            case Private(name):
+                await self._private(browser, name)
+            case Direct(other, agent):
+                await self._direct(browser, other, agent)
+            case Members(room):
+                await self._members(browser, room)
+            case Invite(room, other):
+                await self._invite(person, room, other)
+            case Leave(room):
+                await self._leave(person, room)
+            case Retitle(room, title):
+                await self._retitle(person, room, title)
+            case Archive(room, archived):
+                await self._archive(person, room, archived=archived)
+            case ListPeople():
+                others = [one for one in await self.directory.all() if one.id != person.id]
+                browser.push(codec.directory(others, self.agents))
+
+    async def opened(self, room: str, person: Person) -> None:
+        """Somebody made an open room."""
+        if self.board.charters.kept:
+            await self.board.charters.change(room, lambda now: replace(now, made_by=now.made_by or person.id))
+
+    async def _private(self, browser: Browser, name: str) -> None:
+        title = _title(name)
+        await self._make_room()
+        room, person = PRIVATE + secrets.token_hex(8), browser.person
+        await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
+        await self._note(room, f"{person.name} made this private room. Only who is invited sees it.")
+        browser.push(codec.opened(room))
+
+    async def _direct(self, browser: Browser, other: str, agent: str) -> None:
+        person = browser.person
+        name = agent if agent in self.agents else await self.directory.name_of(other) if other else None
+        if name is None or other == person.id:
+            raise _NotDone("There is nobody like that to write to.")
+        await self._make_room()
+        room = direct_room(person.id, f"agent {agent}" if agent else other)
+        people = {person.id: person.name} | ({} if agent else {other: name})
+        await self.board.alter(
+            room, lambda now: replace(now, kind="direct", people=people, agent=agent, archived=False)
+        )
+        if not await self.board.has(room):
+            await self._note(room, f"Only {person.name} and {name} see this room.")
+        browser.push(codec.opened(room))
+
+    async def _members(self, browser: Browser, room: str) -> None:
+        charter = await self.board.charters.get(room)
+        here = {one.id: one for one in self.board.people(room)}
+        if charter.kind == "open":
+            wrote = await self.board.newest(room, _WRITERS)
+            people = {one.author_id: one.author_name for one in wrote if one.author_kind == "person"}
+            people = {id_: name for id_, name in people.items() if id_ not in charter.left}
+        else:
+            people = dict(charter.people)
+        people |= {one.id: one.name for one in here.values()}
+        may = await self._may_change(browser.person, room, charter)
+        browser.push(codec.members(room, charter, [Person(*one) for one in people.items()], set(here), may=may))
+
+    async def _invite(self, person: Person, room: str, other: str) -> None:
+        name = await self.directory.name_of(other)
+        charter = await self.board.charters.get(room)
+        if charter.kind != "private" or name is None:
+            raise _NotDone("Only people who have been here can be invited, and only to private rooms.")
+        if other in charter.people:
+            return
+
+        def with_them(now: Charter) -> Charter:
+            if len(now.people) >= MAX_PEOPLE:
+                raise _NotDone(f"A private room has at most {MAX_PEOPLE} people.")
+            return replace(now, people={**now.people, other: name}) if person.id in now.people else now
+
+        await self.board.alter(room, with_them)
+        await self._note(room, f"{person.name} invited {name}.")
+
+    async def _leave(self, person: Person, room: str) -> None:
+        charter = await self.board.charters.get(room)
+        if room == self.board.first_room or charter.kind == "direct":
+            raise _NotDone("This room cannot be left.")
+        if charter.kind == "private":
+            await self._note(room, f"{person.name} left.")
+
+        def without_them(now: Charter) -> Charter:
+            if now.kind == "open":
+                return replace(now, left=now.left | {person.id})
+            people = {id_: name for id_, name in now.people.items() if id_ != person.id}
+            return replace(now, people=people, archived=now.archived or not people)
+
+        await self.board.alter(room, without_them)
+
+    async def _retitle(self, person: Person, room: str, title: str) -> None:
+        wanted = _title(title)
+        await self._check_may_change(person, room)
+        await self.board.alter(room, lambda now: replace(now, title=wanted))
+        await self._note(room, f"{person.name} renamed this room to {wanted}.")
+
+    async def _archive(self, person: Person, room: str, *, archived: bool) -> None:
+        await self._check_may_change(person, room)
+        await self.board.alter(room, lambda now: replace(now, archived=archived))
+        done = "archived this room" if archived else "took this room out of the archive"
+        await self._note(room, f"{person.name} {done}.")
+
+    async def _may_change(self, person: Person, room: str, charter: Charter) -> bool:
+        """Whether somebody may rename and archive: who made the room, and owners."""
+        if charter.kind == "direct" or room == self.board.first_room:
+            return False
+        return charter.made_by == person.id or await self.is_owner(person.id)
+
+    async def _check_may_change(self, person: Person, room: str) -> None:
+        if not await self._may_change(person, room, await self.board.charters.get(room)):
+            raise _NotDone("Only who made this room, and owners, can do that.")
+
+    async def _make_room(self) -> None:
+        if len(await self.board.charters.all()) >= MAX_CHARTERS:
+            raise _NotDone(f"There are {MAX_CHARTERS:,} rooms already. Use one of them.")
+
+    async def _note(self, room: str, text: str) -> None:
+        await self.board.post(room, RoomPost(str(uuid4()), "", "Parley", "notice", text, self.clock.now()))
+
+
+def _title(name: str) -> str:
+    """A title without invisible characters. Raises _NotDone."""
+    title = "".join(char for char in " ".join(name.split()) if char.isprintable()).strip()
+    if not title or len(title) > MAX_TITLE:
+        raise _NotDone(f"A title needs a visible character, and has at most {MAX_TITLE}.")
+    return title

@@ -1,0 +1,179 @@
+"""The questions that wait for people's answer, as their sessions have them now, and how they were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import anyio
+
+from gateway.overview.moments import Moments
+from gateway.overview.questions.register import Place, QuestionRegister
+from runtime.core.clock import Clock
+from runtime.core.errors import ArchiveUnavailable, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.agents import MessageQueued
+from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain, WaitEnded
+from runtime.tape.facts.registry import read_as
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.people import QuestionState
+from runtime.tape.state.session import SessionState
+from runtime.tape.tape import TapeReader
+
+APPROVAL = "may"
+"""The place of the call by which a tool asks whether it may be used; see `runtime.playbooks.remote`."""
+
+_UNWRITTEN = timedelta(minutes=10)
+"""So long what is noted may still come onto its tape."""
+
+_WRITTEN = timedelta(seconds=10)
+"""So long it may be noted anew when its tape is that long already."""
+
+_DIGITS = 16
+_ASKED_WITHIN = 3
+"""The facts behind the beginning of a page among which its question is."""
+
+_LOOKED_AT = 2_000
+"""Among so many facts after a question its answer is sought."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question of a session, which is in this state."""
+
+    record: SessionRecord
+    call: CallKey
+    asked: QuestionState
+    state: SessionState
+    noted: Place
+
+    @property
+    def agent(self) -> str:
+        """The class of the agent that asks."""
+        frame = self.state.frames.get(self.call.frame)
+        return "" if frame is None else self.state.name_of(frame.agent)
+
+    @property
+    def approval(self) -> bool:
+        """Whether a tool waits to be allowed."""
+        return self.call.pos == APPROVAL
+
+    @property
+    def of(self) -> list[str]:
+        """The names of those whose answer alone counts; none: anybody's does."""
+        if self.asked.each:
+            return [name for name in self.asked.each if name not in self.asked.answers]
+        return [] if self.asked.of is None else [self.state.called(self.asked.of)]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a question was answered: the words, and who said them, "" where nobody did."""
+
+    answer: str
+    by: str
+    event: str
+    """The id of the event that brought the answer, "" for none."""
+
+
+class OpenQuestions:
+    """Reads what is noted, and forgets of that what is open no longer. Raises StorageUnavailable."""
+
+    def __init__(
+        self,
+        register: QuestionRegister,
+        catalog: SessionCatalog,
+        tapes: TapeReader,
+        moments: Moments,
+        clock: Clock,
+    ) -> None:
+        self._register = register
+        self._catalog = catalog
+        self._tapes = tapes
+        self._moments = moments
+        self._clock = clock
+
+    async def noted(self) -> Sequence[Place]:
+        """Where questions may be open, the latest first."""
+        return await self._register.all()
+
+    async def at(self, place: Place) -> OpenQuestion | None:
+        """The question there; None where none is open."""
+        known = await self._catalog.find(place.session)
+        record = None if known is None else known.record
+        found = None if record is None or _gone(record) else await self._found(place, record)
+        if found is None:
+            written = record is not None and record.seq >= place.seq
+            if self._clock.now() - place.noted_at > (_WRITTEN if written else _UNWRITTEN):
+                await self._register.forget(place)
+        return found
+
+    async def find(self, session: SessionId, page: str) -> OpenQuestion | None:
+        """The open question of a session that this page of it shows."""
+        known = await self._catalog.find(session)
+        if known is None or _gone(known.record):
+            return None
+        record = known.record
+        state = (await self._moments.at(session, record.seq)).state
+        for call, asked in state.questions.items():
+            if asked.page == page:
+                return OpenQuestion(record, call, asked, state, Place(session, call, known.last_at, record.seq))
+        return None
+
+    async def asked_on(self, session: SessionId, page: str) -> CallKey | None:
+        """The call that asked the question which this page of a session showed; None where there was none."""
+        first = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
+        try:
+            async for fact in self._tapes.read_session(session, after=first, until=first + _ASKED_WITHIN):
+                asked = read_as(fact, QuestionAsked) or read_as(fact, QuestionAskedAgain)
+                if asked is not None and asked.page == page:
+                    return CallKey(asked.frame, asked.pos)
+        except (ArchiveUnavailable, TapeConflict):
+            return None
+        return None
+
+    async def answered(self, session: SessionId, call: CallKey, after: int) -> Answered | None:
+        """How a question of fact `after` was answered; None where it was not, or not lately."""
+        ended: WaitEnded | None = None
+        count = 0
+        try:
+            async for fact in self._tapes.read_back(session):
+                count += 1
+                if fact.seq <= after or count > _LOOKED_AT:
+                    break
+                wait = read_as(fact, WaitEnded)
+                if wait is not None and (wait.frame, wait.pos) == call:
+                    ended = wait
+                    if not wait.messages:
+                        break
+                if ended is None:
+                    continue
+                queued = read_as(fact, MessageQueued)
+                if queued is not None and queued.message.id in ended.messages:
+                    message = queued.message
+                    return Answered(str(ended.value or ""), message.sender_name or "", message.id.removeprefix("in."))
+        except (ArchiveUnavailable, TapeConflict):
+            return None
+        return None if ended is None else Answered(str(ended.value or ""), "", "")
+
+    async def until_closed(self, asked: OpenQuestion, within_s: float) -> bool:
+        """Return when a question is open no longer: True, or when this time is over: False."""
+        with anyio.move_on_after(within_s):
+            async with self._tapes.following(asked.record.id) as following:
+                while await self.find(asked.record.id, asked.asked.page) is not None:
+                    await following.news()
+            return True
+        return False
+
+    async def _found(self, place: Place, record: SessionRecord) -> OpenQuestion | None:
+        state = (await self._moments.at(place.session, record.seq)).state
+        asked = state.questions.get(place.call)
+        return None if asked is None else OpenQuestion(record, place.call, asked, state, place)
+
+
+def _gone(record: SessionRecord) -> bool:
+    """Whether nothing of a session waits any more."""
+    return record.ended or record.replaced_by is not None or record.archived

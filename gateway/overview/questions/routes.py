@@ -1,0 +1,155 @@
+"""`/bus/v1/questions`: what agents ask people, and what tools ask to be allowed, answered from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from gateway.clients.admission import Client
+from gateway.clients.requests import answer, body_of
+from gateway.overview.pages import limit_of
+from gateway.overview.questions.open import Answered, OpenQuestion, OpenQuestions
+from runtime.core.address import CLIENT
+from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
+from runtime.core.ids import SessionId
+from runtime.stores.inbox import ANSWER, Inbox, InboxEvent
+
+MAX_WORDS = 10_000
+"""The length of the longest answer."""
+
+SETTLED_WITHIN_S = 5.0
+"""So long an answer waits for the session to take it."""
+
+MOST = 50
+"""The most questions of one page: each is looked up in its session."""
+
+Named = Callable[[Request], Client]
+"""The client that asks, who may. Raises HTTPException."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRoutes:
+    """The requests about questions."""
+
+    questions: OpenQuestions
+    inbox: Inbox
+    clock: Clock
+    reader: Named
+    writer: Named
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/questions", self.some, methods=["GET"]),
+            Route("/questions/{session}/{page}/answer", self.answer, methods=["POST"]),
+        ]
+
+    async def some(self, request: Request) -> Response:
+        """The open questions, the latest first. Their words need the scope `content`."""
+        client = self.reader(request)
+        limit, after = min(limit_of(request), MOST), request.query_params.get("after", "")
+        noted = await self.questions.noted()
+        names = [place.name for place in noted]
+        rows: list[dict[str, Any]] = []
+        left = list(noted[names.index(after) + 1 if after in names else 0 :])
+        last = ""
+        while left and len(rows) < limit:
+            place = left.pop(0)
+            found, last = await self.questions.at(place), place.name
+            if found is not None:
+                rows.append(_question(found, client.scopes.content))
+        return answer({"questions": rows, "next": last if left else None})
+
+    async def answer(self, request: Request) -> Response:
+        """Answer one with {"option": n} or {"text"}. The first answer counts, wherever it is given."""
+        client = self.writer(request)
+        session, page = SessionId(request.path_params["session"]), str(request.path_params["page"])
+        body = await body_of(request)
+        found = await self.questions.find(session, page)
+        if found is None:
+            raise await self._closed(session, page)
+        if found.of:
+            raise HTTPException(409, f"Only {', '.join(found.of)} can answer this.")
+        event = self._event(client, found, *_said(body, found))
+        try:
+            await self.inbox.add(event)
+        except InboxFull as error:
+            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        if not await self.questions.until_closed(found, SETTLED_WITHIN_S):
+            return answer({"settled": False, "counted": None, "answer": None, "by": None}, 202)
+        how = await self.questions.answered(session, found.call, int(found.asked.page))
+        return answer(_outcome(how, event))
+
+    async def _closed(self, session: SessionId, page: str) -> HTTPException:
+        """The refusal of an answer to what is open no longer."""
+        call = await self.questions.asked_on(session, page)
+        if call is None:
+            return HTTPException(404, "There is no such question.")
+        how = await self.questions.answered(session, call, int(page))
+        if how is None or not how.answer:
+            return HTTPException(409, "This question is open no longer, and nobody's answer counts.")
+        by = f", by {how.by}" if how.by else ""
+        return HTTPException(409, f"This question was answered already: {how.answer}{by}.")
+
+    def _event(self, client: Client, found: OpenQuestion, choice: str, text: str) -> InboxEvent:
+        """The answer as an event. Whoever answers the same question is told by its words which answer counts."""
+        record, page = found.record, found.asked.page
+        named = hashlib.sha256(f"{client.source}\0{client.shown}\0{record.id}\0{page}\0{text}".encode()).hexdigest()
+        return InboxEvent(
+            f"{ANSWER}.{named[:32]}",
+            record.address,
+            f"{CLIENT}:{client.name}",
+            client.shown or client.name,
+            text,
+            self.clock.now(),
+            kind=ANSWER,
+            choice=choice,
+            private=found.state.private,
+            program=record.program,
+            by_owner=True,
+        )
+
+
+def _said(body: Any, found: OpenQuestion) -> tuple[str, str]:
+    """The id of the choice, and the words. Raises HTTPException."""
+    options, page = found.asked.options, f"{str(found.record.id)[:8]}.{found.asked.page}"
+    given = body if isinstance(body, dict) else {}
+    option, text = given.get("option"), given.get("text")
+    if type(option) is int and 0 <= option < len(options):
+        return f"{page}.{option}", options[option]
+    if isinstance(text, str) and text.strip() and len(text) <= MAX_WORDS and option is None:
+        return f"{page}.free", text.strip()
+    wanted = f"option, a number below {len(options)}, or text" if options else "text"
+    raise HTTPException(422, f"An answer has {wanted} of at most {MAX_WORDS:,} characters.")
+
+
+def _outcome(how: Answered | None, event: InboxEvent) -> dict[str, Any]:
+    if how is None:
+        return {"settled": True, "counted": False, "answer": None, "by": None}
+    return {"settled": True, "counted": how.event == event.id, "answer": how.answer, "by": how.by or None}
+
+
+def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
+    record, asked, order = found.record, found.asked, found.state.order
+    place = record.address if order is None else order.home
+    return {
+        "session": record.id,
+        "page": asked.page,
+        "seq": int(asked.page),
+        "kind": "approval" if found.approval else "question",
+        "conversation": place.key,
+        "program": record.program,
+        "agent": found.agent,
+        "asked_at": found.noted.noted_at.isoformat(),
+        "of": found.of if content else [""] * len(found.of),
+        "text": asked.text if content else None,
+        "options": list(asked.options) if content else None,
+    }

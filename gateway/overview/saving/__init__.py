@@ -1,0 +1,1 @@
+"""Sessions as tests for `parley test`."""

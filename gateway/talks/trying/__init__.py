@@ -1,0 +1,1 @@
+"""Programs that are tried with the answers of their talks."""

@@ -1,0 +1,170 @@
+"""A scripted model for a program that somebody tries: it answers as the talks do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from gateway.settings.tree import Settings
+from gateway.talks.staging.script import Pieces, first_question, wants_a_value
+from gateway.talks.trying.lines import Asked, Line, asked_by, lines_of
+from runtime.bus import Bus
+from runtime.core.errors import ConfigError, LLMRefused, ProgramError
+from runtime.core.plain_text import shortened
+from runtime.events.frames import (
+    FrameFailed,
+    FrameRestored,
+    FrameReturned,
+    FrameStarted,
+    FrameStopped,
+    LLMRequested,
+    OfFrame,
+)
+from runtime.llm.client import CompletionRequest, LLMClient
+from runtime.llm.local import NoModelClient
+from runtime.llm.models import DEFAULT, VOICE, Models
+
+_EXECUTES = re.compile(r"^You execute ", re.MULTILINE)
+_TASK = re.compile(r".*?It must do this: ", re.DOTALL)
+_NOW = re.compile(r" \(now .*?\)(?=[\s.,:;?!]|$)")
+_ONE_VALUE = re.compile(r"\bAnswer with \w+ alone: (a text|a whole number|a number|true \(yes\)).*\(null")
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
+_YES_OR_NO = re.compile(r"\b(?:(yes|y|sure|ok|okay|please|true)|(no|n|nope|not|false))\b", re.IGNORECASE)
+_QUESTIONS = ("execute", "decide")
+_SHOWN_CHARS = 300
+_SESSIONS = 1000
+"""The sessions that are remembered, those that asked last."""
+
+Tell = Callable[[str], None]
+"""Prints a line for who tries the program."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What was answered in a session: the lines that served, and the talk that it follows."""
+
+    used: set[int] = field(default_factory=set)
+    talk: str = ""
+
+
+class ScriptedModel:
+    """Answers a question that a talk has, too, with the answer there: after the same words of a person, not used yet,
+    of the talk that the session follows, the earlier one.
+
+    A question for one value, after words that no talk has, is answered by these words, or with nothing. Words that no
+    line has are those of the step, in brackets. Other questions without a line are refused. Talk files are read again
+    when they were saved.
+    """
+
+    model = "scripted"
+
+    def __init__(self, files: Sequence[Path], settings: Settings, tell: Tell) -> None:
+        self._files = files
+        self._settings = settings
+        self._tell = tell
+        self._lines: Sequence[Line] = ()
+        self._saved: Sequence[int] = ()
+        self._sessions: dict[str, _Session] = {}
+        self._agents: dict[tuple[str, str], str] = {}
+        self._asker: tuple[str, str] = ("", "")
+
+    def models(self, bus: Bus) -> tuple[Models, str]:
+        """The models of a gateway, and a line about them. The bus says who asks."""
+        for begun in (FrameStarted, FrameRestored):
+            bus.hear(begun, self._note_frame)
+        for ended in (FrameReturned, FrameFailed, FrameStopped):
+            bus.hear(ended, self._forget_frame)
+        bus.hear(LLMRequested, self._note_question)
+        clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*VOICE.values()}, self)
+        clients["compile"] = NoModelClient("A scripted model compiles nothing.")
+        files = ", ".join(file.name for file in self._files) or "no talks; words are those of the steps, in brackets"
+        return Models(clients), f"scripted ({files})"
+
+    async def read(self) -> None:
+        """Read and hold the talks. Raises ProgramError and ConfigError."""
+        self._saved = self._times()
+        self._lines = await lines_of(self._files, self._settings)
+        self._sessions.clear()
+
+    def _times(self) -> Sequence[int]:
+        return [file.stat().st_mtime_ns if file.exists() else 0 for file in self._files]
+
+    def _note_frame(self, what: OfFrame, _at: datetime) -> None:
+        self._agents[what.about.session_id, what.about.frame] = what.about.agent
+
+    def _forget_frame(self, what: OfFrame, _at: datetime) -> None:
+        self._agents.pop((what.about.session_id, what.about.frame), None)
+
+    def _note_question(self, what: LLMRequested, _at: datetime) -> None:
+        self._asker = what.session_id, self._agents.get((what.session_id, what.frame), "")
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
+        """See `LLMClient`."""
+        session, agent = self._asker
+        if self._saved != self._times():
+            await self._read_again()
+        if request.purpose not in _QUESTIONS:
+            raise LLMRefused("A scripted model answers only what programs ask.")
+        yield Pieces(self._answer(session, agent, request))
+
+    def _answer(self, session: str, agent: str, request: CompletionRequest) -> str:
+        """Raises LLMRefused."""
+        asked, question = asked_by(agent, request), first_question(request.messages[-1].content)
+        state = self._sessions[session] = self._sessions.pop(session, _Session())
+        if len(self._sessions) > _SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        number = self._best(state, asked)
+        if number is not None and (
+            _same(self._lines[number].asked.heard, asked.heard) or not _read(question, asked.heard)
+        ):
+            line = self._lines[number]
+            state.used.add(number)
+            state.talk = line.talk
+            self._tell(f"scripted  {line.place} answers {agent or 'an agent'}")
+            return line.text
+        if value := _read(question, asked.heard):
+            self._tell(f"scripted  no line has “{shortened(asked.heard, _SHOWN_CHARS)}”; it is read as {value}")
+            return value
+        if wants_a_value(question) or _EXECUTES.search(question):
+            fault = f"No line answers {agent or 'an agent'}: {shortened(asked.about, _SHOWN_CHARS)}"
+            self._tell(f"scripted  {fault}")
+            raise LLMRefused(fault)
+        return f"[{_NOW.sub('', _TASK.sub('', asked.about, count=1))}]"
+
+    async def _read_again(self) -> None:
+        try:
+            await self.read()
+        except (ProgramError, ConfigError) as error:
+            self._tell(f"scripted  The talks stay as they were:\n{error}")
+
+    def _best(self, state: _Session, asked: Asked) -> int | None:
+        """The number of the line that fits best; None without any."""
+        found: dict[int, tuple[bool, ...]] = {}
+        for number, line in enumerate(self._lines):
+            if (line.asked.agent, line.asked.about) == (asked.agent, asked.about):
+                same = bool(asked.heard) and _same(line.asked.heard, asked.heard)
+                found[number] = same, number not in state.used, line.talk == state.talk
+        return max(found, key=lambda number: (found[number], -number), default=None)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether somebody wrote the same."""
+    return one.casefold().strip(" .!?") == other.casefold().strip(" .!?")
+
+
+def _read(question: str, heard: str) -> str:
+    """What a person's words say to a question for one value: null where that is not clear; "" for other questions."""
+    wanted = _ONE_VALUE.search(question)
+    if wanted is None or not heard:
+        return ""
+    if wanted[1] == "a text":
+        return heard
+    found = (_NUMBER if wanted[1].endswith("number") else _YES_OR_NO).search(heard)
+    if found is None:
+        return "null"
+    return found[0].replace(",", ".") if found.re is _NUMBER else "true" if found[1] else "false"

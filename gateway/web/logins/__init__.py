@@ -1,0 +1,1 @@
+"""The ways in which people log in to the web chat."""

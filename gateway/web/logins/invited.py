@@ -1,0 +1,144 @@
+"""Logging in to a team: by a link that somebody in it made, then by a cookie."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from adapters.web.codec import Person
+from gateway.access.roles import Role, role_named
+from gateway.web.forms import small_json
+from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, refused, shown, welcomed
+from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+
+TEAM_COOKIE = "parley_login"
+MAX_SECRET = 200
+"""The longest secret in a request, in code points."""
+
+_HOURS = 3600
+LONGEST_INVITATION_H = 30 * 24
+
+Answer = Callable[["InvitedLogIn", Request, dict[str, str]], Awaitable[Response]]
+
+
+def _answering(answer: Answer) -> Callable[[InvitedLogIn, Request], Awaitable[Response]]:
+    """A route that reads a form and says what is wrong in words."""
+
+    @wraps(answer)
+    async def route(self: InvitedLogIn, request: Request) -> Response:
+        form = await small_json(request)
+        if form is None or any(len(value) > MAX_SECRET for value in form.values()):
+            return refused(NOT_READ, 400)
+        try:
+            return await answer(self, request, form)
+        except NotAdmitted as error:
+            return refused(str(error), 403)
+        except StorageError:
+            return refused(AWAY, 503)
+
+    return route
+
+
+class InvitedLogIn:
+    """The people of a team. Implements `LogIn`."""
+
+    def __init__(self, team: Team, clock: Clock) -> None:
+        self._team = team
+        self._attempts = Attempts(clock)
+
+    async def person(self, connection: HTTPConnection, /) -> Person | None:
+        return await self._team.find(connection.cookies.get(TEAM_COOKIE))
+
+    def device(self, connection: HTTPConnection, /) -> str:
+        return login_id(connection.cookies.get(TEAM_COOKIE, ""))
+
+    async def is_logged_in(self, person_id: str, device: str, /) -> bool:
+        found = await self._team.person_of(device)
+        return found is not None and found.id == person_id
+
+    async def about(self, person: Person | None, /) -> Mapping[str, object]:
+        owner = person is not None and await self._team.role(person.id) is Role.OWNER
+        return {"need_password": False, "login": "invite", "may_invite": owner}
+
+    def routes(self) -> Sequence[Route]:
+        ways: dict[str, Callable[[Request], Awaitable[Response]]] = {
+            "/invitation": self._invitation,
+            "/join": self._join,
+            "/invite": self._invite,
+            "/device": self._device,
+            "/login": self._rename,
+            "/logout": self._logout,
+        }
+        return [Route(path, way, methods=["POST"]) for path, way in ways.items()]
+
+    @_answering
+    async def _invitation(self, request: Request, form: dict[str, str]) -> Response:
+        """What a link offers, {link}: {role, by, person?}."""
+        if not self._attempts.may_try(request):
+            return refused(TOO_MANY, 429)
+        found = await self._team.invitation(form.get("link", ""))
+        whose = {} if found.person is None else {"person": shown(found.person)}
+        about = {"role": found.role.word, "by": found.invited_by, **whose}
+        return JSONResponse(about, headers={"cache-control": "no-store"})
+
+    @_answering
+    async def _join(self, request: Request, form: dict[str, str]) -> Response:
+        """Follow a link, {link, name, attempt}."""
+        if not self._attempts.may_try(request):
+            return refused(TOO_MANY, 429)
+        if len(form.get("attempt", "")) < 20:
+            return refused(NOT_READ, 400)
+        came = await self._team.join(form.get("link", ""), form.get("name", ""), form["attempt"])
+        return welcomed(request, came.person, (TEAM_COOKIE, came.secret), LOGIN_LASTS_S)
+
+    @_answering
+    async def _invite(self, request: Request, form: dict[str, str]) -> Response:
+        """A link for somebody new, by an owner, {role?, hours?}: {link}."""
+        person = await self.person(request)
+        if person is None or await self._team.role(person.id) is not Role.OWNER:
+            return refused("Only an owner can invite people.", 403)
+        role, hours = role_named(form.get("role", "member")), form.get("hours", "72")
+        if role in (None, Role.BLOCKED) or not hours.isdecimal() or not 1 <= int(hours) <= LONGEST_INVITATION_H:
+            return refused(NOT_READ, 400)
+        assert role is not None
+        link = await self._team.invite(role, person.name, lasts_s=int(hours) * _HOURS)
+        return JSONResponse({"link": link}, headers={"cache-control": "no-store"})
+
+    @_answering
+    async def _device(self, request: Request, _: dict[str, str]) -> Response:
+        """A link for a further device of one's own: {link}."""
+        person = await self.person(request)
+        if person is None:
+            return refused("Log in first.", 401)
+        link = await self._team.invite_device(person, person.name)
+        return JSONResponse({"link": link}, headers={"cache-control": "no-store"})
+
+    @_answering
+    async def _rename(self, request: Request, form: dict[str, str]) -> Response:
+        """Take another name, {name}."""
+        person = await self.person(request)
+        if person is None:
+            return refused("Follow a link that an owner made for you.", 401)
+        renamed = await self._team.rename(person, form.get("name", ""))
+        return JSONResponse({"person": shown(renamed)}, headers={"cache-control": "no-store"})
+
+    async def _logout(self, request: Request) -> Response:
+        """Log this device out; with ?everywhere all devices of the person."""
+        login = request.cookies.get(TEAM_COOKIE)
+        try:
+            person = await self.person(request)
+            if login is not None:
+                await self._team.log_out(login)
+            if person is not None and "everywhere" in request.query_params:
+                await self._team.log_out_everywhere(person.id)
+        except StorageError:
+            return refused(AWAY, 503)
+        response = Response(status_code=204)
+        response.delete_cookie(TEAM_COOKIE)
+        return response

@@ -1,0 +1,343 @@
+"""A team: people who came by a link, their names, and the devices on which they are logged in.
+
+All of it is one table, whose texts are changed together, so a kill leaves no link used without a person, and no name
+taken by nobody. Secrets are stored as digests.
+
+    link:<digest>     an invitation; what became of it stays until it would have ended
+    name:<likeness>   whose name it is, also one of earlier
+    person:<id>       names and log-ins of a person
+    login:<digest>    a device
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from adapters.records import ChangedTogether
+from adapters.web.codec import Person
+from gateway.access.people import People
+from gateway.access.roles import Role, role_named
+from gateway.web.identity import clean_name
+from gateway.web.names import ReservedNames, likeness
+from runtime.core.clock import Clock
+
+TEAM_TABLE = "web:team"
+
+LOGIN_LASTS_S = 180 * 86_400
+"""The time after which a device has to log in again."""
+
+INVITATION_LASTS_S = 3 * 86_400
+DEVICE_LINK_LASTS_S = 15 * 60
+
+MAX_LOGINS = 20
+"""The devices of one person; the one that logged in the longest ago is logged out for another."""
+
+MAX_NAMES = 5
+"""The names that one person can have had."""
+
+MAX_LINKS = 200
+"""The links that can wait to be followed."""
+
+Changes = dict[str, tuple[str | None, str | None]]
+
+
+class NotAdmitted(Exception):
+    """Somebody cannot come in, or cannot do it; the text says why, for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A link that waits to be followed. `person` is the one whose further device it lets in, None for somebody new."""
+
+    role: Role
+    ends_at: datetime
+    invited_by: str
+    person: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    """A person on a new device; `secret` is what the device shows from now on."""
+
+    person: Person
+    secret: str
+
+
+class Team:
+    """Raises StorageUnavailable, and NotAdmitted where it says so."""
+
+    def __init__(
+        self,
+        records: ChangedTogether,
+        people: People,
+        clock: Clock,
+        reserved: ReservedNames | None = None,
+        *,
+        owners: frozenset[str] = frozenset(),
+        news: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        """`owners` are ids without "web:". `news` hears the id of a person whose log-ins ended."""
+        self._records = records
+        self._people = people
+        self._clock = clock
+        self._reserved = reserved or ReservedNames()
+        self._owners = owners
+        self._news = news or _unheard
+
+    # Links
+
+    async def invite(self, role: Role, invited_by: str, *, lasts_s: float = INVITATION_LASTS_S) -> str:
+        """A link for somebody new; the secret in it. Raises NotAdmitted when too many wait."""
+        return await self._link({"role": role.word, "by": invited_by}, lasts_s)
+
+    async def invite_device(self, person: Person, invited_by: str, *, lasts_s: float = DEVICE_LINK_LASTS_S) -> str:
+        """A link for a further device of a person; the secret in it. Raises NotAdmitted when too many wait."""
+        return await self._link({"person": person.id, "by": invited_by}, lasts_s)
+
+    async def invitation(self, secret: str) -> Invitation:
+        """The link with this secret. Raises NotAdmitted when it is not one, or is used, or has ended."""
+        link = await self._open_link(secret)
+        whose = None if "person" not in link else await self._known(link["person"])
+        role = role_named(link.get("role", "")) or Role.GUEST
+        return Invitation(role, datetime.fromisoformat(link["ends_at"]), link["by"], whose)
+
+    async def join(self, secret: str, name: str, attempt: str) -> LoggedIn:
+        """Follow a link under a name, or, where it is for a further device, as the person whose it is.
+
+        `attempt` is a secret that the browser makes: whoever has it can repeat what was not answered. Raises
+        NotAdmitted.
+        """
+        key = f"link:{_digest(secret)}"
+        kept = await self._records.get(key)
+        if kept is not None and json.loads(kept).get("attempt") == _digest(attempt):
+            return await self._again(json.loads(kept))
+        link = await self._open_link(secret)
+        used = json.dumps({**link, "attempt": _digest(attempt), "used_by": link.get("person") or _new_id()})
+        id_ = json.loads(used)["used_by"]
+        changes: Changes = {key: (kept, used)}
+        if "person" in link:
+            person = await self._known(id_)
+            login = await self._log_in(id_, changes)
+        else:
+            person = Person(id_, self._checked(name))
+            login = await self._newcomer(person, link["role"], changes)
+        if not await self._records.change(changes):
+            await self._open_link(secret)
+            raise NotAdmitted(_TAKEN.format(name=person.name))
+        await self._settle(id_)
+        return LoggedIn(person, login)
+
+    # People
+
+    async def find(self, login: str | None) -> Person | None:
+        """The person of a log-in; None where there is none, it has ended, or the person is not admitted any more."""
+        return await self.person_of(login_id(login)) if login else None
+
+    async def person_of(self, login: str) -> Person | None:
+        """As `find`, by what a log-in is known by."""
+        kept = await self._records.get(f"login:{login}")
+        if kept is None:
+            return None
+        data = json.loads(kept)
+        if datetime.fromisoformat(data["ends_at"]) <= self._clock.now():
+            return None
+        await self._settle(data["person"])
+        if await self.role(data["person"]) <= Role.BLOCKED:
+            return None
+        return await self._person(data["person"])
+
+    async def knows(self, person_id: str) -> bool:
+        """Whether somebody came by a link, admitted still or not."""
+        return await self._person(person_id) is not None
+
+    async def role(self, person_id: str) -> Role:
+        """The role of somebody in the team; BLOCKED for anybody else."""
+        if person_id.removeprefix("web:") in self._owners:
+            return Role.OWNER
+        known = await self._people.find(person_id)
+        return Role.BLOCKED if known is None else known.role
+
+    async def rename(self, person: Person, name: str) -> Person:
+        """Give a person another name; the ones before stay theirs. Raises NotAdmitted."""
+        renamed, key = Person(person.id, self._checked(name)), f"person:{person.id}"
+        kept = await self._records.get(key)
+        if kept is None:
+            raise NotAdmitted("You are not in this team any more.")
+        data = json.loads(kept)
+        changes: Changes = {}
+        claim = name_field(renamed.name)
+        owner = await self._records.get(claim)
+        if owner is None:
+            if len(data["names"]) >= MAX_NAMES:
+                raise NotAdmitted(f"You have had {MAX_NAMES} names already. Choose one of them: {_listed(data)}.")
+            changes[claim] = (None, person.id)
+        elif owner != person.id:
+            raise NotAdmitted(_TAKEN.format(name=renamed.name))
+        names = [each for each in data["names"] if name_field(each) != claim]
+        changes[key] = (kept, json.dumps({**data, "names": [*names, renamed.name]}))
+        if not await self._records.change(changes):
+            raise NotAdmitted(_TAKEN.format(name=renamed.name))
+        known = await self._people.find(person.id)
+        if known is not None:
+            await self._people.set(person.id, known.role, renamed.name)
+        return renamed
+
+    async def log_out(self, login: str) -> None:
+        """End one log-in."""
+        await self._records.remove(f"login:{_digest(login)}")
+
+    async def log_out_everywhere(self, person_id: str) -> None:
+        """End all log-ins of a person."""
+        kept = await self._records.get(f"person:{person_id}")
+        if kept is not None:
+            for login in json.loads(kept)["logins"]:
+                await self._records.remove(f"login:{login}")
+        await self._news(person_id)
+
+    # How it is done
+
+    async def _link(self, about: Mapping[str, str], lasts_s: float) -> str:
+        await self._clear_links()
+        secret, now = secrets.token_urlsafe(24), self._clock.now()
+        text = json.dumps({**about, "ends_at": (now + timedelta(seconds=lasts_s)).isoformat()})
+        await self._records.put(f"link:{_digest(secret)}", text)
+        return secret
+
+    async def _clear_links(self) -> None:
+        waiting = 0
+        for name, text in (await self._records.all()).items():
+            if name.startswith("link:"):
+                link = json.loads(text)
+                if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
+                    await self._records.remove(name)
+                else:
+                    waiting += "attempt" not in link
+        if waiting >= MAX_LINKS:
+            raise NotAdmitted(f"{MAX_LINKS} links wait to be followed. Wait until some have ended.")
+
+    async def _open_link(self, secret: str) -> dict[str, str]:
+        kept = await self._records.get(f"link:{_digest(secret)}")
+        if kept is None:
+            raise NotAdmitted("This link is not known, or it has ended. Ask for a new one.")
+        link: dict[str, str] = json.loads(kept)
+        if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
+            raise NotAdmitted("This link has ended. Ask for a new one.")
+        if "attempt" in link:
+            raise NotAdmitted("This link has been used already. Ask for a new one.")
+        return link
+
+    async def _again(self, used: Mapping[str, str]) -> LoggedIn:
+        """Log in who followed a link and did not get the answer."""
+        if datetime.fromisoformat(used["ends_at"]) <= self._clock.now():
+            raise NotAdmitted("This link has ended. Ask for a new one.")
+        await self._settle(used["used_by"])
+        if await self.role(used["used_by"]) <= Role.BLOCKED:
+            raise NotAdmitted("You are not in this team any more.")
+        changes: Changes = {}
+        person = await self._known(used["used_by"])
+        login = await self._log_in(person.id, changes)
+        if not await self._records.change(changes):
+            raise NotAdmitted("Two devices log in at this moment. Try again.")
+        return LoggedIn(person, login)
+
+    async def _newcomer(self, person: Person, role: str, changes: Changes) -> str:
+        claim = name_field(person.name)
+        if await self._records.get(claim) is not None:
+            raise NotAdmitted(_TAKEN.format(name=person.name))
+        changes[claim] = (None, person.id)
+        login = self._new_login(person.id, changes)
+        data = {"names": [person.name], "logins": [_digest(login)], "role": role}
+        changes[f"person:{person.id}"] = (None, json.dumps(data))
+        return login
+
+    async def _log_in(self, person_id: str, changes: Changes) -> str:
+        """Add a device of a person; the one that logged in the longest ago goes when there is one too many."""
+        kept = await self._records.get(f"person:{person_id}")
+        assert kept is not None
+        data = json.loads(kept)
+        login = self._new_login(person_id, changes)
+        living: list[str] = []
+        for each in data["logins"]:
+            text = await self._records.get(f"login:{each}")
+            if text is None:
+                continue
+            living.append(each)
+        for oldest in living[: max(0, len(living) - MAX_LOGINS + 1)]:
+            changes[f"login:{oldest}"] = (await self._records.get(f"login:{oldest}"), None)
+            living.remove(oldest)
+        changes[f"person:{person_id}"] = (kept, json.dumps({**data, "logins": [*living, _digest(login)]}))
+        return login
+
+    def _new_login(self, person_id: str, changes: Changes) -> str:
+        login = secrets.token_urlsafe(32)
+        ends_at = self._clock.now() + timedelta(seconds=LOGIN_LASTS_S)
+        changes[f"login:{_digest(login)}"] = (
+            None,
+            json.dumps({"person": person_id, "ends_at": ends_at.isoformat()}),
+        )
+        return login
+
+    async def _settle(self, person_id: str) -> None:
+        """Give a newcomer the role of the link, once: what an owner says afterwards holds."""
+        key = f"person:{person_id}"
+        kept = await self._records.get(key)
+        data: dict[str, Any] = {} if kept is None else json.loads(kept)
+        role = role_named(data.pop("role", ""))
+        if role is None:
+            return
+        if await self._people.find(person_id) is None:
+            await self._people.set(person_id, role, data["names"][-1])
+        await self._records.change({key: (kept, json.dumps(data))})
+
+    async def _person(self, person_id: str) -> Person | None:
+        kept = await self._records.get(f"person:{person_id}")
+        return None if kept is None else Person(person_id, json.loads(kept)["names"][-1])
+
+    async def _known(self, person_id: str) -> Person:
+        person = await self._person(person_id)
+        if person is None:
+            raise NotAdmitted("This link is for somebody who is not in this team.")
+        return person
+
+    def _checked(self, name: str) -> str:
+        cleaned = clean_name(name)
+        if not cleaned:
+            raise NotAdmitted("A name needs at least one visible character.")
+        if cleaned in self._reserved:
+            raise NotAdmitted(f"{cleaned} is the name of an agent here, or looks like one. Choose another.")
+        return cleaned
+
+
+_TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
+
+
+async def _unheard(_person_id: str) -> None:
+    """Nobody else has pages of the person."""
+
+
+def name_field(name: str) -> str:
+    """The field by which a name belongs to somebody: names that look alike have the same."""
+    return f"name:{likeness(name) or '=' + name.casefold()}"
+
+
+def login_id(login: str) -> str:
+    """What a log-in is known by; its secret cannot be had from it."""
+    return _digest(login)
+
+
+def _listed(data: Mapping[str, Any]) -> str:
+    return ", ".join(data["names"])
+
+
+def _new_id() -> str:
+    return f"web:{secrets.token_urlsafe(9)}"
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,158 @@
+/** Rooms and their people: to whom one can write, who is in a room, what can be done with it. */
+
+import { avatar, el, icon, toast } from "../look.js";
+import { settings } from "./notifications.js";
+
+const LOCK = "M6 9V7a4 4 0 0 1 8 0v2M5 9h10v7H5z";
+
+/** The sign before a room's name in lists. */
+export function signOf({ kind }) {
+  if (kind === "private") return el("span", { class: "sign", title: "Private" }, icon(LOCK));
+  return el("span", { class: "sign", "aria-hidden": "true", "data-sign": kind === "direct" ? "@" : "#" });
+}
+
+export const titleOf = (room) => room.title ?? room.id;
+
+export class Rooms {
+  /** `chat` has `room`, `rooms`, `me` and `connection`. */
+  constructor(chat) {
+    this.chat = chat;
+    document.getElementById("write-to").addEventListener("click", () => this.writeTo());
+    document.getElementById("room-people").addEventListener("click", () => this.send({ t: "members", room: chat.room.id }));
+    document.getElementById("archived").querySelector("button").addEventListener("click", () => this.archive(false));
+  }
+
+  get here() {
+    return this.chat.rooms.find((room) => room.id === this.chat.room.id) ?? { id: this.chat.room.id };
+  }
+
+  send(frame) {
+    const sent = this.chat.connection.send(frame);
+    if (!sent) toast("Not connected. Try again in a moment.");
+    return sent;
+  }
+
+  /** Show what is known of the open room. */
+  showHead() {
+    const room = this.here;
+    const name = document.getElementById("room-name");
+    name.replaceChildren(signOf(room), titleOf(room));
+    document.getElementById("archived").hidden = !room.archived;
+  }
+
+  archive(archived) {
+    this.send({ t: "archive", room: this.chat.room.id, archived });
+  }
+
+  // Writing to somebody
+
+  writeTo() {
+    this.chat.sidebar.toggle(false);
+    this.choose = (listed) => this.showWriting(listed);
+    this.send({ t: "people" });
+  }
+
+  directory(frame) {
+    this.choose?.(frame);
+    this.choose = null;
+  }
+
+  showWriting({ people, agents }) {
+    const everybody = [
+      ...agents.map((name) => ({ name, kind: "agent", frame: { t: "direct", agent: name } })),
+      ...people.map(({ id, name }) => ({ name, kind: "person", id, frame: { t: "direct", person: id } })),
+    ];
+    const title = el("input", { maxlength: 80, placeholder: "Name of a private room", "aria-label": "Name of a private room" });
+    const make = el("form", { class: "make" }, title, el("button", { type: "submit", class: "plain" }, "Make it"));
+    const dialog = panel("Write to somebody alone", finder(everybody, (one) => {
+      if (this.send(one.frame)) dialog.close();
+    }), el("h2", {}, "Or with several"), el("p", {}, "Only people whom you invite see a private room."), make);
+    make.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (title.value.trim() && this.send({ t: "private", name: title.value })) dialog.close();
+    });
+  }
+
+  // The people of a room
+
+  members({ room, kind, may, people }) {
+    if (room !== this.chat.room.id) return;
+    this.panel?.close();
+    const here = this.here;
+    const list = el("ul", { class: "members" }, ...people.map((person) => memberRow(person, this.chat.me.id)));
+    const acts = el("div", { class: "room-acts" });
+    const act = (text, run, danger) => {
+      const button = el("button", { type: "button", class: danger ? "plain danger-text" : "plain" }, text);
+      button.addEventListener("click", () => {
+        this.panel.close();
+        run();
+      });
+      acts.append(button);
+    };
+    if (kind === "private") act("Invite somebody", () => this.invite(people));
+    if (may) act("Rename", () => this.rename());
+    if (may) act(here.archived ? "Take out of the archive" : "Archive", () => this.archive(!here.archived));
+    if (kind !== "direct" && room !== "lobby") act("Leave", () => this.send({ t: "leave", room }), true);
+    const count = people.filter((person) => person.here).length;
+    const line = `${people.length} ${people.length === 1 ? "person" : "people"}, ${count} here now${kind === "open" ? ". Everybody can come." : ""}`;
+    this.panel = panel(titleOf(here), el("p", {}, line), list, acts, settings(room, kind));
+  }
+
+  invite(members) {
+    const inside = new Set(members.map((person) => person.id));
+    this.choose = ({ people }) => {
+      const others = people.filter((person) => !inside.has(person.id)).map(({ id, name }) => ({ id, name, kind: "person" }));
+      const dialog = panel("Invite somebody", finder(others, ({ id }) => {
+        if (this.send({ t: "invite", room: this.chat.room.id, person: id })) dialog.close();
+      }));
+    };
+    this.send({ t: "people" });
+  }
+
+  rename() {
+    const input = el("input", { maxlength: 80, required: true, "aria-label": "The room's name", value: titleOf(this.here) });
+    const form = el("form", { class: "make" }, input, el("button", { type: "submit", class: "plain" }, "Rename"));
+    const dialog = panel("Rename this room", el("p", {}, "Links to it stay the same."), form);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.send({ t: "title", room: this.chat.room.id, title: input.value })) dialog.close();
+    });
+    input.select();
+  }
+}
+
+function memberRow({ id, name, here }, me) {
+  const state = here ? el("span", { class: "here" }, "here") : null;
+  return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, name, id === me ? " (you)" : ""), state);
+}
+
+/** A list that is narrowed by typing; `take` gets the chosen one. */
+function finder(everybody, take) {
+  const filter = el("input", { placeholder: "Find somebody", "aria-label": "Find somebody", autocomplete: "off" });
+  const list = el("ul", { class: "members" });
+  const draw = () => {
+    const typed = filter.value.trim().toLowerCase();
+    const found = everybody.filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
+    list.replaceChildren(...found.map((one) => {
+      const tag = one.kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
+      const button = el("button", { type: "button" }, avatar(one.name, one.kind, one.id ?? one.name), el("span", { class: "name" }, one.name), tag);
+      button.addEventListener("click", () => take(one));
+      return el("li", {}, button);
+    }));
+    if (!found.length) list.append(el("li", { class: "none" }, "Nobody."));
+  };
+  filter.addEventListener("input", draw);
+  draw();
+  return el("div", {}, filter, list);
+}
+
+function panel(title, ...parts) {
+  const close = el("button", { type: "button", class: "icon", "aria-label": "Close" }, icon("M5 5l10 10M15 5L5 15"));
+  const dialog = el("dialog", { class: "panel", "aria-labelledby": "panel-title" }, el("header", {}, el("h1", { id: "panel-title" }, title), close), ...parts);
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

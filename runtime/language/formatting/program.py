@@ -1,0 +1,159 @@
+"""Programs laid out in one way: headings, lists and blank lines. No word changes, and nothing that a program means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from runtime.core.errors import ParleyError
+from runtime.language.compiler import compile_parsed
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
+from runtime.language.formatting.lists import ListLayout
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.syntax.blocks import Block, Fence, Heading, Text, scan
+from runtime.language.syntax.parser import is_list_heading, parse
+from runtime.language.syntax.source import own_lines, read_text
+
+_HEADING = re.compile(r"^ {0,3}(#{1,3})[ \t]*(.*?)(?:[ \t]+#+)?[ \t]*$")
+_MOST_LEVEL_APART = 2
+"""Agents and playbooks stand below a blank line; the sections of a playbook need none."""
+
+
+def formatted(text: str, file: str) -> str:
+    """A program's text, laid out. Raises ProgramRejected where a fence or a comment is never closed.
+
+    Frontmatter, fences, comments, tables and indented lines stay as they are to the character, and lines keep the ends
+    that they have (LF or CRLF).
+    """
+    problems = Problems()
+    lines = own_lines(text, file)
+    blocks = scan(lines, problems)
+    problems.stop_if_any()
+    rows = _rows(text)
+    layout = _Layout()
+    layout.keep(rows[: _head(rows, lines)])
+    for piece in _pieces(rows, blocks, len(layout.rows)):
+        layout.take(piece)
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    end = "\r\n" if "\r\n" in text else "\n"
+    return mark + "".join(row + end for row in layout.rows)
+
+
+async def formatted_program(text: str, file: str) -> str:
+    """A program's text, laid out, which compiles to the same as before.
+
+    Raises ProgramRejected where a fence or a comment is never closed, and where the same could not be kept.
+    """
+    new = formatted(text, file)
+    if new != text and await _compiled(new, file) != (before := await _compiled(text, file)) and before is not None:
+        hint = "It is left as it is. This is a fault of Parley: please report it with the program."
+        raise ProgramRejected([Diagnostic("laid out anew, this would mean something else", Span(file, 1), hint=hint)])
+    return new
+
+
+async def _compiled(text: str, file: str) -> str | None:
+    """A text as PBAsm; None for one that is no whole program."""
+    try:
+        return (await compile_parsed(parse(read_text(text, file)), lowerer=RulesLowerer())).program.pbasm
+    except (ParleyError, RecursionError):
+        return None
+
+
+def _rows(text: str) -> list[str]:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _head(rows: Sequence[str], lines: Sequence[SourceLine]) -> int:
+    """How many rows the shebang and the frontmatter take."""
+    hidden = [number for number, line in enumerate(lines, 1) if line.text != rows[number - 1]]
+    return max(hidden, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Rows that belong together, and what the language reads there: None for those of a comment."""
+
+    rows: Sequence[str]
+    block: Block | None
+
+    @property
+    def read(self) -> str:
+        """What the language reads of a row of text, without comments."""
+        return self.block.line.text if isinstance(self.block, Text) else ""
+
+    @property
+    def comment(self) -> bool:
+        return self.block is None or (isinstance(self.block, Text) and not self.read.strip() and bool(self.rows[0]))
+
+
+def _pieces(rows: Sequence[str], blocks: Sequence[Block], start: int) -> Iterator[_Piece]:
+    by_row = {_first(block).number - 1: block for block in blocks}
+    at = start
+    while at < len(rows):
+        block = by_row.get(at)
+        count = len(block.lines) + 2 if isinstance(block, Fence) else 1
+        yield _Piece(rows[at : at + count], block)
+        at += count
+
+
+def _first(block: Block) -> SourceLine:
+    return block.opening if isinstance(block, Fence) else block.line
+
+
+@dataclass(slots=True)
+class _Layout:
+    """The rows so far. Blank rows wait until it is known what follows them."""
+
+    rows: list[str] = field(default_factory=list)
+    _blank: int = 0
+    _list: ListLayout | None = None
+    _above: _Piece | None = None
+
+    def keep(self, rows: Sequence[str]) -> None:
+        """Take rows as they are."""
+        self.rows += rows
+
+    def take(self, piece: _Piece) -> None:
+        """Take the next piece."""
+        if isinstance(piece.block, Text) and not piece.rows[0].strip():
+            self._blank += 1
+            if self._list is not None:
+                self._list.blank()
+            return
+        rows = self._laid_out(piece)
+        self.keep([""] * self._apart(piece, rows[0]))
+        self.keep(rows)
+        self._blank, self._above = 0, piece
+
+    def _laid_out(self, piece: _Piece) -> Sequence[str]:
+        row = piece.rows[0]
+        if isinstance(piece.block, Heading):
+            self._list = ListLayout() if is_list_heading(piece.block) else None
+            return [_heading(row)]
+        if self._list is None:
+            return piece.rows if len(piece.rows) > 1 or row[:1] in (" ", "\t") else [row.rstrip()]
+        if isinstance(piece.block, Fence):
+            return self._list.fence(piece.rows)
+        if piece.comment:
+            self._list.blank()
+            return piece.rows
+        return [self._list.line(row) if row.lstrip().startswith(piece.read.split(maxsplit=1)[0]) else row]
+
+    def _apart(self, piece: _Piece, row: str) -> int:
+        """How many blank rows stand above a piece."""
+        above = self._above
+        if above is None:
+            return min(self._blank, 1) if self.rows else 0
+        if isinstance(piece.block, Heading) and piece.block.level <= _MOST_LEVEL_APART:
+            return 1 if self._blank or not above.comment else 0
+        if isinstance(above.block, Heading) and is_list_heading(above.block):
+            return 0
+        verbatim = piece.block is None or (self._list is None and row[:1] in (" ", "\t"))
+        return self._blank if verbatim else min(self._blank, 1)
+
+
+def _heading(row: str) -> str:
+    match = None if "<!--" in row else _HEADING.match(row)
+    return row.rstrip() if match is None else f"{match[1]} {match[2]}".rstrip()

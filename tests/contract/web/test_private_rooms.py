@@ -1,0 +1,276 @@
+"""Private and direct rooms, their people, and rooms that are renamed, archived and left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from adapters.web.adapter import RoomTables
+from adapters.web.codec import Person
+from runtime.core.address import Address, Speaker
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.pages.page_socket import ADA, GRACE, Frame, PageSocket, page_socket
+from tests.fakes.pages.room_store import RoomStoreThatFails
+from tests.fakes.pages.web_chat import WebChat, web_chat
+
+pytestmark = pytest.mark.anyio
+
+EVE = Person("web:eve", "Eve")
+GUIDE = Speaker("1000", "Guide")
+
+
+@asynccontextmanager
+async def three(**options: Any) -> AsyncGenerator[tuple[WebChat, PageSocket, PageSocket, PageSocket]]:
+    """A chat with the pages of Ada, Grace and Eve, who are in the lobby."""
+    async with AsyncExitStack() as stack:
+        chat = await stack.enter_async_context(web_chat(agents=["Guide"], **options))
+        pages = [await stack.enter_async_context(page_socket(chat, person)) for person in (ADA, GRACE, EVE)]
+        for page in pages:
+            await page.join()
+        ada, grace, eve = pages
+        yield chat, ada, grace, eve
+
+
+async def private(page: PageSocket, title: str = "Wedding") -> str:
+    await page.send("private", name=title)
+    return str((await page.until("opened"))["room"])
+
+
+async def rooms_of(chat: WebChat, person: Person) -> dict[str, Frame]:
+    async with page_socket(chat, person) as page:
+        return {room["id"]: room for room in (await page.until("welcome"))["rooms"]}
+
+
+async def test_who_is_not_invited_hears_nothing_of_a_private_room() -> None:
+    async with three() as (chat, ada, _, eve):
+        room = await private(ada)
+        await ada.join(room)
+        said = await ada.say("It is on Sunday", room=room)
+        await ada.until("message", room=room)
+        await chat.adapter.send(Address("web", room), "Noted", speaker=GUIDE, nonce="n1", final=False)
+        await chat.adapter.edit(Address("web", room), "n1", "Noted!", speaker=GUIDE, nonce="n1", final=True)
+        await ada.say("Hello", room="lobby")
+        await eve.until("message", room="lobby")
+        for kind, more in (
+            ("join", {"version": None}),
+            ("older", {"before": 9}),
+            ("search", {"words": "Sunday"}),
+            ("members", {}),
+            ("typing", {}),
+            ("stop", {}),
+            ("change", {"id": said, "text": "x"}),
+            ("take_back", {"id": said}),
+            ("react", {"id": said, "mark": "👍"}),
+            ("press", {"id": said, "choice": "x"}),
+            ("invite", {"person": EVE.id}),
+            ("leave", {}),
+            ("title", {"title": "Mine"}),
+            ("archive", {"archived": True}),
+        ):
+            await eve.send(kind, room=room, **more)
+            assert (await eve.until("absent"))["room"] == room
+        await eve.send("open", name=room)
+        assert (await eve.until("absent"))["room"] == room
+        await eve.say("Let me in", room=room)
+        assert (await eve.until("refused"))["text"] == f"There is no room {room!r}. Open it first."
+        assert room not in str(await eve.everything_so_far())
+        assert room not in await rooms_of(chat, EVE)
+        assert (await rooms_of(chat, ADA))[room]["title"] == "Wedding"
+
+
+async def test_an_absent_room_and_one_that_is_hidden_look_alike() -> None:
+    async with three() as (_, ada, _, eve):
+        room = await private(ada)
+        await eve.send("join", room=room)
+        hidden = await eve.until("absent")
+        await eve.send("join", room="private-0000000000000000")
+        missing = await eve.until("absent")
+        assert {**hidden, "room": "", "text": hidden["text"].replace(room, "X")} == {
+            **missing,
+            "room": "",
+            "text": missing["text"].replace("private-0000000000000000", "X"),
+        }
+
+
+async def test_activity_in_a_private_room_is_told_to_its_people_alone() -> None:
+    async with three() as (_, ada, grace, eve):
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        assert (await grace.until("room"))["room"]["title"] == "Wedding"
+        await ada.send("open", name="ideas")
+        await eve.until("activity")
+        await ada.join(room)
+        await ada.say("It is on Sunday", room=room)
+        while room not in str(await grace.until("activity")):
+            pass
+        await ada.say("Something else", room="ideas")
+        assert room not in str(await eve.until("activity"))
+        assert room not in str(await eve.everything_so_far())
+
+
+async def test_who_leaves_a_private_room_sees_it_no_more_on_any_page() -> None:
+    async with three() as (chat, ada, grace, _), page_socket(chat, GRACE) as second:
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room")
+        await second.join(room)
+        await grace.send("leave", room=room)
+        assert (await grace.until("gone"))["room"] == room
+        assert (await second.until("gone"))["room"] == room
+        await ada.say("She is gone", room=room)
+        await second.send("join", room=room)
+        assert (await second.until("absent"))["room"] == room
+        assert "She is gone" not in str(await second.everything_so_far())
+        await ada.send("members", room=room)
+        assert (await ada.until("members"))["people"] == [{"id": ADA.id, "name": "Ada"}]
+
+
+async def test_two_people_have_one_direct_room_whoever_asks_and_agents_do_not_listen() -> None:
+    async with three() as (chat, ada, grace, eve):
+        await ada.send("direct", person=GRACE.id)
+        room = (await ada.until("opened"))["room"]
+        await grace.send("direct", person=ADA.id)
+        assert (await grace.until("opened"))["room"] == room
+        assert (await rooms_of(chat, ADA))[room]["title"] == "Grace"
+        assert (await rooms_of(chat, GRACE))[room] == {"id": room, "seq": 1, "title": "Ada", "kind": "direct"}
+        assert room not in await rooms_of(chat, EVE)
+        async with chat.adapter.connect() as items:
+            await ada.say("Between us", room=room)
+            assert not (await anext(items)).addressed
+        await eve.send("join", room=room)
+        assert (await eve.until("absent"))["room"] == room
+        await ada.send("invite", room=room, person=EVE.id)
+        assert "only to private rooms" in (await ada.until("error"))["text"]
+
+
+async def test_who_writes_to_an_agent_alone_is_heard_and_in_private() -> None:
+    async with three() as (chat, ada, _, _):
+        await ada.send("direct", agent="Guide")
+        room = (await ada.until("opened"))["room"]
+        async with chat.adapter.connect() as items:
+            await ada.say("Hello", room=room)
+            inbound = await anext(items)
+            assert (inbound.addressed, inbound.private) == (True, True)
+        await ada.send("direct", agent="Nobody")
+        assert "nobody like that" in (await ada.until("error"))["text"]
+        await ada.send("direct", person="web:unheard-of")
+        assert "nobody like that" in (await ada.until("error"))["text"]
+
+
+@pytest.mark.parametrize("name", ["direct-0123", "Private  plans"])
+async def test_nobody_opens_a_room_under_the_name_of_one_that_is_not_open(name: str) -> None:
+    async with three() as (_, ada, _, _):
+        await ada.send("open", name=name)
+        assert "does not begin with" in (await ada.until("error"))["text"]
+
+
+async def test_what_comes_of_a_private_room_is_as_private() -> None:
+    async with three() as (chat, ada, _, eve):
+        room = await private(ada)
+        opened = await chat.adapter.open_thread(Address("web", room), "The guests", nonce="n9")
+        assert opened is not None
+        assert opened.conversation in await rooms_of(chat, ADA)
+        await eve.send("join", room=opened.conversation)
+        await eve.until("absent")
+
+
+async def test_who_made_a_room_and_owners_rename_and_archive_it_and_nobody_else() -> None:
+    async with three(owners=[GRACE.id]) as (chat, ada, grace, eve):
+        await ada.send("open", name="Ideas")
+        await ada.until("opened")
+        await ada.send("title", room="ideas", title="Good ideas")
+        assert (await eve.until("room"))["room"]["title"] == "Good ideas"
+        await eve.send("title", room="ideas", title="Bad ideas")
+        assert (await eve.until("error"))["text"] == "Only who made this room, and owners, can do that."
+        await eve.send("archive", room="ideas", archived=True)
+        await eve.until("error")
+        await grace.send("archive", room="ideas", archived=True)
+        assert (await eve.until("room"))["room"]["archived"]
+        await ada.say("Too late", room="ideas")
+        assert (await ada.until("refused"))["text"] == "This room is archived."
+        await ada.send("archive", room="ideas", archived=False)
+        await ada.until("room", room={"id": "ideas", "seq": 3, "title": "Good ideas"})
+        for title in ("", " \u202e ", "x" * 81):
+            await ada.send("title", room="ideas", title=title)
+            assert "A title needs" in (await ada.until("error"))["text"]
+        await ada.send("title", room="lobby", title="Mine")
+        await ada.until("error")
+        assert (await rooms_of(chat, EVE))["ideas"]["title"] == "Good ideas"
+
+
+async def test_an_open_room_that_is_left_is_off_the_list_until_one_goes_there_again() -> None:
+    async with three() as (chat, ada, grace, _):
+        await ada.send("open", name="ideas")
+        await grace.until("activity")
+        await grace.send("leave", room="ideas")
+        assert (await grace.until("gone"))["room"] == "ideas"
+        assert "ideas" not in await rooms_of(chat, GRACE)
+        await grace.join("ideas")
+        assert "ideas" in await rooms_of(chat, GRACE)
+        await grace.send("leave", room="lobby")
+        assert (await grace.until("error"))["text"] == "This room cannot be left."
+
+
+async def test_all_of_it_survives_a_restart_and_rooms_of_before_stay_open() -> None:
+    store, tables = RoomStoreThatFails(), RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
+    async with web_chat(store) as before, page_socket(before) as page:
+        await page.send("open", name="old")
+        await page.until("opened")
+    async with three(store=store, tables=tables) as (_, ada, _, _):
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await ada.until("room")
+    async with web_chat(store, tables=tables) as again:
+        listed = await rooms_of(again, GRACE)
+        assert (listed[room]["title"], listed["old"]) == ("Wedding", {"id": "old", "seq": 1})
+        assert room not in await rooms_of(again, EVE)
+
+
+async def test_two_who_change_a_room_at_the_same_moment_lose_nothing() -> None:
+    async with three() as (chat, ada, grace, _):
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: grace.send("leave", room=room))
+            tasks.start_soon(lambda: ada.send("title", room=room, title="The wedding"))
+            tasks.start_soon(lambda: ada.send("invite", room=room, person=EVE.id))
+        await grace.until("gone")
+        await ada.send("members", room=room)
+        people = {each["name"] for each in (await ada.until("members"))["people"]}
+        assert people == {"Ada", "Eve"}
+        assert (await rooms_of(chat, EVE))[room]["title"] == "The wedding"
+
+
+async def test_people_who_have_been_here_and_agents_can_be_written_to() -> None:
+    async with three() as (_, ada, _, _):
+        await ada.send("people")
+        listed = await ada.until("directory")
+        assert ([one["name"] for one in listed["people"]], listed["agents"]) == (["Eve", "Grace"], ["Guide"])
+
+
+async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None:
+    async with three() as (chat, ada, grace, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
+        room = await private(ada)
+        headers = {"Cookie": chat.cookie(ADA), "Content-Type": "text/plain"}
+        file = (await http.post("/files", content=b"the guests", headers=headers)).json()["id"]
+
+        async def status(person: Person) -> int:
+            return (await http.get(f"/files/{file}", headers={"Cookie": chat.cookie(person)})).status_code
+
+        await ada.say("Look", room=room, files=[{"id": file, "name": "guests.txt"}])
+        await ada.until("activity")
+        assert [await status(person) for person in (ADA, GRACE, EVE)] == [200, 404, 404]
+        await eve.say("Mine now", files=[{"id": file, "name": "guests.txt"}])
+        assert "no longer exists" in (await eve.until("refused"))["text"]
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room")
+        assert [await status(GRACE), await status(EVE)] == [200, 404]
+        await grace.say("For all", files=[{"id": file, "name": "guests.txt"}])
+        await eve.until("message")
+        assert await status(EVE) == 200

@@ -1,0 +1,64 @@
+"""Colours in code and formulas on the page, from people and models who may mean harm."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from runtime.core.address import Address, Speaker
+from tests.e2e.browsing import entered
+from tests.fakes.pages.web_chat import web_chat
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+CODE = "```python\ndef total(orders):\n    return 12  # all\n```"
+OTHERS = "```brainfuck\n+++.\n```\n\n```python\n" + "x = 1\n" * 3_000 + "```"
+FORMULAS = (
+    "It costs $5 and $6. So $x^2 + 1$, \\(y_1\\) and `$z$`:\n"
+    "$$\n\\begin{pmatrix}a&b\\\\c&d\\end{pmatrix}\n$$\nand $no\\such{x}$"
+)
+EVIL = (
+    "$\\href{javascript:window.hurt=1}{x}$ $\\text{<img src=x onerror=window.hurt=1>}$ $\\def\\a{\\a\\a}\\a$ "
+    "$\\class{hurt}{x}$ $" + "\\sqrt{" * 80 + "x" + "}" * 80 + "$\n\n"
+    '```html\n<script>window.hurt=1</script><img src=x onerror="window.hurt=1">\n```'
+)
+
+
+async def test_code_has_colours_and_formulas_are_drawn_with_what_comes_only_then(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await entered(browser, chat.url, "Ada")
+        errors, asked = list[str](), list[str]()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("request", lambda request: asked.append(request.url) if "vendor" in request.url else None)
+
+        await chat.adapter.send(LOBBY, "no code", speaker=GUIDE, nonce="n0", final=True)
+        await expect(page.get_by_text("no code", exact=True)).to_be_visible()
+        assert asked == []
+        await chat.adapter.send(LOBBY, f"{CODE}\n\n{OTHERS}", speaker=GUIDE, nonce="n1", final=True)
+        code = page.locator('[data-id="n1"] code')
+        await expect(code.first.locator(".hljs-keyword")).to_have_text(["def", "return"])
+        await expect(code.first.locator(".hljs-comment")).to_have_text("# all")
+        assert await code.nth(1).locator("*").count() + await code.nth(2).locator("*").count() == 0
+        assert [url.rpartition("/")[2] for url in asked] == ["highlight.core.min.js", "python.min.js"]
+
+        await chat.adapter.send(LOBBY, "$x^2 +", speaker=GUIDE, nonce="n2", final=False)
+        formulas = page.locator('[data-id="n2"]')
+        await expect(formulas.locator(".body")).to_have_text("$x^2 +")
+        await chat.adapter.edit(LOBBY, "n2", FORMULAS, speaker=GUIDE, nonce="n2", final=True)
+        await expect(formulas.locator("math")).to_have_count(3)
+        await expect(formulas.locator("math msup")).to_have_text("x2")
+        await expect(formulas.locator("math mtd")).to_have_text(["a", "b", "c", "d"])
+        await expect(formulas.locator(".body")).to_contain_text("It costs $5 and $6. So ")
+        await expect(formulas.locator("code")).to_have_text(["$z$", "no\\such{x}"])
+
+        await chat.adapter.send(LOBBY, EVIL, speaker=GUIDE, nonce="n3", final=True)
+        evil = page.locator('[data-id="n3"]')
+        await expect(evil.locator(".hljs-tag").first).to_be_visible()
+        await expect(evil.locator("math")).to_have_text("<img src=x onerror=window.hurt=1>")
+        await expect(evil.locator("p code")).to_have_count(4)
+        assert await evil.locator(".body").locator("img, script, [href], [style], .hurt").count() == 0
+        assert await page.evaluate("window.hurt") is None
+        assert errors == []

@@ -1,0 +1,134 @@
+"""A copy in a scratch room: it goes on from the past, its variables can be changed, and nobody hears of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.address import SCRATCH, Address
+from runtime.core.ids import AgentId, SessionId
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.commands.alter import Alteration
+from runtime.sessions.commands.fork import Origin
+from runtime.stores.inbox import ALTERED, FORK
+from runtime.tape.tape import tape_owner
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.people.talk import Model, Talk, talking
+from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
+from tests.unit.runtime.sessions.commands.test_merge import ender
+from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+ROOM = Address(SCRATCH, "c0ffee")
+HOST = AgentId("1000")
+
+
+async def copied(talk: Talk, seq: int, session: SessionId | None = None) -> None:
+    """A copy of the first session, or of another one, from a fact on."""
+    source = session or next(iter(talk.world._records))
+    record = talk.world._records[source]
+    await talk.say(str(Origin(record.at(seq), None)), kind=FORK, at=ROOM)
+
+
+def rest_before(talk: Talk, words: str) -> int:
+    """The last fact before somebody said these words."""
+    for fact in talk.world.facts:
+        if fact.kind == "exchange" and fact.data["text"] == words:
+            return int(fact.data["seq"])
+    raise AssertionError(words)
+
+
+async def test_a_copy_goes_on_from_the_past_and_the_original_does_not_know(sandbox: MontySandbox) -> None:
+    async with talking(counter(), Model(), sandbox) as talk:
+        for words in ("hi", "one", "two"):
+            await talk.say(words)
+        shown = seen_at(talk, ADDRESS)
+        await copied(talk, rest_before(talk, "two"))
+        assert list(talk.world._records)[-1] == SessionId("c0ffee")
+        await talk.say("two instead", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == "2: two instead"
+        assert seen_at(talk, ADDRESS) == shown
+
+
+async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:
+    async with talking(keeper(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say(str(Alteration(HOST, "count", 41)), kind=ALTERED, at=ROOM)
+        await talk.say(str(Alteration(HOST, "unknown", 1)), kind=ALTERED, at=ROOM)
+        await talk.say("x", at=ROOM)
+        assert seen_at(talk, ROOM)[-3:] == [
+            "$count is now 41.",
+            "There is no variable $unknown, so nothing was changed.",
+            "42: x",
+        ]
+        assert await talk.say(str(Alteration(HOST, "count", 99)), kind=ALTERED) == []
+        assert await talk.say("two") == ["2: two"]
+
+
+async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends(sandbox: MontySandbox) -> None:
+    async with talking(ender(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        place = await fork(talk)
+        of_fork = next(id_ for id_, record in talk.world._records.items() if record.address == place)
+        head = max(fact.seq for fact in talk.world.facts if tape_owner(fact.tape) == of_fork)
+        await copied(talk, head, of_fork)
+        shown = seen_at(talk, ADDRESS), seen_at(talk, place)
+        await talk.say("end", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == "heard end"
+        assert (seen_at(talk, ADDRESS), seen_at(talk, place)) == shown
+        await talk.say("end", at=place)
+        assert len(seen_at(talk, ADDRESS)) == len(shown[0]) + 1  # the fork itself does
+
+
+async def test_a_copy_orders_no_task(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    while True:
+        await WaitForMessage("user")
+        try:
+            await Spawn("Main", "Other")
+            await Say("user", "ordered")
+        except Exception as error:
+            await Say("user", "refused")
+
+async def Other():
+    pass
+"""
+    orders = program(
+        agent("Main", python("Main", trigger="BGN When program starts"), python("Other", public=True), code=code)
+    )
+    async with talking(orders, Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("go")
+        assert seen_at(talk, ADDRESS)[-1] == "ordered"
+        await copied(talk, rest_before(talk, "go"))
+        await talk.say("go", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == "refused"
+
+
+async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySandbox) -> None:
+    model = Model(turn("Hello."), turn("Noted."), turn("Noted here."))
+    async with talking(worker(), model, sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("one", at=ROOM)  # as Ada, who said it then
+        assert seen_at(talk, ROOM)[-1] == "Noted here."
+        payers = [event.data["participant_id"] for event in talk.named("llm.answered")]
+        assert payers == ["test:Ada", "test:Ada", None]
+
+
+def keeper() -> Program:
+    code = """
+async def Main():
+    await Var("count", 0)
+    while True:
+        for message in await WaitForMessage("user"):
+            await Var("count", variables["count"] + 1)
+            await Say("user", f"{variables['count']}: {message['text']}")
+"""
+    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
