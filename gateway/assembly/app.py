@@ -357,7 +357,8 @@ async def _outbound(
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)
     texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
-    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation))
+    followed = foundation.settings.a2a.on or foundation.settings.mcp.on
+    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock if followed else None)
 
 
 async def _closed(adapter: HoldsConnections) -> None:

@@ -73,6 +73,10 @@ class ClientTask:
         """Whether it has ended."""
         return self.view.over
 
+    def asks_more_than(self, answered: str | None) -> bool:
+        """Whether it waits for an answer, and to another question than that."""
+        return self.question is not None and self.question.ask != answered
+
     def data(self) -> dict[str, Any]:
         """As JSON data: the status, and the value, the error or the question."""
         found: dict[str, Any] = {"task": self.id, "status": self.view.status}
@@ -180,42 +184,38 @@ class TaskService:
 
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
         """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
-        found = task
-        with anyio.move_on_after(wait_s):
-            async with aclosing(self.changes(task)) as changes:
-                async for found in changes:
-                    if found.over or (found.question is not None and found.question.ask != answered):
-                        break
-        return found
+        return await self._until(task, wait_s, lambda now: now.over or now.asks_more_than(answered))
 
     async def heard(self, task: ClientTask, wait_s: float) -> ClientTask:
         """The task once it has taken the answer to its oldest question; as it is when the time is over first."""
-        asked, found = task.question, task
-        with anyio.move_on_after(0 if asked is None else wait_s):
-            async with aclosing(self.changes(task)) as changes:
-                async for found in changes:
-                    if asked is None or asked.ask not in found.view.asks:
-                        break
-        return found
+        asked = task.question
+        if asked is None:
+            return task
+        return await self._until(task, wait_s, lambda now: asked.ask not in now.view.asks)
 
     async def spoken(self, task: ClientTask, told: int, wait_s: float) -> ClientTask:
-        """The task once it has said something after fact `told`, is over, or asks; as it is when the time is over."""
-        found = task
-        with anyio.move_on_after(wait_s):
-            async with aclosing(self.changes(task)) as changes:
-                async for found in changes:
-                    said = found.view.said
-                    if found.over or found.question is not None or any(each.own and each.seq > told for each in said):
-                        break
-        return found
+        """The task once it has said something after fact `told`, or more of what it says, is over, or asks; as it is
+        when the time is over."""
+        before = {**task.view.growing}
+
+        def has_news(now: ClientTask) -> bool:
+            grew = bool(now.view.growing) and now.view.growing != before
+            said = any(each.own and each.seq > told for each in now.view.said)
+            return grew or said or now.over or now.question is not None
+
+        return await self._until(task, wait_s, has_news)
 
     async def begun(self, task: ClientTask, wait_s: float) -> ClientTask:
         """The task once a session has taken its order; as it is when the time is over first."""
+        return await self._until(task, wait_s, lambda now: bool(now.program))
+
+    async def _until(self, task: ClientTask, wait_s: float, holds: Callable[[ClientTask], bool]) -> ClientTask:
+        """The task as soon as something holds of it; as it is when the time is over, or nothing more comes of it."""
         found = task
         with anyio.move_on_after(wait_s):
             async with aclosing(self.changes(task)) as changes:
                 async for found in changes:
-                    if found.program:
+                    if holds(found):
                         break
         return found
 

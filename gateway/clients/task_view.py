@@ -12,7 +12,7 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageBegun, PageFinished
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import SessionEnded
@@ -33,13 +33,14 @@ _NO_SPEECH = frozenset({"ask", "file", "notice"})
 @dataclass(frozen=True, slots=True)
 class Said:
     """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact, `id` the client's own
-    name for its message."""
+    name for its message, and `page` the number of what the task says among all its facts."""
 
     seq: int
     at: datetime
     text: str
     own: bool
     id: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ class TaskView:
     """Those pages, by the calls that asked."""
     speech: set[str] = field(default_factory=set)
     """The pages on which something is being said."""
+    growing: dict[str, str] = field(default_factory=dict)
+    """What is being said, as far as it is written, by its page."""
     ordered: list[SessionId] = field(default_factory=list)
     """The tasks that it has ordered, in the order of their numbers."""
 
@@ -98,6 +101,7 @@ class TaskView:
             pages={**self.pages},
             calls={**self.calls},
             speech={*self.speech},
+            growing={**self.growing},
             ordered=[*self.ordered],
         )
 
@@ -122,7 +126,7 @@ def _taken(view: TaskView, _: Fact, content: OrderTaken) -> None:
 
 def _over(view: TaskView, _: Fact, content: OrderOver) -> None:
     view.status, view.value, view.error = content.status, content.value, content.error
-    view.asks = {}
+    view.asks, view.growing = {}, {}
 
 
 def _ended(view: TaskView, _: Fact, __: SessionEnded) -> None:
@@ -135,10 +139,23 @@ def _begun(view: TaskView, fact: Fact, content: PageBegun) -> None:
         view.speech.add(str(fact.seq))
 
 
-def _finished(view: TaskView, fact: Fact, content: PageFinished) -> None:
+def _grew(view: TaskView, _: Fact, content: PageGrew) -> None:
+    if content.page in view.speech:
+        view.growing[content.page] = view.growing.get(content.page, "")[: content.at] + content.text
+
+
+def _finished(view: TaskView, fact: Fact, content: PageFinished | PageClosed) -> None:
     if content.page in view.speech:
         view.speech.discard(content.page)
-        view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=True)]
+        view.growing.pop(content.page, None)
+        said = Said(fact.seq, fact.at, content.text, own=True, page=content.page)
+        view.said = [*view.said[-MAX_SAID + 1 :], said]
+
+
+def _closed(view: TaskView, fact: Fact, content: PageClosed) -> None:
+    """What was broken off was said as far as it was to be read."""
+    if content.page in view.growing:
+        _finished(view, fact, content)
 
 
 def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
@@ -184,7 +201,9 @@ _TAKES: Mapping[type[Content], Callable[[TaskView, Fact, Any], None]] = {
     OrderOver: _over,
     SessionEnded: _ended,
     PageBegun: _begun,
+    PageGrew: _grew,
     PageFinished: _finished,
+    PageClosed: _closed,
     MessageHeard: _heard,
     QuestionAsked: _asked,
     QuestionAskedAgain: _asked_again,

@@ -72,6 +72,8 @@ class KnownTask:
             "depth": order.depth,
             "facts": record.seq,
         }
+        if order.event:
+            found["began_on"] = order.event
         if self.status == "completed":
             found["value"] = order.value
         return found if order.error is None else {**found, "error": order.error}

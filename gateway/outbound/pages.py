@@ -14,8 +14,10 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
+from gateway.outbound.client_pages import ClientPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import GATEWAY, UNSEEN, Address, Speaker
+from runtime.core.address import CLIENT, GATEWAY, UNSEEN, Address, Speaker
+from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -27,7 +29,7 @@ _log = logging.getLogger("adapters.outbound")
 class Outbound:
     """The outbox of a node: one presenter a platform."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part's
         self,
         presenters: Mapping[str, Presenter],
         typing: Mapping[str, TypingIndicator],
@@ -35,7 +37,9 @@ class Outbound:
         texts: Mapping[str, Texts],
         tasks: TaskGroup,
         origins: Origins,
+        clients: Clock | None = None,
     ) -> None:
+        """By the clock `clients` texts grow that clients may follow; None where they cannot."""
         self._presenters = presenters
         self._typing = typing
         self._marks = marks
@@ -43,6 +47,7 @@ class Outbound:
         """The texts by platform, with commands written in the platform's form."""
         self._tasks = tasks
         self._origins = origins
+        self._clients = clients
         for name, presenter in presenters.items():
             if name in typing:
                 presenter.on_visible(typing[name].seen)
@@ -50,6 +55,8 @@ class Outbound:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
+        if spec.address.platform == CLIENT and self._clients is not None:
+            return ClientPage(record, self._clients, self._tasks)
         if spec.address.platform in UNSEEN:
             return _Unseen()
         if presenter is None:
@@ -156,7 +163,7 @@ class _Unrecorded:
 
 
 class _Unseen:
-    """A page that is on the tape alone: of a task that a client ordered, or of a scratch room."""
+    """A page whose last text is on the tape alone: of a task that a client ordered, or of a scratch room."""
 
     def update(self, text: str, /) -> None:
         """Nobody can see it."""

@@ -46,19 +46,25 @@ class OwnEvents:
 
     async def take(self, event: InboxEvent, *, broken: bool) -> None:
         """Take an event; `broken`: its program cannot go on."""
-        if event.kind == MERGED:
+        if event.kind not in OWN_EVENTS:
+            await self._answer(event)
+        elif event.kind == MERGED:
             self._pages.tell(self.merge.take(event))
         elif event.kind == PARTICIPANT and not broken:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
             self._work.cancel()
-        elif event.kind not in OWN_EVENTS and (refusal := self.questions.refusal(event)):
-            self._pages.tell(refusal, event.place)
-        elif event.kind not in OWN_EVENTS:
-            await self.questions.forward(event)
         elif event.kind == TASK_ASKS:
             self.questions.take(event)
         elif event.kind == TASK_AGAIN:
             self._orders.order_again(event)
         elif event.kind == TASK_OVER and (told := self._orders.take(event)):
             self._pages.tell(told)
+
+    async def _answer(self, event: InboxEvent) -> None:
+        """Bring what people answer to the task that has asked, or tell them that it is no answer."""
+        refusal = self.questions.refusal(event)
+        if refusal is None:
+            await self.questions.forward(event)
+        else:
+            self._pages.tell(refusal, event.place)

@@ -38,6 +38,7 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 from starlette.exceptions import HTTPException
 
 from gateway.clients.a2a.card import Skill, exposed, skills_of
+from gateway.clients.a2a.growing import GrowingTexts
 from gateway.clients.a2a.listing import TaskListing
 from gateway.clients.a2a.messages import Mark, Named, Update, order_of, task_of, text_of, updates_of
 from gateway.clients.a2a.push import Pushes
@@ -217,12 +218,14 @@ class TaskRequests(RequestHandler):
         return _Sent(task, None if question is None else question.ask, named)
 
     async def _stream(self, sent: _Sent, limits: SendMessageConfiguration | None = None) -> AsyncIterator[Update]:
-        task, told = sent.task, Mark.of(sent.task)
+        task, told, growing = sent.task, Mark.of(sent.task), GrowingTexts(sent.task)
         yield apply_history_length(task_of(task, sent.named), limits)
         if _rests(task, sent.answered):
             return
         async with aclosing(self._tasks.changes(task)) as changes:
             async for now in changes:
+                for piece in growing.updates(now, sent.named.context):
+                    yield piece
                 for update in updates_of(now, sent.named, told):
                     yield update
                 told = Mark.of(now)
@@ -247,7 +250,7 @@ class TaskRequests(RequestHandler):
 
 def _rests(task: ClientTask, answered: str | None) -> bool:
     """Whether nothing comes of a task without the client."""
-    return task.over or (task.question is not None and task.question.ask != answered)
+    return task.over or task.asks_more_than(answered)
 
 
 def _client(context: ServerCallContext) -> Client:

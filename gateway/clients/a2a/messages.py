@@ -24,6 +24,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.struct_pb2 import Value
 
 from gateway.clients.a2a.card import Skill
+from gateway.clients.a2a.growing import growing_artifacts
 from gateway.clients.task_service import ClientTask
 from gateway.clients.task_view import OpenQuestion, Said
 from runtime.tape.state import tasks as task_state
@@ -84,7 +85,7 @@ def task_of(task: ClientTask, named: Named) -> Task:
     """A task with all that was said in it, and its result."""
     found = Task(id=named.task, context_id=named.context, status=_status(task, named))
     found.history.extend(_said(named, said) for said in task.view.said)
-    found.artifacts.extend(_artifacts(task))
+    found.artifacts.extend([*growing_artifacts(task), *_artifacts(task)])
     return found
 
 
@@ -198,7 +199,7 @@ def _asked(named: Named, question: OpenQuestion) -> Message:
 
 def _said(named: Named, said: Said) -> Message:
     role = Role.ROLE_AGENT if said.own else Role.ROLE_USER
-    return named.message(said.id or f"{named.task}.{said.seq}", role, Part(text=said.text))
+    return named.message(said.id or f"{named.task}.{said.page or said.seq}", role, Part(text=said.text))
 
 
 def _artifacts(task: ClientTask) -> list[Artifact]:

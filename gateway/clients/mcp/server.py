@@ -117,16 +117,18 @@ class McpDoor:
             return _failed(error.detail)
 
     async def _waited(self, context: _Context, task: ClientTask) -> ClientTask:
-        """The task at its end, or when it asks. Who wants to know hears what it says meanwhile, and that it goes on."""
+        """The task at its end, or when it asks. Who wants to know hears what it says meanwhile, also
+        while that is being written, and that it goes on."""
         deadline = anyio.current_time() + self._tasks.within_s + _GRACE_S
-        beats, told = 0, 0
+        beats, told, growing = 0, 0, dict[str, str]()
         while not task.over and task.question is None and anyio.current_time() < deadline:
             task = await self._tasks.spoken(task, told, _BEAT_S)
-            said = [each.text for each in task.view.said if each.own and each.seq > told]
-            told = max(told, task.view.seq)
+            said = [each.text[:_TOLD_CHARS] for each in task.view.said if each.own and each.seq > told]
+            said += [text[-_TOLD_CHARS:] for page, text in task.view.growing.items() if growing.get(page) != text]
+            told, growing = max(told, task.view.seq), {**task.view.growing}
             for text in said or [f"Task {task.id} is {task.view.status}."]:
                 beats += 1
-                await context.session.report_progress(beats, message=text[:_TOLD_CHARS])
+                await context.session.report_progress(beats, message=text)
         return task
 
     async def _start(self, client: Client, given: Mapping[str, Any]) -> ClientTask:

@@ -14,6 +14,7 @@ from mcp_types import CallToolResult, TextContent, Tool
 from runtime.remote.tools import KEY
 
 ONCE = "urn:parley:once-by-message-id"
+UTTERANCE = "urn:parley:utterance"
 """The extension of an agent that does once what comes under one messageId."""
 
 SKILL = "skill"
@@ -83,7 +84,8 @@ def result_of(came: Task | Message) -> CallToolResult:
     if state != TaskState.TASK_STATE_COMPLETED:
         how = TaskState.Name(state).removeprefix("TASK_STATE_").lower().replace("_", " ")
         return _error(f"its task has {how}: {said}" if said else f"its task has {how}")
-    parts = [part for artifact in came.artifacts for part in artifact.parts]
+    results = [artifact for artifact in came.artifacts if UTTERANCE not in artifact.metadata.fields]
+    parts = [part for artifact in results for part in artifact.parts]
     return _result(parts or came.status.message.parts or _last_words(came))
 
 

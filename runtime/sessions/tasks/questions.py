@@ -112,7 +112,7 @@ class TaskQuestions:
 
     def answers(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""
-        asker, page, *_ = [*(event.choice or "").split("."), ""]
+        asker, page = _asked_by(event)
         if not asker or self._journal.session.startswith(asker) or not self._journal.state.tasks_at_work():
             return False
         return not any(f"{asker}.{page}" in task.closed for task in self._journal.state.tasks.values())
@@ -192,9 +192,15 @@ class TaskQuestions:
         )
         if ask is not None:
             event = replace(event, choice=f"{ask}.")
-        asker, page, *_ = [*(event.choice or "").split("."), ""]
+        asker, page = _asked_by(event)
         at_work = self._journal.state.tasks_at_work()
         chosen = [task for task in at_work if f"{asker}.{page}" in task.asks]
         chosen = chosen or [task for task in at_work if task.id.startswith(asker)] or at_work
         for task in chosen:
             await bring(replace(event, address=address_of(task.id), place=None), self._inbox, self._around.clock)
+
+
+def _asked_by(event: InboxEvent) -> tuple[str, str]:
+    """Who asked what somebody has chosen: the beginning of the session's id, and the page; "" for what is no choice."""
+    asker, _, rest = (event.choice or "").partition(".")
+    return asker, rest.partition(".")[0]

@@ -37,6 +37,22 @@ async def Serve():
 Does errands.
 
 ```python
+import asyncio
+
+
+async def counted(until):
+    """Numbers, one after the other."""
+    for number in range(until):
+        yield f"{number} "
+        await asyncio.sleep(0.1)
+
+
+@playbook(public=True)
+async def Count(until: int):
+    """Counts aloud."""
+    await Say("user", counted(until))
+
+
 @playbook(public=True)
 async def Fetch():
     """Takes a moment."""

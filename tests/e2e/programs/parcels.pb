@@ -5,6 +5,9 @@ a2a: true
 Brings parcels.
 
 ```python
+import asyncio
+
+
 @playbook(triggers=["When program starts"])
 async def Begin():
     """Is there."""
@@ -39,4 +42,18 @@ async def Lose():
 async def Idle():
     """Takes longer than anybody waits."""
     await Sleep(500)
+
+
+async def written(words, pause_s):
+    """A text word by word."""
+    for number in range(words):
+        yield f"word {number} "
+        await asyncio.sleep(pause_s)
+
+
+@playbook(public=True)
+async def Tell(words: int):
+    """Says something long, word by word."""
+    await Say("user", written(words, 0.1))
+    return words
 ```

@@ -24,6 +24,7 @@ from a2a.types import (
     StreamResponse,
     SubscribeToTaskRequest,
     Task,
+    TaskArtifactUpdateEvent,
     TaskState,
 )
 from a2a.utils.constants import TransportProtocol
@@ -171,6 +172,8 @@ async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Pat
             asking = (await sent(client, message("4", "Choose", what="it")))[-1].status_update
             assert asking.status.state == ASKS
             idle = updates_task(await first(client, message("5", "Idle")))
+            before = Follower()
+            await before.follow(client.send_message(SendMessageRequest(message=message("7", "Tell", words=60))), 2)
         await again(running)
         async with connected(port, binding, came) as client:
             repeated = await sent(client, message("3", "Bring", text="a tree"))
@@ -197,11 +200,53 @@ async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Pat
                 await client.cancel_task(CancelTaskRequest(id=idle.id))
             with refused(TaskNotFoundError):
                 await client.get_task(GetTaskRequest(id="nobodys"))
+            after = Follower()
+            await after.follow(client.subscribe(SubscribeToTaskRequest(id=before.task)))
+            [(utterance, begun)], [(same, whole)] = before.texts.items(), after.texts.items()
+            assert (same, whole) == (utterance, "".join(f"word {number} " for number in range(60)))
+            assert begun.startswith("word 0 word 1 ")
+            assert whole.startswith(begun)
+            assert after.begun[utterance].startswith(begun)
+            assert [piece.append for piece in after.pieces] == [True] * len(after.pieces)
+            assert [piece.last_chunk for piece in after.pieces] == [False] * (len(after.pieces) - 1) + [True]
+            assert after.messages[utterance] == whole
             listed = await client.list_tasks(ListTasksRequest(page_size=2))
-            assert (len(listed.tasks), listed.total_size, listed.next_page_token) == (2, 5, "2")
+            assert (len(listed.tasks), listed.total_size, listed.next_page_token) == (2, 6, "2")
             garden = await client.list_tasks(ListTasksRequest(context_id="garden"))
             assert [task.id for task in garden.tasks] == [slow.id]
     assert came == {"AgentCard", "StreamResponse", "Task", "ListTasksResponse", "error"}
+
+
+class Follower:
+    """Who puts together what grows, as the protocol says, by the ids of its artifacts."""
+
+    def __init__(self) -> None:
+        self.task = ""
+        self.begun: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.pieces: list[TaskArtifactUpdateEvent] = []
+        self.messages: dict[str, str] = {}
+
+    async def follow(self, updates: AsyncIterator[StreamResponse], pieces: int = 0) -> None:
+        """Until so many pieces have come, or to the end."""
+        async for one in updates:
+            self._take(checked(one))
+            if pieces and len(self.pieces) == pieces:
+                return
+
+    def _take(self, one: StreamResponse) -> None:
+        if one.HasField("task"):
+            self.task = one.task.id
+            self.begun = {each.artifact_id: each.parts[0].text for each in one.task.artifacts}
+            self.texts = {**self.begun}
+        elif one.HasField("artifact_update") and one.artifact_update.artifact.name == "said":
+            piece = one.artifact_update
+            id_, text = piece.artifact.artifact_id, piece.artifact.parts[0].text
+            self.texts[id_] = self.texts[id_] + text if piece.append else text
+            self.pieces.append(piece)
+        elif one.HasField("status_update") and one.status_update.status.message.message_id:
+            said = one.status_update.status.message
+            self.messages[said.message_id] = said.parts[0].text
 
 
 async def first(client: Client, wanted: Message) -> StreamResponse:
@@ -229,7 +274,7 @@ async def test_who_is_no_client_reads_the_card_alone(tmp_path: Path) -> None:
     ):
         card = (await http.get("/.well-known/agent-card.json")).json()
         assert {skill["id"] for skill in card["skills"]} == {
-            f"parcels.Courier.{name}" for name in ("Bring", "Choose", "Lose", "Idle")
+            f"parcels.Courier.{name}" for name in ("Bring", "Choose", "Lose", "Idle", "Tell")
         }
         assert [each["protocolBinding"] for each in card["supportedInterfaces"]] == ["JSONRPC", "HTTP+JSON"]
         known = {"authorization": f"Bearer {TOKEN}", "a2a-version": "1.0"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -129,6 +130,12 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
 
             await client.call_tool("errands-Runner-Carry", {"what": "a box"}, progress_callback=hear)
             assert [text for text in heard if not str(text).startswith("Task ")] == ["I carry a box."]
+            heard.clear()
+            await client.call_tool("errands-Runner-Count", {"until": 30}, progress_callback=hear)
+            counted = [str(text) for text in heard if not str(text).startswith("Task ")]
+            assert counted[-1] == "".join(f"{number} " for number in range(30))
+            assert len(counted) > 2
+            assert all(later.startswith(text) for text, later in pairwise(counted))
             assert await call(client, "errands-Runner-Break") == "it broke"
             assert "takes" in await call(client, "errands-Runner-Carry", which="a box")
             started = await call(client, "start_task", **fetch, key="nightly")

@@ -69,6 +69,9 @@ def piece(text: str, *, append: bool) -> dict[str, Any]:
     return {"artifactUpdate": {"taskId": "t1", "contextId": "c", "artifact": artifact, "append": append}}
 
 
+UTTERED = {"artifactId": "t1.4", "parts": [{"text": "I look"}], "metadata": {"urn:parley:utterance": True}}
+
+
 async def test_a_skill_is_called_once_with_its_words_and_data_and_gives_what_comes_of_it() -> None:
     agent = Agent(result(DONE))
     assert await called(agent, text="to the lake", data={"days": 2}) == {"north": 2}
@@ -97,6 +100,7 @@ async def test_a_skill_is_called_once_with_its_words_and_data_and_gives_what_com
             {"task": task("COMPLETED", artifacts=[{"artifactId": "a", "parts": [{"raw": "AAAA", "filename": "map"}]}])},
             "[map, 3 bytes, left out]",
         ),
+        ({"task": task("COMPLETED", artifacts=[UTTERED, *data_artifact("north")])}, "north"),
     ],
 )
 async def test_every_form_of_an_answer_is_a_value(came: Any, value: Any) -> None:
