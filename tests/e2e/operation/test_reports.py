@@ -16,24 +16,26 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
 HELLO = "I share a cake."
+GREET = "\n## Greet\nexecution_mode: raw\nSay what you do.\n"
 OWNER = 300
 
 
 async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_step(tmp_path: Path) -> None:
     platform = TelegramPlatform()
     looks = [Reply('{"look": "search", "text": "cake"}'), Reply('{"guess": "Nobody came."}')]
-    async with serving(platform) as address, OpenAIServer(looks) as model:
+    program = tmp_path / "baker.pb"  # the model greets, so it has the conversation when that fails
+    program.write_text(BAKER.read_text().replace(f'"{HELLO}"', "await Greet()") + GREET)
+    async with serving(platform) as address, OpenAIServer([*[Reply(HELLO)] * 11, *looks]) as model:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
             "PARLEY_MODEL_API_KEY": "key",
-            "PARLEY_REPORTS__ASK_MODEL": "true",
             "PARLEY_TELEGRAM__TOKEN": TOKEN,
             "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
             "PARLEY_TELEGRAM__ACCESS": "open",
             "PARLEY_TELEGRAM__OWNERS": str(OWNER),
         }
-        async with gateway(tmp_path, BAKER, environment):
+        async with gateway(tmp_path, program, environment):
             owner = TelegramTalk(platform, chat=OWNER)
             await owner.say("hi")
             await until(owner, HELLO)
@@ -42,6 +44,7 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
                 await other.say("hi")
             for other in others:
                 await until(other, HELLO)
+            for other in others:
                 await other.say("0")
             for other in others:
                 await until_begun(other, "⚠️ Divide failed: ")
