@@ -18,7 +18,7 @@ from gateway.settings.tree import Settings
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMKeyRefused
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack, ProgramRefused, ProgramReloaded
@@ -34,8 +34,20 @@ from runtime.stores.inbox import shard_of
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit, SessionRecord
+from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.meetings import (
+    MeetingBegun,
+    MeetingCreated,
+    MeetingEnded,
+    ParticipantAsked,
+    ParticipantJoined,
+    StateShared,
+)
+from runtime.tape.facts.people import PersonMet
 from runtime.tape.tape import Fact, session_tape
-from tests.contract.storage_samples import HERE, SESSION, T0, shard_lease
+from tests.contract.storage_samples import HERE, SESSION, T0, beginning, shard_lease
 from tests.contract.web.console_answers import acted, told_of
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.pages.console import ConsoleWorld, console
@@ -198,3 +210,35 @@ async def test_a_program_is_shown_with_its_versions_failures_and_ratings(valkey_
             world.ground.bus.publish(ProgramReloaded("weather", "12345678"))
             assert (await told_of(world, owner, "/programs/weather/practice"))["refused"] is None
             assert (await owner.get("/bus/v1/programs/none/practice")).status_code == 404
+
+
+async def test_meetings_are_shown_with_who_is_in_and_what_they_share(valkey_socket: Path) -> None:
+    host, clerk, ada = AgentId("1000"), AgentId("1001"), PersonId("web:1")
+    told: list[Content] = [
+        AgentCreated(host, "Host", {}),
+        AgentCreated(clerk, "Clerk", {}),
+        PersonMet(ada, "Ada", 0),
+        FrameStarted("1", host, "Standup", [], {}, "v", meeting="m1"),
+        MeetingCreated("m1", "Standup", host, "1", "Standup", 1_790_000_000.0),
+        ParticipantAsked("m1", ada, host, 1, 0.0, True),
+        ParticipantAsked("m1", clerk, host, 1, 0.0, True),
+        ParticipantJoined("m1", ada),
+        MeetingBegun("m1"),
+        StateShared("m1", "votes", {"a": "secret"}, host),
+    ]
+    async with console(valkey_socket) as world, world.logged_in() as owner, world.logged_in("operator") as operator:
+        assert await told_of(world, owner, "/meetings") == {"meetings": [], "next": None}
+        lease = await shard_lease(world.leases)
+        facts = tuple(Fact(session_tape(SESSION), seq, one.kind, T0, one.data()) for seq, one in enumerate(told, 1))
+        await world.sessions.commit(replace(beginning(lease), facts=facts))
+        (found,) = (await told_of(world, owner, "/meetings"))["meetings"]
+        assert (found["topic"], found["host"], found["status"]) == ("Standup", "Host 1000", "active")
+        assert (found["joined"], found["asked"]) == (["Host 1000", "Ada"], ["Clerk 1001"])
+        assert found["shared"] == {"votes": {"a": "secret"}}
+        (theirs,) = (await told_of(world, operator, "/meetings"))["meetings"]
+        assert "shared" not in theirs
+        over = Fact(session_tape(SESSION), len(told) + 1, MeetingEnded.kind, T0, MeetingEnded("m1").data())
+        await world.sessions.commit(Commit(lease, SESSION, len(told), facts=(over,)))
+        assert (await told_of(world, owner, "/meetings"))["meetings"] == []
+        assert [one["status"] for one in (await told_of(world, owner, "/meetings", over=1))["meetings"]] == ["ended"]
+        assert (await owner.get("/bus/v1/meetings?after=nonsense")).status_code == 422
