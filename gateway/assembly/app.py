@@ -43,7 +43,7 @@ from gateway.assembly.foundation import (
 from gateway.assembly.logins import first_owner_lines
 from gateway.assembly.model_doors import node_doors_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
-from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
 from gateway.assembly.rooms import room_rules
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
 from gateway.assembly.voices import personal_commands, voiced
@@ -73,7 +73,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
-from gateway.programs.reloading import Programs, Source
+from gateway.programs.reloading import PROGRAM_NEWS, Programs, Source
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode

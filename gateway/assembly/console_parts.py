@@ -19,6 +19,7 @@ from gateway.assembly.stores import (
     people_in,
     person_limits_in,
     records_in,
+    reload_by,
     shards_in,
     snapshots_in,
     tell_later,
@@ -211,6 +212,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         (None if engine is None else engine.seen) or Seen(ground.bus),
         records_in(connection, VERSIONS_TABLE),
         Feedback(records_in(connection, FEEDBACK_TABLE), clock),
+        reload_by(connection, "console"),
     )
     return [
         *overview_routes(sources, ground.programs),

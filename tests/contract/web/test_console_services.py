@@ -7,12 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 
 from adapters.records import Records
 from gateway.assembly.stores import records_in, usage_in
 from gateway.feedback.ledger import FEEDBACK_TABLE
 from gateway.programs.loading import compile_one
+from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
 from gateway.settings.tree import Settings
 from runtime.core.address import Address
@@ -30,6 +32,7 @@ from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 from runtime.llm.options import ModelOptions
 from runtime.storage.redis.operation.reports import RedisReports
+from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
@@ -242,3 +245,26 @@ async def test_meetings_are_shown_with_who_is_in_and_what_they_share(valkey_sock
         assert (await told_of(world, owner, "/meetings"))["meetings"] == []
         assert [one["status"] for one in (await told_of(world, owner, "/meetings", over=1))["meetings"]] == ["ended"]
         assert (await owner.get("/bus/v1/meetings?after=nonsense")).status_code == 422
+
+
+async def test_a_reload_is_asked_of_all_nodes(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        heard: list[str] = []
+        opened, told = anyio.Event(), anyio.Event()
+
+        async def on_open() -> None:
+            opened.set()
+
+        async def on_news(by: str) -> None:
+            heard.append(by)
+            told.set()
+
+        news = RedisRoomNews(world.ground.connection, "a-node", PROGRAM_NEWS)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.listen, on_open, on_news)
+            with anyio.fail_after(20):
+                await opened.wait()
+                assert (await acted(owner, "POST", "/programs/reload", {}))["status"] == 202
+                await told.wait()
+            tasks.cancel_scope.cancel()
+        assert heard == ["console"]
