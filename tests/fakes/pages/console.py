@@ -13,8 +13,8 @@ import httpx
 from starlette.middleware import Middleware
 
 from adapters.web.adapter import WebAdapter
-from gateway.assembly.console_parts import bus_views, tape_views
 from gateway.assembly.stores import feed_in
+from gateway.assembly.web.console_parts import bus_views, tape_views
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
