@@ -66,7 +66,7 @@ async def weather() -> Program:
 
 def answered(model: str, seconds: float, kind: type[LLMAnswered] = LLMAnswered) -> LLMAnswered:
     told = ("s", "1", "1000", "Main", model, "execute", "hi", seconds, 0.2, 10, 2, 0, 0.1, "web:x", "web:1")
-    return kind(*told)  # type: ignore[arg-type]
+    return kind(*told)
 
 
 async def test_models_are_shown_with_their_chains_and_who_cools_down(valkey_socket: Path) -> None:
