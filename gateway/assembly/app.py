@@ -28,7 +28,7 @@ from gateway.access.people import People
 from gateway.assembly.announcement import all_lines, host_for_people
 from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
-from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
 from gateway.assembly.sessions import node_context_of, schedules_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
@@ -63,7 +63,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
-from gateway.programs.reloading import Programs, Source
+from gateway.programs.reloading import PROGRAM_NEWS, Programs, Source
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode

@@ -39,9 +39,6 @@ from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 
-PROGRAM_NEWS = "{parley:programs}:news"
-"""The channel on which a node tells the others that an owner wants a reload."""
-
 
 def lowerer_of(settings: Settings, engine: Engine | None, tell: Tell) -> Lowerer:
     """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""

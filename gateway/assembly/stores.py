@@ -64,6 +64,15 @@ def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
     return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
+def reload_by(connection: RedisConnection, who: str) -> Callable[[], Awaitable[None]]:
+    """Ask all nodes for a reload of their programs; `who` is no node."""
+    from gateway.programs.reloading import PROGRAM_NEWS
+    from runtime.storage.redis.room_news import RedisRoomNews
+
+    news = RedisRoomNews(connection, who, PROGRAM_NEWS)
+    return lambda: news.tell(who)
+
+
 def records_in(connection: RedisConnection, table: str) -> Records:
     """A durable table of texts, from the database."""
     from runtime.storage.redis.records import RedisRecords

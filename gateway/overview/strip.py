@@ -245,7 +245,7 @@ def _agent(strip: Strip, fact: Fact, content: AgentCreated) -> None:
 
 def _stopped(strip: Strip, fact: Fact, content: AgentStopped) -> None:
     if not content.idle:
-        strip.point("trouble", fact, name="stopped", ok=False)
+        strip.point("trouble", fact, name="stopped")  # by somebody, or because the program ended: no failure
 
 
 def _ordered(strip: Strip, fact: Fact, content: TaskOrdered) -> None:

@@ -95,7 +95,7 @@ class WorkRoutes:
 
 
 def _task(task: KnownTask, content: bool) -> Mapping[str, Any]:
-    data = task.data()
+    data = {**task.data(), "conversation": task.session.record.address.key}
     return data if content else {name: value for name, value in data.items() if name not in _WORDS}
 
 

@@ -35,6 +35,9 @@ from runtime.language.program import Program
 SETTINGS = "settings"
 """The name under which what is wrong with settings and routes is told."""
 
+PROGRAM_NEWS = "{parley:programs}:news"
+"""The channel on which all nodes are told that an owner wants a reload."""
+
 _TOLD_EVERY_S = 3600
 """What several nodes find wrong with the same file in this time is told once."""
 

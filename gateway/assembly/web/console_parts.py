@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import Request
 from gateway.assembly.stores import (
@@ -19,6 +19,7 @@ from gateway.assembly.stores import (
     people_in,
     person_limits_in,
     records_in,
+    reload_by,
     shards_in,
     snapshots_in,
     tell_later,
@@ -32,6 +33,7 @@ from gateway.jobs.cron_view import CronEntry, all_schedules
 from gateway.jobs.schedules import Schedule
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
+from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
 from gateway.overview.questions.open import OpenQuestions
@@ -210,8 +212,13 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         (None if engine is None else engine.seen) or Seen(ground.bus),
         records_in(connection, VERSIONS_TABLE),
         Feedback(records_in(connection, FEEDBACK_TABLE), clock),
+        reload_by(connection, "console"),
     )
-    return [*overview_routes(sources, ground.programs), *service_routes(sources, ground.programs, services)]
+    return [
+        *overview_routes(sources, ground.programs),
+        *service_routes(sources, ground.programs, services),
+        Route("/meetings", MeetingRoutes(sources, moments).some, methods=["GET"]),
+    ]
 
 
 async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:

@@ -4,8 +4,8 @@ import {get} from "./api.js";
 import {useRows} from "./list.js";
 import {html} from "./ui.js";
 
-/** `columns` are [title, cell of a row]; the first one names the row. `path` answers {[name]: rows, next}. */
-export function Table({title, path, name, query = {}, keyOf, columns, empty}) {
+/** `columns` are [title, cell of a row]; the first one names the row. `path` answers {[name]: rows, next}; `arranged` puts the rows in order. */
+export function Table({title, path, name, query = {}, keyOf, columns, empty, arranged = (rows) => rows}) {
   const about = `${path}?${JSON.stringify(query)}`;
   const found = useRows(async (after) => {
     const page = await get(path, {...query, after, limit: 50});
@@ -16,7 +16,7 @@ export function Table({title, path, name, query = {}, keyOf, columns, empty}) {
     <section aria-labelledby=${id}>
       <h2 id=${id}>${title}</h2>
       ${found.trouble && html`<p class="trouble" role="alert">${found.trouble}</p>`}
-      ${found.fetched && html`<${Rows} title=${title} rows=${found.rows} keyOf=${keyOf} columns=${columns} empty=${empty} />`}
+      ${found.fetched && html`<${Rows} title=${title} rows=${arranged(found.rows)} keyOf=${keyOf} columns=${columns} empty=${empty} />`}
       ${!found.ends && html`<button onClick=${found.more}>More</button>`}
     </section>`;
 }

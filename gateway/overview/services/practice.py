@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -60,13 +60,20 @@ class SeenRefusals:
 
 @dataclass(frozen=True, slots=True)
 class PracticeRoute:
-    """The request. `versions` are the records of `gateway.programs.versions`."""
+    """The requests. `versions` are the records of `gateway.programs.versions`."""
 
     sources: Sources
     programs: Mapping[str, Program]
     refusals: SeenRefusals
     versions: Records
     feedback: Feedback
+    ask_for_reload: Callable[[], Awaitable[None]]
+
+    async def reload(self, request: Request) -> Response:
+        """Have all nodes read their programs and settings again. What comes of it shows in what they serve."""
+        self.sources.writer(request)
+        await self.ask_for_reload()
+        return answer({"asked": True}, 202)
 
     async def look(self, request: Request) -> Response:
         """How one program does."""

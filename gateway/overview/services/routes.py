@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.routing import BaseRoute, Route
@@ -28,16 +28,21 @@ class ServiceGround:
     seen: Seen
     versions: Records
     feedback: Feedback
+    reload: Callable[[], Awaitable[None]]
+    """Asks all nodes for a reload."""
 
 
 def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
     models = ModelRoutes(sources, ground.models, ground.seen.models)
     tools = ToolRoutes(sources, programs, ground.seen.servers)
-    practice = PracticeRoute(sources, programs, SeenRefusals(ground.bus), ground.versions, ground.feedback)
+    practice = PracticeRoute(
+        sources, programs, SeenRefusals(ground.bus), ground.versions, ground.feedback, ground.reload
+    )
     return [
         Route("/models", models.some, methods=["GET"]),
         Route("/models/{model}/test", models.test, methods=["POST"]),
         Route("/tools", tools.some, methods=["GET"]),
+        Route("/programs/reload", practice.reload, methods=["POST"]),
         Route("/programs/{program}/practice", practice.look, methods=["GET"]),
     ]

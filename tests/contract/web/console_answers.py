@@ -65,5 +65,5 @@ def _wild(path: str) -> str:
     path = re.sub(r"^/questions/[^/]+/[^/]+", "/questions/{session}/{page}", path)
     path = re.sub(r"/meetings/[^/]+", "/meetings/{meeting}", path)
     for name, part in _WILD.items():
-        path = re.sub(rf"^/{name}/[^/]+", f"/{name}/{{{part}}}", path)
+        path = re.sub(rf"^/{name}/(?!reload$)[^/]+", f"/{name}/{{{part}}}", path)
     return path

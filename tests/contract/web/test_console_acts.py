@@ -33,6 +33,7 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", f"/sessions/{SESSION}/variables", {"agent": "1000", "name": "x", "value": 1, "key": "k"}),
     ("POST", "/tasks/t1/retry", {}),
     ("POST", "/models/default/test", {}),
+    ("POST", "/programs/reload", {}),
     ("POST", "/schedules/pause", {"schedule": "none"}),
     ("POST", "/schedules/resume", {"schedule": "none"}),
     ("POST", "/schedules/run", {"schedule": "none"}),

@@ -7,18 +7,20 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 
 from adapters.records import Records
 from gateway.assembly.stores import records_in, usage_in
 from gateway.feedback.ledger import FEEDBACK_TABLE
 from gateway.programs.loading import compile_one
+from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
 from gateway.settings.tree import Settings
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMKeyRefused
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack, ProgramRefused, ProgramReloaded
@@ -30,12 +32,25 @@ from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 from runtime.llm.options import ModelOptions
 from runtime.storage.redis.operation.reports import RedisReports
+from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit, SessionRecord
+from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.meetings import (
+    MeetingBegun,
+    MeetingCreated,
+    MeetingEnded,
+    ParticipantAsked,
+    ParticipantJoined,
+    StateShared,
+)
+from runtime.tape.facts.people import PersonMet
 from runtime.tape.tape import Fact, session_tape
-from tests.contract.storage_samples import HERE, SESSION, T0, shard_lease
+from tests.contract.storage_samples import HERE, SESSION, T0, beginning, shard_lease
 from tests.contract.web.console_answers import acted, told_of
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.pages.console import ConsoleWorld, console
@@ -51,7 +66,7 @@ async def weather() -> Program:
 
 def answered(model: str, seconds: float, kind: type[LLMAnswered] = LLMAnswered) -> LLMAnswered:
     told = ("s", "1", "1000", "Main", model, "execute", "hi", seconds, 0.2, 10, 2, 0, 0.1, "web:x", "web:1")
-    return kind(*told)  # type: ignore[arg-type]
+    return kind(*told)
 
 
 async def test_models_are_shown_with_their_chains_and_who_cools_down(valkey_socket: Path) -> None:
@@ -198,3 +213,58 @@ async def test_a_program_is_shown_with_its_versions_failures_and_ratings(valkey_
             world.ground.bus.publish(ProgramReloaded("weather", "12345678"))
             assert (await told_of(world, owner, "/programs/weather/practice"))["refused"] is None
             assert (await owner.get("/bus/v1/programs/none/practice")).status_code == 404
+
+
+async def test_meetings_are_shown_with_who_is_in_and_what_they_share(valkey_socket: Path) -> None:
+    host, clerk, ada = AgentId("1000"), AgentId("1001"), PersonId("web:1")
+    told: list[Content] = [
+        AgentCreated(host, "Host", {}),
+        AgentCreated(clerk, "Clerk", {}),
+        PersonMet(ada, "Ada", 0),
+        FrameStarted("1", host, "Standup", [], {}, "v", meeting="m1"),
+        MeetingCreated("m1", "Standup", host, "1", "Standup", 1_790_000_000.0),
+        ParticipantAsked("m1", ada, host, 1, 0.0, True),
+        ParticipantAsked("m1", clerk, host, 1, 0.0, True),
+        ParticipantJoined("m1", ada),
+        MeetingBegun("m1"),
+        StateShared("m1", "votes", {"a": "secret"}, host),
+    ]
+    async with console(valkey_socket) as world, world.logged_in() as owner, world.logged_in("operator") as operator:
+        assert await told_of(world, owner, "/meetings") == {"meetings": [], "next": None}
+        lease = await shard_lease(world.leases)
+        facts = tuple(Fact(session_tape(SESSION), seq, one.kind, T0, one.data()) for seq, one in enumerate(told, 1))
+        await world.sessions.commit(replace(beginning(lease), facts=facts))
+        (found,) = (await told_of(world, owner, "/meetings"))["meetings"]
+        assert (found["topic"], found["host"], found["status"]) == ("Standup", "Host 1000", "active")
+        assert (found["joined"], found["asked"]) == (["Host 1000", "Ada"], ["Clerk 1001"])
+        assert found["shared"] == {"votes": {"a": "secret"}}
+        (theirs,) = (await told_of(world, operator, "/meetings"))["meetings"]
+        assert "shared" not in theirs
+        over = Fact(session_tape(SESSION), len(told) + 1, MeetingEnded.kind, T0, MeetingEnded("m1").data())
+        await world.sessions.commit(Commit(lease, SESSION, len(told), facts=(over,)))
+        assert (await told_of(world, owner, "/meetings"))["meetings"] == []
+        assert [one["status"] for one in (await told_of(world, owner, "/meetings", over=1))["meetings"]] == ["ended"]
+        assert (await owner.get("/bus/v1/meetings?after=nonsense")).status_code == 422
+
+
+async def test_a_reload_is_asked_of_all_nodes(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        heard: list[str] = []
+        opened, told = anyio.Event(), anyio.Event()
+
+        async def on_open() -> None:
+            opened.set()
+
+        async def on_news(by: str) -> None:
+            heard.append(by)
+            told.set()
+
+        news = RedisRoomNews(world.ground.connection, "a-node", PROGRAM_NEWS)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.listen, on_open, on_news)
+            with anyio.fail_after(20):
+                await opened.wait()
+                assert (await acted(owner, "POST", "/programs/reload", {}))["status"] == 202
+                await told.wait()
+            tasks.cancel_scope.cancel()
+        assert heard == ["console"]

@@ -122,6 +122,9 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await page.keyboard.press("Enter")
             await expect(page.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
             await expect(page.locator(".chat [aria-current]")).to_contain_text("Oslo, 3")
+            await page.get_by_label("Find in this session").fill('"who are"')
+            await page.get_by_role("option").filter(has_text="An agent said").click()
+            await expect(page.locator(".chat [aria-current]")).to_contain_text("Who are you?")
 
 
 async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path, browser: Browser) -> None:

@@ -1,5 +1,6 @@
 // Programs: what is served, in which versions, and how it does.
 
+import {Act} from "../acts.js";
 import {get, session} from "../api.js";
 import {useLive} from "../live.js";
 import {Ago} from "./now.js";
@@ -12,6 +13,8 @@ export function Programs() {
   return html`
     <h1>Programs</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
+    <div class="buttons"><${Act} label="Reload" about="all programs" path="/bus/v1/programs/reload"
+      done="All nodes read their programs again. What is wrong with a file shows under “How it does”." /></div>
     ${!found && !trouble && html`<p class="quiet">Asking the gateway …</p>`}
     ${found?.programs.map((one) => html`<${Program} key=${one.program} program=${one} />`)}`;
 }

@@ -7,6 +7,7 @@ import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
 import {SaveTest} from "../session/saving.js";
 import {Composer, ForkHere, isScratch} from "../session/scratch.js";
+import {FindHere} from "../searching/here.js";
 import {Strip, momentOf} from "../session/strip.js";
 import {useStrip} from "../session/window.js";
 import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
@@ -59,6 +60,7 @@ export function Session({rest, query}) {
           ? html`Fact ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
           : html`Now, after fact ${count(head)}.`}
       </p>
+      ${login.value.words && html`<${FindHere} tape=${tape} onMoment=${moment} />`}
       <div class="session-below">
         <div>
           <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />

@@ -4,14 +4,13 @@ import {get, session} from "../api.js";
 import {VirtualList, useRows} from "../list.js";
 import {go} from "../places.js";
 import {AMONG, Found, sessionOf} from "../searching/found.js";
-import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
+import {Field} from "../searching/field.js";
+import {html, useMemo, useState} from "../ui.js";
 import {ago, count, exact, plural} from "../words.js";
 
 const STATES = ["working", "resting", "ended", "replaced", "archived"];
 const FIELDS = ["state", "text", "in", "q", "among", "from", "until"];
 const ROW = 64;
-const TYPED_MS = 200;
-const ASKED_MS = 500; // a search in words reads many facts
 
 export function Sessions({query}) {
   const [all, setAll] = useState(null);
@@ -28,12 +27,12 @@ export function Sessions({query}) {
         <label>Find <select aria-label="Find what" value=${inWords ? "words" : ""} onChange=${(event) => apply({in: event.target.value})}>
           <option value="">sessions</option><option value="words">words in them</option></select></label>`}
       ${inWords
-        ? html`<${Field} key="q" value=${wanted.q} waits=${ASKED_MS} label="Find words" hint="Words, or “a phrase”" onValue=${(q) => apply({q})} />
+        ? html`<${Field} key="q" value=${wanted.q} label="Find words" hint="Words, or “a phrase”" onValue=${(q) => apply({q})} />
           <${Choice} title="Among" value=${wanted.among} options=${Object.entries(AMONG).map(([name, [title]]) => [name === "said" ? "" : name, title])}
             onValue=${(among) => apply({among})} />
           <label>From <input type="date" value=${wanted.from} onChange=${(event) => apply({from: event.target.value})} /></label>
           <label>Until <input type="date" value=${wanted.until} onChange=${(event) => apply({until: event.target.value})} /></label>`
-        : html`<${Field} key="text" value=${wanted.text} waits=${TYPED_MS} label="Find sessions" hint="Conversation, session or program" onValue=${(text) => apply({text})} />
+        : html`<${Field} key="text" value=${wanted.text} waits=${200} label="Find sessions" hint="Conversation, session or program" onValue=${(text) => apply({text})} />
           <${Choice} title="State" value=${wanted.state} options=${[["", "any"], ...STATES.map((state) => [state, state])]}
             onValue=${(state) => apply({state})} />`}
     </form>
@@ -58,22 +57,6 @@ function Listed({state, text, onAll}) {
         : "There are no sessions yet. One begins when somebody writes to an agent."}</p>`}
     <${VirtualList} rows=${found.rows} rowHeight=${ROW} keyOf=${(one) => one.session} label="Sessions" ends=${found.ends}
       onEnd=${found.more} onOpen=${(one) => go(`session/${one.session}`)} row=${(one) => html`<${Row} one=${one} />`} />`;
-}
-
-/** A field of text whose value is told once somebody stops typing. */
-function Field({value, waits, label, hint, onValue}) {
-  const field = useRef(null);
-  const later = useRef(0);
-  useEffect(() => {
-    if (document.activeElement !== field.current) field.current.value = value;
-  }, [value]);
-  useEffect(() => () => clearTimeout(later.current), []);
-  return html`
-    <input type="search" id="filter" ref=${field} placeholder=${hint} aria-label=${label} maxlength="1000"
-      onInput=${(event) => {
-        clearTimeout(later.current);
-        later.current = setTimeout(() => onValue(event.target.value.trim()), waits);
-      }} />`;
 }
 
 function Choice({title, value, options, onValue}) {

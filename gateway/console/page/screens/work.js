@@ -1,4 +1,4 @@
-// Work: tasks in the background, and schedules with how their runs ended.
+// Work: tasks in the background, meetings, and schedules with how their runs ended.
 
 import {Act} from "../acts.js";
 import {Ago} from "./now.js";
@@ -12,16 +12,24 @@ export function Work() {
   return html`
     <h1>Work</h1>
     <${Table} title="Tasks" path="/bus/v1/tasks" name="tasks" keyOf=${(one) => one.task}
-      empty="No agent has ordered a task." columns=${[
-        ["Task", (one) => html`<${SessionLink} session=${one.task} text=${one.does} /><br /><span class="quiet">${one.program}</span>`],
+      arranged=${asTree} empty="No agent has ordered a task." columns=${[
+        ["Task", (one) => html`<div class="branch" style=${{"--deep": one.deep}}><${SessionLink} session=${one.task} text=${one.does} /><br /><span class="quiet">${one.program}</span></div>`],
         ["Status", (one) => html`<span class=${`state ${one.status === "working" ? "working" : ""}`}>${one.status.replace("_", " ")}</span>${one.error && html`<br /><span class="bad">${one.error}</span>`}`],
-        ["Ordered by", (one) => `${one.ordered_by}${one.depth > 1 ? `, ${one.depth} deep` : ""}`],
+        ["Ordered by", (one) => (one.deep ? html`<span class="quiet">the task above</span>` : `${one.ordered_by}${one.depth > 1 ? `, ${one.depth} deep` : ""}`)],
         ["Last active", (one) => html`<${Ago} at=${one.last_at} />`],
         ["Result", (one) => (one.value === undefined ? "" : html`<code>${JSON.stringify(one.value).slice(0, 200)}</code>`)],
         ["Acts", (one) => html`<div class="buttons">${OVER.has(one.status)
           ? html`<${Act} label="Retry" about=${one.does} path=${`/bus/v1/tasks/${one.task}/retry`} done="It is ordered again." />`
           : html`<${Act} label="Cancel" about=${one.does} danger path=${`/bus/v1/tasks/${one.task}/cancel`}
               question="The task ends, with all tasks that it has ordered." done="The task is to end." />`}</div>`],
+      ]} />
+    <${Table} title="Meetings" path="/bus/v1/meetings" name="meetings" keyOf=${(one) => one.meeting}
+      empty="Nobody meets in the sessions that were active last." columns=${[
+        ["Meeting", (one) => html`<${SessionLink} session=${one.session} text=${one.topic || "a meeting"} /><br /><span class="quiet">${one.place ?? one.conversation}</span>`],
+        ["Status", (one) => html`${one.status}${one.since && html`, since <${Ago} at=${one.since} />`}`],
+        ["Host", (one) => one.host],
+        ["In it", (one) => html`${one.joined.join(", ") || "nobody"}${one.asked.length > 0 && html`<br /><span class="quiet">asked: ${one.asked.join(", ")}</span>`}`],
+        ["They share", (one) => html`<dl class="values">${Object.entries(one.shared ?? {}).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><code>${JSON.stringify(value).slice(0, 200)}</code></dd></div>`)}</dl>`],
       ]} />
     <${Table} title="Schedules" path="/bus/v1/schedules" name="schedules" keyOf=${(one) => one.schedule}
       empty="Nothing is scheduled." columns=${[
@@ -39,4 +47,16 @@ export function Work() {
             : html`<${Act} key="pause" label="Pause" about=${one.schedule} path="/bus/v1/schedules/pause" body=${{schedule: one.schedule}} done="It skips its times." />`}
         </div>`],
       ]} />`;
+}
+
+/** Tasks with those that they have ordered below them, as deep as they are there; those of other orderers as they come. */
+function asTree(rows) {
+  const at = new Map(rows.map((row) => [row.conversation, row]));
+  const below = new Map();
+  for (const row of rows) {
+    const key = at.has(row.ordered_by) && row.ordered_by !== row.conversation ? row.ordered_by : "";
+    below.set(key, [...(below.get(key) ?? []), row]);
+  }
+  const branch = (key, deep) => (below.get(key) ?? []).flatMap((row) => [{...row, deep}, ...branch(row.conversation, deep + 1)]);
+  return branch("", 0);
 }

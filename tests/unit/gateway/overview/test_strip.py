@@ -97,3 +97,9 @@ def test_waits_in_one_place_are_each_a_mark() -> None:
 def test_a_fact_that_cannot_be_read_is_passed_over() -> None:
     broken = facts([("1000", "start", {}), ("1000", "unreadable", {"fields": {}}), ("session", "heard", HEARD)])
     assert shown(strip_of(broken)) == [("people", "heard", 3, 3, "Ada")]
+
+
+def test_an_agent_that_was_stopped_is_no_failure() -> None:
+    told = [TALK[0], ("session", "stop", {"agent": "1000", "mids": [], "past": False, "idle": False})]
+    (mark,) = [mark for mark in strip_of(facts(told)) if mark.name == "stopped"]
+    assert (mark.kind, mark.ok) == ("trouble", True)

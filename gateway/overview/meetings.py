@@ -1,0 +1,93 @@
+"""`GET /bus/v1/meetings`: who meets in the sessions that were active last, and what those in a meeting share."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.requests import answer
+from gateway.overview.moments import Moments
+from gateway.overview.sources import Sources
+from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
+from runtime.core.ids import ParticipantId, SessionId
+from runtime.stores.catalog import KnownSession
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
+
+LOOKED_AT = 40
+"""So many sessions one answer looks at."""
+
+_REMEMBERED = 1_000
+"""The sessions whose meetings are remembered until something happens in them."""
+
+_OPEN = ("working", "resting")
+
+
+class MeetingRoutes:
+    """The request about meetings. A session is folded once for each time that something has happened in it."""
+
+    def __init__(self, sources: Sources, moments: Moments) -> None:
+        self._sources = sources
+        self._moments = moments
+        self._known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = OrderedDict()
+
+    async def some(self, request: Request) -> Response:
+        """The meetings of some sessions; those that are over are left out unless `over` is asked for."""
+        client = self._sources.reader(request)
+        over = request.query_params.get("over") == "1"
+        try:
+            page = await self._sources.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
+        found = [meeting for known in page.sessions if known.state in _OPEN for meeting in await self._meetings(known)]
+        shown = [one for one in found if over or one["status"] != "ended"]
+        if not client.scopes.content:
+            shown = [{name: value for name, value in one.items() if name != "shared"} for one in shown]
+        return answer({"meetings": shown, "next": page.next or None})
+
+    async def _meetings(self, known: KnownSession) -> Sequence[dict[str, Any]]:
+        record = known.record
+        kept = self._known.get(record.id)
+        if kept is None or kept[0] != record.seq:
+            try:
+                state = (await self._moments.at(record.id, record.seq)).state
+            except (ArchiveUnavailable, ContentLocked, TapeConflict):
+                return []
+            kept = record.seq, [_data(known, state, one) for one in state.meetings.values()]
+            self._known[record.id] = kept
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        self._known.move_to_end(record.id)
+        return kept[1]
+
+
+def _data(known: KnownSession, state: SessionState, meeting: MeetingState) -> dict[str, Any]:
+    return {
+        "meeting": f"{known.record.id}.{meeting.id}",
+        "session": known.record.id,
+        "conversation": known.record.address.key,
+        "place": None if meeting.place is None else meeting.place.key,
+        "topic": meeting.topic,
+        "host": _name(state, meeting.host),
+        "status": meeting.status,
+        "why": meeting.why,
+        "since": datetime.fromtimestamp(meeting.since, UTC).isoformat() if meeting.since else None,
+        "joined": [_name(state, who) for who in meeting.joined],
+        "asked": [_name(state, who) for who in meeting.invited if who not in meeting.joined],
+        "shared": {name: one.value for name, one in meeting.shared.items()},
+    }
+
+
+def _name(state: SessionState, who: ParticipantId) -> str:
+    """The name of a person, or the class and number of an agent."""
+    for agent in state.agents.values():
+        if agent.id == who:
+            return f"{agent.klass} {agent.id}"
+    person = next((person for id_, person in state.people.items() if id_ == who), None)
+    return str(who) if person is None else person.name
