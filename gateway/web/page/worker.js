@@ -1,5 +1,7 @@
 /** Shows notifications while no page is looked at, and leads to the message. It keeps nothing and serves no page. */
 
+const ANSWER_WITHIN_MS = 500;
+
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
@@ -9,8 +11,8 @@ self.addEventListener("push", (event) => {
 
 async function show({ room = "", title = "Parley", id = "", thread = "", name, text }) {
   const pages = await self.clients.matchAll({ type: "window" });
-  const looked = pages.some((page) => page.visibilityState === "visible" && roomOf(page.url) === room);
-  if (looked) return;
+  const looks = await Promise.all(pages.filter((page) => page.visibilityState === "visible").map((page) => looksAt(page, room)));
+  if (looks.includes(true)) return;
   const place = [room, thread, id].map(encodeURIComponent).join("/");
   await self.registration.showNotification(name ? `${name} in ${title}` : title, {
     body: text ?? "A new message",
@@ -21,7 +23,15 @@ async function show({ room = "", title = "Parley", id = "", thread = "", name, t
   });
 }
 
-const roomOf = (url) => decodeURIComponent(new URL(url).hash.slice(1).split("/")[0]) || "lobby";
+/** Whether a page shows a room, as it says itself: the worker knows only the address at which it was loaded. */
+function looksAt(page, room) {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data === true);
+    setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
+    page.postMessage({ looksAt: room }, [port2]);
+  });
+}
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import anyio
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -73,7 +74,8 @@ async def test_a_mention_is_shown_while_nobody_looks_and_a_click_turns_it_off(br
         await worker.evaluate(KEEPS)
         push = {"origin": stand.chat.url, "registrationId": registrations[-1], "data": json.dumps(told)}
         await cdp.send("ServiceWorker.deliverPushMessage", push)
-        shown = await worker.evaluate("self.shown")
+        with anyio.fail_after(60):
+            shown = await worker.evaluate("self.shown")
         assert shown == ["Ada in lobby", "The *news*", f"/#lobby//{said}"]
 
         await page.get_by_role("button", name="People and room").click()

@@ -9,6 +9,12 @@ const CHOICES = [["all", "all messages"], ["mentions", "mentions of you"], ["not
 const script = (url) => globalThis.trustedTypes?.createPolicy("worker", { createScriptURL: () => url }).createScriptURL("") ?? url;
 let registered = null;
 
+navigator.serviceWorker?.addEventListener("message", ({ data, ports }) => {
+  const room = decodeURIComponent(location.hash.slice(1).split("/")[0]) || "lobby";
+  ports[0]?.postMessage(document.visibilityState === "visible" && document.hasFocus() && data.looksAt === room);
+});
+navigator.serviceWorker?.startMessages();
+
 export const possible = () => "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
 
 const worker = () => (registered ??= navigator.serviceWorker.register(script("/worker.js"), { scope: "/" }));
