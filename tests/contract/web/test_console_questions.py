@@ -124,11 +124,11 @@ async def test_an_answer_that_is_sent_again_is_one_event(valkey_socket: Path, mo
         assert (entry.event.choice, entry.event.text) == (f"{SESSION[:8]}.4.free", "because")
 
 
-@pytest.mark.parametrize("body", [{"option": 2}, {"option": True}, {"text": " "}, {"text": "x" * 10_001}, {}, [], 7])
-async def test_what_is_no_answer_is_refused_in_a_sentence(valkey_socket: Path, body: object) -> None:
+async def test_what_is_no_answer_is_refused_in_a_sentence(valkey_socket: Path) -> None:
+    wrong: list[object] = [{"option": 2}, {"option": True}, {"text": " "}, {"text": "x" * 10_001}, {}, [], 7]
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         await commit(world, asking())
-        assert (await acted(owner, "POST", ANSWER_PATH, body))["status"] == 422
+        assert [(await acted(owner, "POST", ANSWER_PATH, body))["status"] for body in wrong] == [422] * len(wrong)
         assert (await acted(owner, "POST", f"/questions/{SESSION}/5/answer", {"option": 0}))["status"] == 404
         assert (await acted(owner, "POST", "/questions/none/x/answer", {"option": 0}))["status"] == 404
 

@@ -83,8 +83,8 @@ async def _drained_and_serving_again(nodes: Nodes, room: Room) -> None:
     async with httpx.AsyncClient(base_url=nodes[other].url, headers={ASKS: "1"}, trust_env=False, timeout=30) as http:
         await http.post("/console/login", json={"password": PASSWORD, "name": "Olga"})
         node = node_id(nodes[tells].data_dir)
-        assert (await http.post(f"/bus/v1/nodes/{node}/drain", json={})).status_code == 200
         before = nodes.balances(other)
+        assert (await http.post(f"/bus/v1/nodes/{node}/drain", json={})).status_code == 200
         await room.until_some(END_OF_STORY)
         await nodes.has(other, 64, after=before)
         status = (await http.get("/bus/v1/status")).json()
