@@ -12,8 +12,10 @@ from gateway.assembly.stores import decisions_of, keeping_of, records_in, usage_
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.models.usage import Ledger
+from gateway.programs.served import AsItIsNow
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
+from gateway.reports.asked_model import AskedModel
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of
@@ -62,9 +64,11 @@ def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[Failure
     own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
     tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
     accounts = Accounts(tapes, own.masking, own.texts)
-    debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s) if wanted.ask_model else None
+    asked = AskedModel(wanted.ask_model, own.programs, AsItIsNow(lambda: own.routes.models), tapes)
+    debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s, asked) if wanted.ask_model else None
     llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
-    inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted)
+    publish = own.bus.publish
+    inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted, asked, publish)
     desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
     return desk, calls_of(inquiry, owners, wanted.within_s)
 

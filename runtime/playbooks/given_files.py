@@ -45,7 +45,8 @@ async def with_files(
             file, data = await _content(name, param, values[param.name], files, contents)
             given[param.name] = data
             if param.type in PATHS:
-                folder = folder or await anyio.to_thread.run_sync(_new_folder)
+                if folder is None:
+                    folder = await anyio.to_thread.run_sync(_new_folder)
                 ending = _ENDING.fullmatch(Path(file.name).suffix)
                 path = Path(folder.name) / f"file{number}{ending[0] if ending else ''}"
                 await anyio.to_thread.run_sync(path.write_bytes, data)

@@ -18,7 +18,7 @@ export function People() {
 }
 
 function Spending() {
-  const groups = ["program", "agent", "model", ...(session.value.words ? ["person"] : [])];
+  const groups = ["program", "agent", "model", "purpose", ...(session.value.words ? ["person"] : [])];
   const [by, setBy] = useState("program");
   const {found, trouble} = useLive(async () => {
     const [each, grouped] = await Promise.all([
