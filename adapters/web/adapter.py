@@ -17,8 +17,6 @@ from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_TITLE, Charter
 from adapters.web.charters.charters import Charters
-from adapters.web.charters.directory import Directory
-from adapters.web.charters.gatherings import Gatherings, IsOwner
 from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.echo import Echo
@@ -26,6 +24,8 @@ from adapters.web.hearing import Hearing, IsAgent
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
+from adapters.web.people.directory import Directory
+from adapters.web.people.gatherings import Gatherings, IsOwner
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.threads import quote_of
