@@ -17,8 +17,6 @@ from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_TITLE, Charter
 from adapters.web.charters.charters import Charters
-from adapters.web.charters.directory import Directory
-from adapters.web.charters.gatherings import Gatherings, IsOwner
 from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.echo import Echo
@@ -26,6 +24,8 @@ from adapters.web.hearing import Hearing, IsAgent
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
+from adapters.web.people.directory import Directory
+from adapters.web.people.gatherings import Gatherings, IsOwner
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.threads import quote_of
@@ -259,12 +259,14 @@ class WebAdapter:
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""
-        opened = Address(PLATFORM, room_of(title if self._titled else _UNTITLED, nonce))
         above = await self._charter(to.conversation)
-        if above.kind != "open":  # who does not see the room does not see what comes of it
+        closed = above.kind != "open"  # who does not see the room does not see what comes of it
+        id_ = room_of("private" if closed else title if self._titled else _UNTITLED, nonce)
+        opened = Address(PLATFORM, id_)
+        if closed:
+            made = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
             with _kept(nonce):
-                closed = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
-                await self._board.alter(opened.conversation, lambda now: closed if now == Charter() else now)
+                await self._board.alter(id_, lambda now: made if now == Charter() else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
+import anyio.lowlevel
 
 from adapters.web import codec
 from adapters.web.charters.charter import Charter
@@ -33,6 +34,7 @@ MAX_FOUND = 50
 
 MAX_SEARCHED = 10_000
 _SEARCHED_AT_ONCE = 200
+_SHOWN_AT_ONCE = 200
 
 MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
@@ -95,13 +97,19 @@ class Board:
     async def _show_charter(self, room: str, before: Charter | None, charter: Charter) -> None:
         """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it."""
         head = RoomHead(room, await self._head(room), charter)
-        for browser in self._hub.everybody():
+        frames: dict[str, str] = {}
+        for number, browser in enumerate(self._hub.everybody()):
             person = browser.person.id
             if charter.lists(person):
-                browser.push(codec.room(head, person))
+                title = charter.title_for(person)
+                if title not in frames:
+                    frames[title] = codec.room(head, person)
+                browser.push(frames[title])
             elif before is not None and before.lists(person):
                 self._hub.send_away(browser, room)
                 browser.push(codec.gone(room))
+            if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
+                await anyio.lowlevel.checkpoint()
 
     def _hears_of(self, room: str, person_id: str) -> bool:
         return self.charters.is_open(room) or self.charters.admits(room, person_id)
@@ -242,10 +250,10 @@ class Board:
 
     async def catch_up_all(self) -> None:
         """Catch up in every room that a page shows."""
-        self.charters.forget()
-        for room in await self.charters.all():
-            if room in self._seen:
-                await self.chartered(room)
+        before, now = self.charters.everything_remembered(), await self.charters.all()
+        for room, charter in now.items():
+            if before.get(room) != charter:
+                await self._show_charter(room, before.get(room), charter)
         for room in list(self._seen):
             await self.catch_up(room)
 

@@ -14,10 +14,10 @@ from adapters.web import codec
 from adapters.web.acts import Acts, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.charters.charter import DIRECT, PRIVATE
-from adapters.web.charters.gatherings import Gatherings
 from adapters.web.codec import Person
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
+from adapters.web.people.gatherings import Gatherings
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,

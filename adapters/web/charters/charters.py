@@ -41,6 +41,10 @@ class Charters:
         """The charter as it is remembered; None when it is not."""
         return self._known.get(room)
 
+    def everything_remembered(self) -> Mapping[str, Charter]:
+        """All charters as they are remembered."""
+        return dict(self._known)
+
     def is_open(self, room: str) -> bool:
         """Whether everybody may hear of a room, by what is remembered: nobody, of an unknown one."""
         return self._records is None or (room in self._known and self._known[room].kind == "open")
@@ -66,13 +70,6 @@ class Charters:
             if await self._records.change({room: (kept, wanted.text())}):
                 return self._remember(room, wanted.text())
         return await self.get(room)
-
-    def forget(self, room: str | None = None) -> None:
-        """Forget what is remembered of a room, or of all: it may have changed."""
-        if room is None:
-            self._known.clear()
-        else:
-            self._known.pop(room, None)
 
     def _remember(self, room: str, kept: str | None) -> Charter:
         charter = Charter() if kept is None else charter_of(kept)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, RoomTables
 from adapters.web.charters.charters import CHARTERS_TABLE
-from adapters.web.charters.directory import DIRECTORY_TABLE
 from adapters.web.charters.shown_files import FILES_TABLE
+from adapters.web.people.directory import DIRECTORY_TABLE
 from gateway.access.admission import Owners
 from gateway.assembly.stores import people_in
 from gateway.assembly.voices import recorded_s

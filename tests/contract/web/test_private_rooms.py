@@ -174,7 +174,8 @@ async def test_what_comes_of_a_private_room_is_as_private() -> None:
         room = await private(ada)
         opened = await chat.adapter.open_thread(Address("web", room), "The guests", nonce="n9")
         assert opened is not None
-        assert opened.conversation in await rooms_of(chat, ADA)
+        assert (await rooms_of(chat, ADA))[opened.conversation]["title"] == "The guests"
+        assert "guests" not in opened.conversation
         await eve.send("join", room=opened.conversation)
         await eve.until("absent")
 

@@ -11,6 +11,8 @@ import anyio
 import pytest
 
 from adapters.web.board import Board
+from adapters.web.charters.charter import Charter
+from adapters.web.charters.charters import Charters
 from adapters.web.codec import Person
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
@@ -18,6 +20,7 @@ from adapters.web.news import OnNews, OnOpen
 from runtime.core.clock import SystemClock
 from runtime.core.room import RoomChange, RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -72,15 +75,16 @@ class WiredNews:
 class House:
     """The web chat of one node, with one page."""
 
-    def __init__(self, wire: Wire, store: MemoryRoomStore, name: str) -> None:
+    def __init__(self, wire: Wire, store: MemoryRoomStore, charters: MemoryRecords, name: str) -> None:
         self.news = wire.news(name)
         self.echo = Echo(self.news)
         self.hub = Hub()
-        self.board = Board(store, self.hub, first_room="lobby", echo=self.echo)
+        self.board = Board(store, self.hub, first_room="lobby", echo=self.echo, charters=Charters(charters))
         self.page = Browser(Person(f"web:{name}", name))
         self.shown: dict[str, str] = {}
         self.live: set[str] = set()
         self.rooms: list[str] = []
+        self.gone: list[str] = []
 
     async def look(self, room: str = "lobby") -> None:
         self.hub.enter(self.page)
@@ -97,6 +101,11 @@ class House:
             while room not in self.rooms:
                 self._apply(json.loads(await self.page.next_frame()))
 
+    async def until_gone(self, room: str) -> None:
+        with anyio.fail_after(LIMIT_S):
+            while room not in self.gone:
+                self._apply(json.loads(await self.page.next_frame()))
+
     def _apply(self, frame: dict[str, Any]) -> None:
         for message in frame.get("messages", [frame["message"]] if frame["t"] == "message" else []):
             self.shown[message["id"]] = message["text"]
@@ -105,14 +114,16 @@ class House:
             before = self.shown[frame["id"]]
             self.shown[frame["id"]] = before[: len(before) - frame.get("cut", 0)] + frame["add"]
             (self.live.discard if "done" in frame else self.live.add)(frame["id"])
+        if frame["t"] == "gone":
+            self.gone.append(frame["room"])
         if frame["t"] == "activity":
             self.rooms += [room["id"] for room in frame["rooms"]]
 
 
 @asynccontextmanager
 async def houses(*names: str) -> AsyncIterator[list[House]]:
-    wire, store = Wire(), MemoryRoomStore()
-    made = [House(wire, store, name) for name in names]
+    wire, store, charters = Wire(), MemoryRoomStore(), MemoryRecords()
+    made = [House(wire, store, charters, name) for name in names]
     async with anyio.create_task_group() as tasks:
         for house in made:
             tasks.start_soon(house.echo.run, house.board)
@@ -205,3 +216,37 @@ async def test_a_new_room_comes_into_the_lists_of_all_nodes() -> None:
         await ada.look()
         await bob.board.post("den", post("Open.", id_="o"))
         await ada.until_room("den")
+
+
+def private(*people: str) -> Charter:
+    return Charter("Wedding", "private", "web:a", {person: person for person in people})
+
+
+async def test_a_private_room_of_another_node_is_told_to_its_people_alone() -> None:
+    async with houses("a", "b", "c") as (ada, bob, cleo):
+        await bob.look()
+        await cleo.look()
+        await ada.board.alter("private-1", lambda _: private("web:a", "web:b"))
+        await ada.board.post("private-1", post("Sunday"))
+        await bob.until_room("private-1")
+        await ada.board.post("ideas", post("Monday", id_="m2"))
+        await cleo.until_room("ideas")
+        assert cleo.rooms == ["ideas"]
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+async def test_who_is_removed_by_another_node_sees_no_more_even_if_that_was_missed(deaf: bool) -> None:
+    async with houses("a", "b") as (ada, bob):
+        await ada.board.alter("private-1", lambda _: private("web:a", "web:b"))
+        await ada.board.post("private-1", post("Sunday"))
+        await bob.board.charters.all()
+        await bob.look("private-1")
+        bob.news.deaf = deaf
+        await ada.board.alter("private-1", lambda _: private("web:a"))
+        if deaf:
+            await bob.news.listen_again()
+        await bob.until_gone("private-1")
+        await ada.board.post("private-1", post("Secret", id_="m2"))
+        await bob.board.catch_up_all()
+        assert "m2" not in bob.shown
+        assert (bob.page.room, bob.page.waiting) == (None, 0)

@@ -11,9 +11,9 @@ from adapters.web import codec
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_PEOPLE, MAX_TITLE, PRIVATE, Charter, direct_room
 from adapters.web.charters.charters import MAX_CHARTERS
-from adapters.web.charters.directory import Directory
 from adapters.web.codec import Person
 from adapters.web.hub import Browser
+from adapters.web.people.directory import Directory
 from adapters.web.requests import Archive, Direct, Invite, Leave, ListPeople, Members, Private, Retitle
 from runtime.core.clock import Clock
 from runtime.core.room import RoomPost
