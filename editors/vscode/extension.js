@@ -30,7 +30,7 @@ function fileOf(given) {
 function addCommands(context) {
   const commands = {
     "parley.run": (file) => inTerminal(["run"], file),
-    "parley.test": (file) => inTerminal(["test"], file.replace(/\.[^.]+$/, ".test.md")),
+    "parley.test": (file) => inTerminal(["test"], file.endsWith(".pb") ? file : file.replace(/\.[^.]+$/, ".test.md")),
     "parley.debug": (file) => {
       inTerminal(["run", "--debug"], file);
       vscode.window.showInformationMessage("When it runs, start debugging with “Attach to Parley”.");
