@@ -82,7 +82,7 @@ class SlackAdapter(Sender):
         """`marks` keeps up to which message each conversation was taken."""
         self._options = options or SlackOptions()
         self._keys = keys
-        self._clock = clock = PlatformClock(clock)
+        self._dated_by = clock = PlatformClock(clock)
         self._transport = Transport(self._options.base_url, self._options.call_timeout_s, clock)
         self._app = AppApi(self._transport, keys.app_token)
         installations = None if keys.installations is None else Installations(keys.installations)
@@ -130,7 +130,7 @@ class SlackAdapter(Sender):
 
     @property
     def clock(self) -> PlatformClock:
-        return self._clock
+        return self._dated_by
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:

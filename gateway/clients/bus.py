@@ -20,6 +20,7 @@ from gateway.clients.requests import by_method, one_for_each_path, refused
 from gateway.clients.socket import SocketRoute
 from gateway.clients.task_service import TaskService
 from gateway.clients.tasks import TaskRoutes
+from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
 
 PREFIX = "/bus/v1"
@@ -46,7 +47,7 @@ class ClientBus:
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
-        publishing = Publishing(self.feed, self.clock)
+        publishing = Publishing(self.feed, EventTriggers(self.tasks), self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
         tasks = TaskRoutes(self.admission, self.tasks)

@@ -13,6 +13,7 @@ from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
 from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number, whole
 from gateway.clients.scopes import CONTROL
+from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
 from runtime.core.errors import EventsGone
@@ -38,18 +39,22 @@ class Refused(Exception):
 class Publishing:
     """Takes the events of clients."""
 
-    def __init__(self, feed: Feed, clock: Clock) -> None:
+    def __init__(self, feed: Feed, triggers: EventTriggers, clock: Clock) -> None:
         self._feed = feed
+        self._triggers = triggers
         self._clock = clock
 
     async def publish(self, client: Client, written: Sequence[object]) -> dict[str, int]:
-        """Keep events in their order: how many were new and known, and how many who read now see some of them.
+        """Keep events in their order, and have executed what begins on them: how many were new and known, and how many
+        readers see some of them now or playbooks begin on them.
 
-        Raises Refused before any is taken.
+        What begins is ordered first: a process that dies in between has answered nobody, and who sends the events again
+        orders and adds nothing twice. Raises Refused before any is taken, and HTTPException where too much waits.
         """
         events = [self._event(client, one) for one in written]
-        new = await self._feed.log.add(events)
-        return {"accepted": new, "known": len(events) - new, "receivers": await self._feed.receivers(events)}
+        begun = await self._triggers.begin(client, events)
+        new, readers = await self._feed.log.add(events), await self._feed.receivers(events)
+        return {"accepted": new, "known": len(events) - new, "receivers": readers + begun}
 
     def _event(self, client: Client, written: object) -> CloudEvent:
         try:

@@ -24,8 +24,8 @@ _OF_GATEWAY = frozenset({"gateway:read", "gateway:write"})
 """The scopes of who sees the whole gateway, and of who runs it."""
 
 _FORMS = (
-    "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, tapes:read:<name>, "
-    "tapes:write:<name>, model:<name>, gateway:read, gateway:write, content"
+    "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, triggers:<program>, "
+    "tapes:read:<name>, tapes:write:<name>, model:<name>, gateway:read, gateway:write, content"
 )
 
 
@@ -37,6 +37,7 @@ class Scopes:
     events_write: tuple[str, ...] = ()
     tasks_read: tuple[str, ...] = ()
     tasks_write: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
     tapes_read: tuple[str, ...] = ()
     tapes_write: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -61,6 +62,10 @@ class Scopes:
         patterns = self.tasks_read if action == "read" else self.tasks_write
         return any(fnmatchcase(program, pattern) for pattern in patterns)
 
+    def may_trigger(self, program: str) -> bool:
+        """Whether a program begins on the events that the client sends."""
+        return any(fnmatchcase(program, pattern) for pattern in self.triggers)
+
     def may_tape(self, action: Literal["read", "write"], name: str) -> bool:
         """Whether a tape may be read, or written. Those of sessions need a scope that names them as such: `*` alone
         means notebooks."""
@@ -72,7 +77,7 @@ class Scopes:
 def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
-    found["model"] = []
+    found |= {"model": [], "triggers": []}
     content, whole = False, set[str]()
     for text in texts:
         kind, _, target = text.rpartition(":")
@@ -89,10 +94,11 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             )
         else:
             found[kind].append(target)
-    models = tuple(found.pop("model"))
+    models, triggers = tuple(found.pop("model")), tuple(found.pop("triggers"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
     return Scopes(
         **patterns,
+        triggers=triggers,
         models=models,
         content=content,
         gateway_read="gateway_read" in whole,

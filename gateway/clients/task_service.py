@@ -7,8 +7,8 @@ import math
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -29,6 +29,9 @@ from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.tape import TapeReader
 
 _TASK_CHARS = 32
+
+What: TypeAlias = tuple[str, str, Mapping[str, Any]]
+"""The class, the playbook and the arguments of an order."""
 
 _KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "isolation", "key"})
 
@@ -93,16 +96,23 @@ class TaskService:
         """The time limit of a task whose order names none."""
         return self._door.limits.within_s
 
+    @property
+    def programs(self) -> Mapping[str, Program]:
+        """All programs, by name."""
+        return self._door.programs
+
     def orderable(self, client: Client) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
         """The public playbooks that a client may order."""
         for name, program in self._door.programs.items():
             if client.scopes.may_use("write", name):
+                known = _called(name, program)
                 for agent in program.agents:
-                    yield from ((program, agent, playbook) for playbook in agent.playbooks if playbook.public)
+                    yield from ((known, agent, playbook) for playbook in agent.playbooks if playbook.public)
 
     def program(self, task: ClientTask) -> Program | None:
         """The program of a task that has begun, if it is still there."""
-        return self._door.programs.get(task.program)
+        program = self._door.programs.get(task.program)
+        return None if program is None else _called(task.program, program)
 
     async def order(self, client: Client, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
         """Order a task, as the JSON object `order` says; its id, and whether it is new. `context` is the client's name
@@ -119,17 +129,33 @@ class TaskService:
         if context is not None and not (len(context) <= MAX_NAME_CHARS and context.isprintable()):
             raise HTTPException(422, f"A context is a text of at most {MAX_NAME_CHARS} characters.")
         task = _task_id(client, key or uuid.uuid4().hex)
-        now, place = self._door.clock.now(), address_data(Address(CLIENT, client.name))
-        home = address_data(Address(CLIENT, client.name, context))
-        due = now.timestamp() + self._seconds(order.get("within_s"))
+        letter = self._letter(client, task, (klass, playbook, arguments), self._seconds(order.get("within_s")), context)
         tokens, dollars = _within(order.get("limits", {}), self._door.limits)
-        what, isolation = (klass, playbook, arguments), self._isolation(program, order.get("isolation", ""))
-        letter = Order(0, SessionId(""), *what, due, 1, home, place, task, tokens, dollars, isolation)
-        event = InboxEvent(
-            task, address_of(task), _person(client), client.name, str(letter), now, kind=TASK, program=program.name
-        )
-        new = await self._record(task) is None and await self._add(event)  # the inbox forgets orders after some days
-        return task, new
+        isolation = self._isolation(program, order.get("isolation", ""))
+        letter = replace(letter, tokens=tokens, dollars=dollars, isolation=isolation)
+        return task, await self._put(client, task, program.name, letter)
+
+    async def begin(self, client: Client, program: str, what: What, key: str, *, event: str) -> tuple[SessionId, bool]:
+        """Have any playbook executed as a task of a client that has sent an event of this type, once for each key; the
+        task's id, and whether it is new."""
+        task = _task_id(client, key)
+        letter = replace(self._letter(client, task, what, self.within_s), event=event)
+        return task, await self._put(client, task, program, letter)
+
+    def _letter(
+        self, client: Client, task: SessionId, what: What, within_s: float, context: str | None = None
+    ) -> Order:
+        """An order of a client, within the limits of the settings."""
+        home, place = Address(CLIENT, client.name, context), Address(CLIENT, client.name)
+        due, limits = self._door.clock.now().timestamp() + within_s, self._door.limits
+        where = (address_data(home), address_data(place))
+        return Order(0, SessionId(""), *what, due, 1, *where, task, limits.tokens, limits.dollars)
+
+    async def _put(self, client: Client, task: SessionId, program: str, letter: Order) -> bool:
+        """Put an order into the inbox of its task, unless the task is known; whether it is new."""
+        address, now = address_of(task), self._door.clock.now()
+        event = InboxEvent(task, address, _person(client), client.name, str(letter), now, kind=TASK, program=program)
+        return await self._record(task) is None and await self._add(event)  # the inbox forgets orders after some days
 
     async def find(self, client: Client, id_: SessionId, action: str = "read") -> ClientTask:
         """A task that a client may look at, or change ("write"). Raises HTTPException: 404 for every other, known or
@@ -252,7 +278,7 @@ class TaskService:
             raise HTTPException(403, f"{client.name} has no scope to order tasks of this program.")
         if program is None:
             raise HTTPException(422, f"There is no program {name!r}.")
-        return program
+        return _called(name, program)
 
     def _isolation(self, program: Program, asked: object) -> str:
         """What an order asks for, which the settings have to allow."""
@@ -286,6 +312,11 @@ class TaskService:
 
     async def _question(self, view: TaskView) -> OpenQuestion | None:
         return await self._views.question(next(iter(view.asks.values()))) if view.asks else None
+
+
+def _called(name: str, program: Program) -> Program:
+    """A program under the name that the settings give it, where its own title is another."""
+    return program if program.name == name else replace(program, name=name)
 
 
 def _ordered(program: Program, order: Mapping[str, Any]) -> tuple[str, str]:

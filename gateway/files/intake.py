@@ -30,10 +30,12 @@ _TYPES: Final = {"image": PICTURE_TYPE, "text": TEXT_TYPE}
 
 @dataclass(frozen=True, slots=True)
 class IntakeLimits:
-    """The number of files that are read of one message, and of one conversation in a day; 0 is no limit."""
+    """The number of files that are read of one message, of one conversation in a day, and of one person in a day, in
+    all conversations; 0 is no limit of the day."""
 
     per_message: int = 10
     per_day: int = 200
+    person_per_day: int = 0
 
 
 class StoredFileIntake:
@@ -66,11 +68,13 @@ class StoredFileIntake:
             return None
         return None if found is None else found.data
 
-    async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
+    async def take(
+        self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
+    ) -> list[TakenFile]:
         """See `FileIntake`. A file that is in the store already stays as it is there."""
         taken = []
         for number, file in enumerate(files[: self._limits.per_message]):
-            refused = _too_large(file) or await self._too_many_today(address, f"{once}/{number}")
+            refused = _too_large(file) or await self._too_many_today(address, person, f"{once}/{number}")
             if refused is not None:
                 taken.append(self._refused(address, file, refused))
             else:
@@ -86,14 +90,18 @@ class StoredFileIntake:
         taken = [TakenFile(replace(file, parts=(), note=said)) for file in files]
         return [replace(taken[0], remarks=(said,)), *taken[1:]]
 
-    async def _too_many_today(self, address: Address, once: str) -> Remark | None:
-        limit, now_s = self._limits.per_day, self._clock.now().timestamp()
-        if not limit:
-            return None
-        name = f"files:{address.key}:{int(now_s // DAY_S)}"
-        if await self._counters.add(name, 1, once=f"{address.key}/{once}", ttl_s=2 * DAY_S) <= limit:
-            return None
-        return Remark("too_many_today", {"limit": limit, "hours": math.ceil((DAY_S - now_s % DAY_S) / 3600)})
+    async def _too_many_today(self, address: Address, person: str, once: str) -> Remark | None:
+        own, now_s = self._limits, self._clock.now().timestamp()
+        hours = math.ceil((DAY_S - now_s % DAY_S) / 3600)
+        for whose, limit, key in (
+            (person, own.person_per_day if person else 0, "too_many_of_yours"),
+            (address.key, own.per_day, "too_many_today"),
+        ):
+            name = f"files:{whose}:{int(now_s // DAY_S)}"
+            told = f"{whose}/{address.key}/{once}"
+            if limit and await self._counters.add(name, 1, once=told, ttl_s=2 * DAY_S) > limit:
+                return Remark(key, {"limit": limit, "hours": hours})
+        return None
 
     async def _taken(self, address: Address, file: Attachment) -> TakenFile:
         data = await self._fetched(address, file)

@@ -31,7 +31,7 @@ def intake_of(
         RedisFileStore(connection, own.bounds),
         WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
         RedisCounters(connection),
-        IntakeLimits(own.per_message, own.per_day),
+        IntakeLimits(own.per_message, own.per_day, own.person_per_day),
         texts,
         SystemClock(),
     )

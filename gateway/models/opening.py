@@ -82,6 +82,7 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
         absent: dict[str, NoModelClient] = {}
         options: dict[str, ModelOptions] = {}
         for source, choice in found.items():
+            _check_use(source, choice, settings)
             try:
                 options[source] = _voiced(source, await _options(choice, settings, stack, on_event), settings)
             except (LLMUnavailable, NotInstalled) as error:
@@ -129,11 +130,16 @@ async def _options(
     )
 
 
+def _check_use(source: str, choice: ModelChoice | NoModel, settings: Settings) -> None:
+    """Raise ConfigError for a model that listens and is to do something else."""
+    listens = voice_sources(settings.models).get(source) == VOICE[TRANSCRIBE]
+    if isinstance(choice, ModelChoice) and choice.name.startswith(WHISPER) and not listens:
+        raise ConfigError(f"{choice.name} only listens: it can be models.{VOICE[TRANSCRIBE]}, and nothing else.")
+
+
 def _voiced(source: str, options: ModelOptions, settings: Settings) -> ModelOptions:
     """The options of what listens or speaks; those of other models as they are. Raises ConfigError."""
     name = voice_sources(settings.models).get(source)
-    if options.name.startswith(WHISPER) and name != VOICE[TRANSCRIBE]:
-        raise ConfigError(f"{options.name} only listens: it can be models.{VOICE[TRANSCRIBE]}, and nothing else.")
     if name is None:
         return options
     provider = options.name.partition("/")[0]

@@ -42,8 +42,8 @@ class LimitSettings(Section):
 
 class FileSettings(Section):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
-    one conversation. How many files are read of one message, and in a day (UTC) of a conversation; 0 is no limit of the
-    day. How many characters of a document are read, and whether the model is given pictures.
+    one conversation. How many files are read of one message, and in a day (UTC) of a conversation or of a person; 0
+    is no limit of the day. How many characters of a document are read, and whether the model is given pictures.
     """
 
     total_mib: int = Field(default=256, ge=1)
@@ -51,6 +51,7 @@ class FileSettings(Section):
     conversation_mib: int = Field(default=128, ge=1)
     per_message: int = Field(default=10, ge=1)
     per_day: int = Field(default=200, ge=0)
+    person_per_day: int = Field(default=0, ge=0)
     document_chars: int = Field(default=50_000, ge=1_000)
     pictures: Literal["auto", "yes", "no"] = "auto"
 
@@ -66,8 +67,9 @@ class FileSettings(Section):
 
 
 class ReportSettings(Section):
-    """Whether a model is asked about a failure that nobody caught, and what one guess may take."""
+    """Whether a model is asked about a failure that nobody caught ("auto": the program's own, where it has answered the
+    conversation), and what one guess may take."""
 
-    ask_model: bool = False
-    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
+    ask_model: Literal["auto"] | bool = "auto"
+    tokens: int = Field(default=8_000, ge=1_000, le=1_000_000)
     within_s: float = Field(default=60.0, gt=0, le=600)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 from runtime.core.errors import (
@@ -25,7 +26,7 @@ from runtime.core.errors import (
 from runtime.events.happening import Tell
 from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
 from runtime.llm.answering import Answer, AnsweringClient
-from runtime.llm.client import CompletionRequest, Usage, warm_up
+from runtime.llm.client import ChatMessage, CompletionRequest, Usage, warm_up
 from runtime.llm.cooldowns import Cooldowns
 
 _GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMNotOffered, LLMQuotaSpent)
@@ -53,7 +54,12 @@ class ModelChain:
         return self.links[0].client.model
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        """Whether all of them take pictures: whichever answers gets them."""
+        """Whether any of them takes pictures. One that does not gets the request without."""
+        known = [await link.client.sees() for link in self.links]
+        return None if None in known else True in known
+
+    async def all_see(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSightOfAll`."""
         known = [await link.client.sees() for link in self.links]
         return False if False in known else None if None in known else True
 
@@ -151,10 +157,21 @@ class _ChainAnswer:
     async def _first(self, link: Link, max_retries: int | None = None) -> str | None:
         if self._answer is not None:
             await self._answer.aclose()
-        self._answer = link.client.answer(self._request, max_retries)
+        request = self._request
+        if any(message.pictures for message in request.messages) and await link.client.sees() is False:
+            request = replace(request, messages=tuple(map(_unseen, request.messages)))
+        self._answer = link.client.answer(request, max_retries)
         self._pieces = aiter(self._answer)
         return await self._next()
 
     async def _next(self) -> str | None:
         assert self._pieces is not None
         return await anext(self._pieces, None)
+
+
+def _unseen(message: ChatMessage) -> ChatMessage:
+    """The message for a model that sees no pictures."""
+    if not message.pictures:
+        return message
+    note = f"[pictures left out here, for you cannot see them: {len(message.pictures)}; say so if it matters]"
+    return replace(message, content=f"{message.content}\n{note}", pictures=())

@@ -132,6 +132,15 @@ class KnowsSight(Protocol):
 
 
 @runtime_checkable
+class KnowsSightOfAll(Protocol):
+    """A client that may know it of each model that may come to answer."""
+
+    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether all that may answer such a request take pictures; None when their data do not say."""
+        ...
+
+
+@runtime_checkable
 class KnowsPrices(Protocol):
     """A provider that may know what its model costs."""
 

@@ -12,6 +12,7 @@ from runtime.llm.client import (
     Completion,
     CompletionRequest,
     KnowsSight,
+    KnowsSightOfAll,
     LLMClient,
     warm_up,
 )
@@ -71,6 +72,11 @@ class Models:
         """See `runtime.llm.client.KnowsSight`."""
         client = self._clients.get(self.name_for(purpose, model))
         return await client.sees() if isinstance(client, KnowsSight) else None
+
+    async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSightOfAll`."""
+        client = self._clients.get(self.name_for(purpose, model))
+        return await client.all_see() if isinstance(client, KnowsSightOfAll) else await self.sees(purpose, model)
 
     async def warm_up(self) -> None:
         for client in self._clients.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.llm.client import KnowsSight, LLMClient, name_for
+from runtime.llm.client import KnowsSight, KnowsSightOfAll, LLMClient, name_for
 
 
 class Sight:
@@ -20,6 +20,11 @@ class Sight:
             return self._said
         known = await self._client.sees(purpose, model) if isinstance(self._client, KnowsSight) else None
         return self._named(purpose, model) not in self._refused if known is None else known
+
+    async def all_see(self) -> bool:
+        """Whether whatever answers is to be given pictures: no model of a chain is blind."""
+        known = await self._client.all_see() if isinstance(self._client, KnowsSightOfAll) else None
+        return await self.sees() if self._said is not None or known is None else known
 
     def refused(self, purpose: str = "execute", model: str = "") -> None:
         """It has refused a request with pictures: it gets no more, unless its data or the settings say so."""

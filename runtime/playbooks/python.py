@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,14 +16,14 @@ import anyio.to_thread
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, ProgramChanged, Unjournaled
 from runtime.execution.frames.drive import drive, rehearse
-from runtime.execution.frames.frame import Frame, shortened
+from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.prompt.file_names import referred
 from runtime.execution.prompt.with_files import FileContents
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
+from runtime.playbooks.given_files import with_files
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
-from runtime.playbooks.python_body import executing, exits
+from runtime.playbooks.python_body import PythonBody, executing, exits
 from runtime.playbooks.turns import Again
 from runtime.tape.facts.frames import TurnEnded
 from runtime.tape.journal import Journal, as_data
@@ -43,7 +44,7 @@ class PythonPlaybook:
         version: str,
         contents: FileContents | None = None,
     ) -> None:
-        """`contents` are the files that parameters of the type `bytes` are given."""
+        """`contents` are the files that parameters of the types `bytes` and `Path` are given."""
         self._contents = contents
         self.spec = spec
         self.name = spec.name
@@ -74,7 +75,7 @@ class PythonPlaybook:
         if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
-        async with executing(self._function, frame.state, arguments=await self._given(frame)) as body:
+        async with self._given(frame) as given, self._executing(frame, given) as body:
             try:
                 await rehearse(frame, body)
             except JournalError as error:
@@ -89,12 +90,12 @@ class PythonPlaybook:
 
     async def _value(self, frame: Frame) -> Any:
         if not inspect.iscoroutinefunction(self._function):
-            args, kwargs = await self._given(frame)
-            function = partial(self._function, *args, **kwargs)
-            try:
-                return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
-            except SystemExit as error:
-                raise exits(self.name) from error
+            async with self._given(frame) as given:
+                function = partial(self._function, *frame.state.args, **given)
+                try:
+                    return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+                except SystemExit as error:
+                    raise exits(self.name) from error
         if not isinstance(asyncio.get_running_loop(), FrameLoop):
             raise Unjournaled("python playbooks need the event loop runtime.execution.frames.loop.FrameLoop")
         while True:
@@ -104,26 +105,17 @@ class PythonPlaybook:
             values = self._bound(value.args, {})
             self._journal.note(TurnEnded(frame.id, args=[], kwargs=values))
 
-    async def _given(self, frame: Frame) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments as the function takes them: a file's content where it wants bytes. Raises PlaybookError."""
-        values = dict(frame.state.kwargs)
-        for param in self._params:
-            if param.type == "bytes" and param.name in values:
-                values[param.name] = await self._bytes(param.name, values[param.name])
-        return frame.state.args, values
+    def _executing(self, frame: Frame, given: Mapping[str, Any]) -> AbstractAsyncContextManager[PythonBody]:
+        return executing(self._function, frame.state, arguments=(frame.state.args, given))
 
-    async def _bytes(self, name: str, value: Any) -> bytes:
-        found = referred(str(value), self._journal.state.files)
-        if not found or self._contents is None:
-            raise PlaybookError(f"{self.name} takes {name} as a file that somebody sent, not {shortened(repr(value))}")
-        data = await self._contents.content(found[0].url)
-        if data is None:
-            raise PlaybookError(f"{found[0].name}, which {self.name} takes as {name}, is no longer kept")
-        return data
+    def _given(self, frame: Frame) -> AbstractAsyncContextManager[dict[str, Any]]:
+        """The arguments as the function takes them: files where it wants bytes or paths. Raises PlaybookError."""
+        files = self._journal.state.files
+        return with_files(self.name, self._params, frame.state.kwargs, files, self._contents)
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
-        async with executing(self._function, frame.state, arguments=await self._given(frame)) as body:
+        async with self._given(frame) as given, self._executing(frame, given) as body:
             try:
                 await drive(frame, body, frame.host)
             except ParleyError as error:

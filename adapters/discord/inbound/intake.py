@@ -31,8 +31,8 @@ from adapters.discord.inbound.menu import Menu
 from adapters.discord.inbound.recent import RecentMessages
 from adapters.discord.inbound.shard import Heard, Session
 from adapters.discord.outbound.threads import Threads
+from adapters.platform_clock import PlatformClock
 from adapters.records import Records
-from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Ours:
 class Intake:
     """One connection's items."""
 
-    def __init__(self, ours: Ours, session: Session, clock: Clock, marks: Records) -> None:
+    def __init__(self, ours: Ours, session: Session, clock: PlatformClock, marks: Records) -> None:
         self._ours = ours
         self._clock = clock
         self._listener = Listener(session, ours.api, clock, self._heard)

@@ -16,7 +16,7 @@ from adapters.discord.api.permissions import THREAD_BITS
 from adapters.discord.api.retrying import until_answered
 from adapters.discord.inbound.decode import Place
 from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Heard, Session, Shard, Starts
-from runtime.core.clock import Clock
+from adapters.platform_clock import PlatformClock
 from runtime.core.errors import AuthFailed
 
 INTENT_HELP: Final = (
@@ -51,7 +51,7 @@ class LastSaid:
 class Listener:
     """Events in the order of their arrival. `heard` is called with each at once, and must not wait."""
 
-    def __init__(self, session: Session, api: BotApi, clock: Clock, heard: Callable[[Heard], None]) -> None:
+    def __init__(self, session: Session, api: BotApi, clock: PlatformClock, heard: Callable[[Heard], None]) -> None:
         self._session = session
         self._api = api
         self._clock = clock

@@ -17,6 +17,7 @@ import anyio
 import discord
 
 from adapters.discord.api.rest import Rest
+from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock
 
 BETWEEN_SESSIONS_S: Final = 5.0
@@ -90,7 +91,13 @@ class Shard:
     """One of a bot's connections, number `number` of `count`."""
 
     def __init__(
-        self, session: Session, clock: Clock, starts: Starts, take: Callable[[Heard], None], number: int, count: int
+        self,
+        session: Session,
+        clock: PlatformClock,
+        starts: Starts,
+        take: Callable[[Heard], None],
+        number: int,
+        count: int,
     ) -> None:
         self._session = session
         self._clock = clock
@@ -155,7 +162,7 @@ class _Client(discord.Client):
     """discord.py's client with our calls. It reports events as they arrived, before it reads them itself."""
 
     def __init__(
-        self, rest: Rest, clock: Clock, starts: Starts, take: Callable[[Heard], None], shard: tuple[int, int]
+        self, rest: Rest, clock: PlatformClock, starts: Starts, take: Callable[[Heard], None], shard: tuple[int, int]
     ) -> None:
         self._rest = rest
         self._clock = clock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,6 @@ class SavingRoutes:
             talk = await self.maker.make(session, Path(program.agents[0].span.file))
         except NotSaved as error:
             raise HTTPException(409, str(error)) from error
-        files = [{"name": talk.name, "text": talk.talk}]
-        if talk.answers:
-            files.append({"name": talk.answers_name, "text": talk.answers})
-        return answer({"files": files})
+        texts = [{"name": name, "text": text, "base64": None} for name, text in talk.texts.items()]
+        sent = [{"name": name, "text": None, "base64": b64encode(data).decode()} for name, data in talk.files.items()]
+        return answer({"files": [*texts, *sent]})

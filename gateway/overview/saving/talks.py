@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +28,11 @@ class NotSaved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedTalk:
-    """The files of a talk, with their names: the talk, and the recorded answers of the model, "" for none."""
+    """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
+    are any, and the files that people sent."""
 
-    name: str
-    talk: str
-    answers_name: str
-    answers: str
+    texts: Mapping[str, str]
+    files: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,12 @@ class TalkMaker:
         if done.returncode:
             raise NotSaved(_why(done.stdout.decode(errors="replace")))
         text = await anyio.Path(talks).read_text(encoding="utf-8")
+        texts = {talks.name: _PROGRAM.sub(f"program: {program.name}", text, count=1)}
         answers = anyio.Path(talks.with_name(f"{program.stem}{_ANSWERS}"))
-        kept = await answers.read_text(encoding="utf-8") if await answers.exists() else ""
-        return SavedTalk(talks.name, _PROGRAM.sub(f"program: {program.name}", text, count=1), answers.name, kept)
+        if await answers.exists():
+            texts[answers.name] = await answers.read_text(encoding="utf-8")
+        sent = sorted([one async for one in anyio.Path(folder).glob("*/*")])
+        return SavedTalk(texts, {f"{one.parent.name}/{one.name}": await one.read_bytes() for one in sent})
 
 
 def _why(output: str) -> str:

@@ -42,6 +42,7 @@ class Chat {
     this.search = new Search({
       ask: (words) => this.connection.send({ t: "search", room: this.room.id, words }),
       go: ({ id, thread }) => this.seek.go({ id, thread }),
+      isLong: () => this.main.timeline.isLong,
     });
     const frames = new Frames(this);
     this.people = new Rooms(this);

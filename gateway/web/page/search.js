@@ -1,6 +1,6 @@
 /** Searching the room: the newest messages with all the words; choosing one goes there. */
 
-import { el, fullTimeOf } from "./look.js";
+import { el, fullTimeOf, toast } from "./look.js";
 import { plainText } from "./messages/markdown.js";
 
 const PAUSE_MS = 250;
@@ -8,7 +8,8 @@ const AROUND = 60;
 const byId = (id) => document.getElementById(id);
 
 export class Search {
-  /** `on` has `ask(words)`, false when it cannot be asked now, and `go(message)`. */
+  /** `on` has `ask(words)`, false when it cannot be asked now, `go(message)`, and `isLong()`: whether
+   * the page draws only a part of the room. */
   constructor(on) {
     this.on = on;
     this.dialog = byId("search");
@@ -17,7 +18,8 @@ export class Search {
     this.list = byId("search-list");
     byId("search-room").addEventListener("click", () => this.show());
     document.addEventListener("keydown", (event) => {
-      if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "f") return;
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "f") return;
+      if (!event.shiftKey) return this.hint();
       event.preventDefault();
       this.show();
     });
@@ -27,6 +29,13 @@ export class Search {
     });
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
     this.dialog.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Who searches with the browser finds only what is near: say so once. */
+  hint() {
+    if (this.hinted || !this.on.isLong()) return;
+    this.hinted = true;
+    toast("Your browser finds only what is near. Ctrl Shift F searches the whole room.");
   }
 
   show() {

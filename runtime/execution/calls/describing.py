@@ -48,8 +48,9 @@ class Describer:
         self._tell = tell
 
     async def needed(self) -> bool:
-        """Whether pictures are to be described when they come: the model is blind, and another is not."""
-        return self._describes and not await self._sight.sees()
+        """Whether pictures are to be described when they come: the model, or one of its chain, is blind, and another
+        is not."""
+        return self._describes and not await self._sight.all_see()
 
     async def words(
         self,

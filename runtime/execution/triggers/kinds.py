@@ -14,6 +14,7 @@ from cronsim import CronSim, CronSimError
 from runtime.core.message import Message, MessageType
 from runtime.execution.triggers.conditions import condition_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
+from runtime.language.trigger_words import event_trigger
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
@@ -160,7 +161,7 @@ def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
 
 def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> bool:
     """Whether only the model that executes `agent` can tell that a trigger is true, or give its arguments."""
-    if trigger.kind is TriggerKind.BGN:
+    if trigger.kind is TriggerKind.BGN or event_trigger(trigger.text) is not None:
         return False
     if message_trigger(trigger.text) is not None and receives_alone(playbook):
         return False

@@ -33,8 +33,11 @@ class TakenFile:
 class FileIntake(FileContents, Protocol):
     """Fetches, keeps and reads files."""
 
-    async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
-        """Take the files of one event, `once` its id. What cannot be taken is said in remarks. Raises StorageError."""
+    async def take(
+        self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
+    ) -> list[TakenFile]:
+        """Take the files of one event of a person, `once` its id. What cannot be taken is said in remarks. Raises
+        StorageError."""
         ...
 
 
@@ -66,7 +69,7 @@ class ReceivedFiles:
         if self._intake is None or not event.attachments:
             return event
         files = [attachment_from(file) for file in event.attachments]
-        taken = await self._intake.take(event.address, files, event.id)
+        taken = await self._intake.take(event.address, files, event.id, person=event.person_id)
         payer, known = (self._session, event.address, event.person_id), []
         heard = await self._spoken_words.of(
             event, [Sound(one.file, file.media_type, one.seconds) for file, one in zip(files, taken, strict=True)]

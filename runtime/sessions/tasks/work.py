@@ -53,7 +53,17 @@ class TaskWork:
         home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
         whose, what = (order.number, order.orderer, home, place), (order.klass, order.playbook)
         root = order.root or self._journal.session
-        taken = OrderTaken(*whose, order.due, order.depth, *what, root, order.tokens, order.dollars, order.isolation)
+        taken = OrderTaken(
+            *whose,
+            order.due,
+            order.depth,
+            *what,
+            root,
+            order.tokens,
+            order.dollars,
+            order.isolation,
+            order.event,
+        )
         self._journal.note(taken)
         try:
             if broken is None:

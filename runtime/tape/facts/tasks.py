@@ -100,7 +100,7 @@ class AnswerMeant(Content):
 class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
     the first task of those that led to it, which may use `tokens` and `dollars` together. `isolation` is what the order
-    asks for."""
+    asks for, `event` the type of the event on which it begins."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -114,6 +114,7 @@ class OrderTaken(Content):
     tokens: int = key("tokens", default=0)
     dollars: float = key("dollars", default=0.0)
     isolation: str = key("isolation", default="")
+    event: str = key("event", default="")
 
 
 @fact("order_begun", session=True)

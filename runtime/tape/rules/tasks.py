@@ -133,7 +133,7 @@ def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None)
 def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
-    state.order.isolation = fact.isolation
+    state.order.isolation, state.order.event = fact.isolation, fact.event
 
 
 @rule(OrderBegun)

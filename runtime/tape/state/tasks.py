@@ -91,7 +91,8 @@ class OrderState:
 
     `home` is the conversation of the orderer, which gets the result, `place` the one where people see what it says.
     `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result. The task `root` and all
-    that come of it may use `tokens` and `dollars`, 0 for any number.
+    that come of it may use `tokens` and `dollars`, 0 for any number. `event` is the type of the client's event on which
+    it began, "" for none.
     """
 
     number: int
@@ -110,6 +111,7 @@ class OrderState:
     tokens: int = 0
     dollars: float = 0.0
     isolation: str = ""
+    event: str = ""
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

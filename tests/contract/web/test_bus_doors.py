@@ -21,7 +21,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from adapters.web.adapter import WebAdapter
-from gateway.assembly.console_parts import bus_views
+from gateway.assembly.web.console_parts import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
@@ -34,6 +34,7 @@ from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
+from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.sessions.tasks.letters import Order, address_of
@@ -45,8 +46,8 @@ from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import SHARDS, Commit, Lease, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import Fact, agent_tape
@@ -123,10 +124,11 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
     """A server with clients and their scopes, and a task of the program desk that is over."""
     clock = SystemClock()
     scopes = {name: scopes_from(texts) for name, texts in clients.items()}
-    programs = {
-        name: replace(small.program(small.agent("Runner", small.python("Fetch", public=True), code="")), name=name)
-        for name in ("desk", "shop")
-    }
+    placed = small.python("Pack", "event", "item", trigger="EVT When the event order.placed arrives")
+    count = small.python("Count", trigger="EVT Whenever an event order.> comes in")
+    desk = small.agent("Runner", small.python("Fetch", public=True), code="")
+    shop = replace(desk, playbooks=(*desk.playbooks, placed, count))
+    programs = {name: replace(small.program(one), name=f"The {name}") for name, one in (("desk", desk), ("shop", shop))}
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
         log, inbox = RedisEventLog(connection, bound=BOUND), RedisInbox(connection)
@@ -212,6 +214,11 @@ async def connects_and_reads(world: World, name: str) -> bool:
         return bool((await heard(socket))["type"] == "bus.subscribed")
 
 
+async def begins(world: World, name: str) -> bool:
+    found = await world.ask(name, "POST", "/events", json={"type": "order.placed", "id": "1"})
+    return found.status_code == 202 and found.json()["receivers"] == 2
+
+
 DEEDS: dict[str, Deed] = {
     "reads messages": reads(HUMAN_MESSAGE),
     "reads their words": reads_words,
@@ -220,6 +227,7 @@ DEEDS: dict[str, Deed] = {
     "sends builds": asks("POST", "/events", 202, json=build(1)),
     "sends deploys": asks("POST", "/events", 202, json={"type": "deploy.done", "id": "1"}),
     "sends as another": asks("POST", "/events", 202, json=build(1, source="/sessions/s1")),
+    "has shop begin": begins,
     "orders of desk": asks("POST", "/tasks", 201, json={"program": "desk", **ORDER}),
     "orders of shop": asks("POST", "/tasks", 201, json={"program": "shop", **ORDER}),
     "sees a task of desk": asks("GET", f"/tasks/{TASK}", 200),
@@ -238,6 +246,9 @@ MAY: dict[str, tuple[list[str], set[str]]] = {
     "all": (["events:read:>"], {"reads messages", "reads builds", "subscribes", "sees who is at work"}),
     "builder": (["events:write:build.*"], {"sends builds"}),
     "writer": (["events:write:>"], {"sends builds", "sends deploys"}),
+    "trigger": (["triggers:*"], set()),
+    "other trigger": (["triggers:desk", "events:write:order.*"], set()),
+    "shopper": (["triggers:shop", "events:write:order.*"], {"has shop begin"}),
     "desk": (["tasks:write:desk"], {"orders of desk", "ends a task of desk"}),
     "seer": (["tasks:read:desk"], {"sees a task of desk"}),
     "shop": (["tasks:write:shop", "tasks:read:shop"], {"orders of shop"}),
@@ -296,6 +307,44 @@ async def test_an_event_is_taken_once_and_says_who_reads_it(valkey_socket: Path)
             await anext(lines)
             batch = [build(1), build(2)]
             assert (await http.post("/events", json=batch)).json() == {"accepted": 1, "known": 1, "receivers": 1}
+
+
+async def test_an_event_begins_each_playbook_whose_trigger_names_it_once_however_often_it_is_sent(
+    valkey_socket: Path,
+) -> None:
+    async with bus(valkey_socket, till=["events:write:order.>", "triggers:shop"]) as world, world.http("till") as http:
+        placed = {"type": "order.placed", "id": "7", "data": {"item": "tea", "count": 2}}
+        assert (await http.post("/events", json=placed)).json() == {"accepted": 1, "known": 0, "receivers": 2}
+        again = [placed, {"type": "order.placed.late", "id": "8", "data": "tea"}]
+        assert (await http.post("/events", json=again)).json() == {"accepted": 1, "known": 1, "receivers": 2}
+        waiting = await world.inbox.read(dict.fromkeys(range(SHARDS), "0"), wait_s=0)
+    orders = {(order.playbook, order.event): order for order in (Order.read(one.event.text) for one in waiting)}
+    assert len(waiting) == len(orders) == 3
+    assert {one.event.program for one in waiting} == {"shop"}
+    pack = orders["Pack", "order.placed"].arguments
+    assert (pack["item"], pack["event"]["source"], pack["event"]["data"]["count"]) == ("tea", "/clients/till", 2)
+    assert orders["Count", "order.placed"].arguments == orders["Count", "order.placed.late"].arguments == {}
+
+
+async def test_where_nothing_more_fits_an_event_is_refused_whole_and_begins_what_it_did_not_begin_later(
+    valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed, fits = {"type": "order.placed", "id": "7"}, [True, False]
+    add = RedisInbox.add
+
+    async def full(self: RedisInbox, event: InboxEvent, /) -> bool:
+        if not fits.pop(0):
+            raise InboxFull("full")
+        return await add(self, event)
+
+    async with bus(valkey_socket, till=["events:write:>", "events:read:>", "triggers:shop"]) as world:
+        async with world.http("till") as http:
+            with monkeypatch.context() as patch:
+                patch.setattr(RedisInbox, "add", full)
+                assert (await http.post("/events", json=placed)).status_code == 503
+            assert (await http.get("/events", params={"after": "oldest"})).json()["events"] == []
+            assert (await http.post("/events", json=placed)).json()["accepted"] == 1
+        assert len(await world.inbox.read(dict.fromkeys(range(SHARDS), "0"), wait_s=0)) == 2
 
 
 async def test_who_reads_at_another_node_is_counted_as_well(valkey_socket: Path) -> None:

@@ -26,7 +26,8 @@ async def test_a_person_has_limits_of_their_own_until_they_are_taken_back(valkey
         assert (await acted(owner, "POST", "/people/web:1/limit", own))["limits"] == own
         (row,) = (await told_of(world, owner, "/people"))["people"]
         assert row == {"person": "web:1", "name": None, "role": None, "limits": own}
-        for wrong in ({"usd_per_day": -1}, {"usd": 1}, {"usd_per_day": "much"}, {"usd_per_day": True}, []):
+        no_limits: list[object] = [{"usd_per_day": -1}, {"usd": 1}, {"usd_per_day": "much"}, {"usd_per_day": True}, []]
+        for wrong in no_limits:
             assert (await acted(owner, "POST", "/people/web:1/limit", wrong))["status"] == 422
         assert (await acted(owner, "POST", "/people/web:1/limit", {}))["limits"] == {}
         assert (await told_of(world, owner, "/people"))["people"] == []

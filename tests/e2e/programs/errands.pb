@@ -88,4 +88,11 @@ async def Choose():
 async def Whose():
     """Asks people for words."""
     return await Ask("Whose errand?")
+
+
+@playbook(triggers=["When the event build.failed arrives"])
+async def Mend(number: int, event: dict):
+    """Begins when another program says that a build has failed."""
+    await Sleep(1)
+    return f"mended {number}, of {event['source']}"
 ```

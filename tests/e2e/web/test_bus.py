@@ -26,6 +26,7 @@ READ = {
     "python": [sys.executable, str(ROOT / "examples" / "bus_client.py")],
     "node": ["node", str(ROOT / "examples" / "bus_client.mjs")],
 }
+SENDER = ("events:write:build.*", "tasks:write:errands", "tasks:read:errands", "triggers:errands")
 TOKENS = {"reader": "a-token-of-the-reader-in-tests", "sender": "a-token-of-the-sender-in-tests"}
 
 
@@ -38,7 +39,7 @@ def settings(folder: Path, port: int) -> dict[str, str]:
         "PARLEY_CLIENTS__READER__TOKEN_FILE": str(folder / "reader"),
         "PARLEY_CLIENTS__READER__SCOPES": "events:read:>,content",
         "PARLEY_CLIENTS__SENDER__TOKEN_FILE": str(folder / "sender"),
-        "PARLEY_CLIENTS__SENDER__SCOPES": "events:write:build.*,tasks:write:errands,tasks:read:errands",
+        "PARLEY_CLIENTS__SENDER__SCOPES": ",".join(SENDER),
     }
 
 
@@ -177,3 +178,13 @@ async def test_a_task_that_a_client_orders_outlives_a_kill_and_gives_its_result_
         assert (await http.post(f"/tasks/{idle}/cancel")).status_code == 202
         ended = await http.get(f"/tasks/{idle}/result", params={"wait_s": 60})
         assert (ended.status_code, ended.json()["status"]) == (200, "canceled")
+        failed: dict[str, Any] = {"type": "build.failed", "id": "31", "data": {"number": 31}}
+        assert (await http.post("/events", json=failed)).json() == {"accepted": 1, "known": 0, "receivers": 1}
+        await again(running)
+        assert (await http.post("/events", json=failed)).json() == {"accepted": 0, "known": 1, "receivers": 1}
+        values = [event["data"]["value"] for event in await read.until(5, "agent.done")]
+        assert values[4:] == ["mended 31, of /clients/sender"]
+        next_one = {**failed, "id": "32", "data": {"number": 32}}
+        assert (await http.post("/events", json=next_one)).json()["receivers"] == 1
+        values = [event["data"]["value"] for event in await read.until(6, "agent.done")]
+        assert values[4:] == ["mended 31, of /clients/sender", "mended 32, of /clients/sender"]

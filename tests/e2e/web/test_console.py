@@ -21,6 +21,7 @@ pytestmark = pytest.mark.anyio
 BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
+ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 PASSWORD = "a-password-for-the-console"
 
 
@@ -129,7 +130,7 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await say(chat, "hi")
         await expect(saying(chat, "I share a cake.")).to_be_visible()
         await say(chat, "0")
-        await expect(chat.get_by_text("Divide failed")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("Divide failed")).to_be_visible()
 
         page = await opened(browser, running)
         await page.get_by_role("link", name="to decide").click()
@@ -165,7 +166,7 @@ async def test_owners_answer_questions_and_see_who_was_first(tmp_path: Path, bro
         await asked.get_by_role("button", name="Yes").click()
         await expect(page.get_by_role("status").filter(has_text="Answered: Yes.")).to_be_visible()
         await expect(saying(chat, "Shipped.")).to_be_visible()
-        await expect(chat.get_by_text("✓ Yes, by Olga")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("✓ Yes, by Olga")).to_be_visible()
         await expect(page.get_by_text("No agent and no tool waits for an answer.")).to_be_visible()
 
         await say(chat, "ship")
@@ -222,3 +223,58 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await expect(saying(chat, "3: three")).to_be_visible()  # the conversation itself goes on as it was
         assert await chat.locator(".message").count() == shown + 2
         assert await chat.get_by_text("42").count() == 0
+
+
+async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, ERRANDS, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I am here.")).to_be_visible()
+        await say(chat, "idle")
+        await say(chat, "/schedule every day at 9 good morning")
+        await expect(chat.get_by_text("good morning").first).to_be_visible()
+
+        page = await opened(browser, running, "#/work")
+        told = page.locator(".told")
+        task = page.get_by_role("row", name="Runner")
+        await task.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Cancel").first.click()
+        await expect(task).to_contain_text("canceled")
+        await task.get_by_role("button", name="Retry").click()
+        await expect(page.get_by_role("row", name="Runner")).to_have_count(2)
+
+        planned = page.get_by_role("row", name="good morning")
+        await planned.get_by_role("button", name="Pause").click()
+        await expect(planned).to_contain_text("paused")
+        await planned.get_by_role("button", name="Resume").click()
+        await planned.get_by_role("button", name="Run now").click()
+        await expect(saying(chat, "good morning")).to_be_visible()
+
+        await page.keyboard.press("2")
+        await page.get_by_role("option", name="web:lobby").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Export").click()
+        assert "I am here." in (await (await download.value).path()).read_text()
+        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        await expect(chat.get_by_text("Stopped")).to_be_visible()
+
+        await page.keyboard.press("5")
+        somebody = page.get_by_role("region", name="Somebody else")
+        await somebody.get_by_label("A person").fill("web:somebody")
+        await somebody.get_by_role("button", name="Limits").click()
+        await somebody.get_by_label("Dollars a day").fill("2.5")
+        await somebody.get_by_role("button", name="Set limits").click()
+        row = page.get_by_role("row", name="web:somebody")
+        await expect(row).to_contain_text("Dollars a day: $2.50")
+        await row.get_by_role("button", name="blocked").click()
+        await page.get_by_role("dialog").get_by_role("button", name="blocked").click()
+        await expect(told).to_have_text("web:somebody is now blocked.")
+        await row.get_by_role("button", name="Forget").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+        await expect(told).to_contain_text("web:somebody is forgotten: 0 sessions")
+
+        elsewhere = await opened(browser, running)
+        await elsewhere.get_by_role("button", name="Everywhere").click()
+        await expect(page.get_by_label("Password of the console")).to_be_visible()  # at its next look
+        assert (await page.request.get(f"{running.url}/bus/v1/status")).status == 401

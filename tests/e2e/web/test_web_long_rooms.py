@@ -68,6 +68,8 @@ async def test_a_long_history_has_few_nodes_and_its_links_and_keys_reach_every_m
         await expect(page.locator(".row:focus")).to_be_in_viewport()
         assert await page.locator("#room-timeline .message").count() < 80
         assert await page.locator('#room-timeline .row[tabindex="0"]').count() == 1
+        await page.keyboard.press("Control+f")
+        await expect(page.locator("#toast")).to_contain_text("Ctrl Shift F searches the whole room")
 
 
 async def test_what_is_read_stays_where_it_is_while_messages_above_and_below_change(browser: Browser) -> None:

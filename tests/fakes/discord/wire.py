@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from email.utils import format_datetime
 from typing import Any, Literal, cast
 
 import anyio
@@ -253,6 +254,11 @@ async def serving(platform: DiscordPlatform) -> AsyncIterator[str]:
     application.router.add_get("/files/{path:.*}", platform.file)
     platform.world.files_at = f"http://{address}"
     application.router.add_route("*", "/api/v10/{path:.*}", platform.answer)
+
+    async def dated(_request: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = format_datetime(platform.clock.now(), usegmt=True)
+
+    application.on_response_prepare.append(dated)
     runner = web.AppRunner(application, handle_signals=False, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     await web.SockSite(runner, listener).start()

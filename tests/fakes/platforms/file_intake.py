@@ -30,7 +30,9 @@ class ScriptedIntake:
         self.taken: list[str] = []
         self.kept: dict[str, bytes] = {}
 
-    async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
+    async def take(
+        self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
+    ) -> list[TakenFile]:
         assert address.platform == "test"
         assert once
         return [self._taken(file) for file in files]

@@ -44,7 +44,7 @@ class People:
         place.messages.append(posted)
         if not place.member:
             return posted.ts
-        event = {
+        event: dict[str, Any] = {
             "type": "message",
             "team": place.team,
             "user": person,

@@ -13,10 +13,10 @@ export function Roles() {
   return html`
     <${Table} title="People with a role or limits of their own" path="/bus/v1/people" name="people" keyOf=${(one) => one.person}
       empty="Nobody has a role or limits of their own; the settings decide." columns=${[
-        ["Person", (one) => html`${one.name ?? one.person}${one.name ? html`<br /><span class="quiet">${one.person}</span>` : ""}`],
+        ["Person", (one) => html`${one.name || one.person}${one.name ? html`<br /><span class="quiet">${one.person}</span>` : ""}`],
         ["Role", (one) => one.role ?? html`<span class="quiet">as the settings say</span>`],
         ["Limits", (one) => told(one.limits) || html`<span class="quiet">as the settings say</span>`],
-        ...(session.value.acts ? [["Acts", (one) => html`<${Acts} person=${one.person} name=${one.name ?? one.person} role=${one.role} limits=${one.limits} />`]] : []),
+        ...(session.value.acts ? [["Acts", (one) => html`<${Acts} person=${one.person} name=${one.name || one.person} role=${one.role} limits=${one.limits} />`]] : []),
       ]} />
     ${session.value.acts && html`<${Somebody} />`}`;
 }
@@ -65,7 +65,7 @@ function Somebody() {
   return html`
     <section aria-labelledby="somebody">
       <h2 id="somebody">Somebody else</h2>
-      <label class="check">Person <input value=${id} placeholder="telegram:12345" aria-label="A person, as platform:id" onInput=${(event) => setId(event.target.value)} /></label>
+      <label class="check">Person <input value=${id} placeholder="platform:id" aria-label="A person, as platform:id" onInput=${(event) => setId(event.target.value)} /></label>
       ${known ? html`<${Acts} key=${id.trim()} person=${id.trim()} name=${id.trim()} role=${null} limits=${{}} />`
         : html`<p class="quiet">A person is their platform and their id there, as in the list of a session's people.</p>`}
     </section>`;

@@ -52,6 +52,7 @@ export function Session({rest, query}) {
           question="The session is deleted for good, with its messages in Parley's rooms and its files." then=${() => go("sessions")} />
       </div>`}
     ${strip && html`
+      ${!strip.marks.length && html`<p class="quiet">Nothing has happened in it that has a mark.</p>`}
       <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} earlier=${earlier} later=${later} />
       <p class="moment-line" role="status">
         ${wanted && at < head
@@ -85,7 +86,7 @@ function Chat({marks, at, classes, onWhy}) {
       <ol ref=${box}>
         ${said.map((mark) => html`
           <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>
-            <p class="by"><b>${mark.kind === "heard" ? mark.name : classes.get(mark.lane) ?? mark.lane}</b>
+            <p class="by"><b>${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
               <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
               <button onClick=${() => onWhy(momentOf(mark))}>${mark.kind === "said" ? "Why?" : "Then"}</button></p>
             <p class="text">${mark.text}</p>

@@ -17,14 +17,17 @@ export function SaveTest({id}) {
         <p>Put these beside the program. They have what people said, under their names.</p>
         ${files.map((file) => html`
           <h3 key=${file.name}>${file.name}</h3>
-          <pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>
+          ${file.text !== null && html`<pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`}
           <div class="buttons">
-            <a class="button" download=${file.name} href=${`data:text/plain;charset=utf-8,${encodeURIComponent(file.text)}`} aria-label=${`Download ${file.name}`}>Download</a>
-            <button aria-label=${`Copy ${file.name}`} onClick=${() => copy(file)}>Copy</button>
+            <a class="button" download=${file.name.split("/").at(-1)} href=${address(file)} aria-label=${`Download ${file.name}`}>Download</a>
+            ${file.text !== null && html`<button aria-label=${`Copy ${file.name}`} onClick=${() => copy(file)}>Copy</button>`}
           </div>`)}
         <div class="buttons"><button class="main" autofocus onClick=${() => dialog.current.close()}>Close</button></div>
       </dialog>`}`;
 }
+
+const address = (file) => (file.text === null
+  ? `data:application/octet-stream;base64,${file.base64}` : `data:text/plain;charset=utf-8,${encodeURIComponent(file.text)}`);
 
 async function copy(file) {
   try {

@@ -39,6 +39,11 @@ export class Timeline {
     return this.list.stuck;
   }
 
+  /** Whether some messages are not drawn. */
+  get isLong() {
+    return this.list.more || this.list.drawn.size < this.list.entries.length;
+  }
+
   clear() {
     this.list.clear();
     this.setFresh(0);
@@ -61,14 +66,14 @@ export class Timeline {
     const entry = this.list.insert(message);
     entry.live = count && message.live;
     if (!count || known) return;
-    if (!entry.live) this.announcer.say(message);
+    if (!entry.live) this.announcer.say(entry);
     if (!this.stuck) this.setFresh(this.fresh + 1);
   }
 
   change(entry, message) {
     if (entry.live && !message.live) {
       entry.live = false;
-      this.announcer.say(message);
+      this.announcer.say(entry);
     }
     const next = this.list.entries[this.list.entries.indexOf(entry) + 1];
     entry.message = message;

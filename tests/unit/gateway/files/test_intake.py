@@ -133,6 +133,15 @@ async def test_files_of_a_day_are_counted_once_each_for_their_conversation() -> 
     assert (await taken_in.take(Address("web", "attic"), [PHOTO], "3"))[0].remarks == ()
 
 
+async def test_files_of_a_day_are_counted_for_their_person_in_all_conversations() -> None:
+    taken_in, attic = intake(Shelf(), MemoryFileStore(), person_per_day=2), Address("web", "attic")
+    for once, place in (("1", LOBBY), ("1", LOBBY), ("2", attic)):
+        assert (await taken_in.take(place, [PHOTO], once, person="web:1"))[0].remarks == ()
+    (taken,) = await taken_in.take(LOBBY, [PHOTO], "3", person="web:1")
+    assert "You have sent so many files today (2) that I do not look at receipt.jpg" in taken.remarks[0]
+    assert (await taken_in.take(LOBBY, [PHOTO], "4", person="web:2"))[0].remarks == ()
+
+
 async def test_content_that_is_no_longer_kept_is_none() -> None:
     store = MemoryFileStore(FileBounds(total_bytes=30))
     taken_in = intake(Shelf(), store)

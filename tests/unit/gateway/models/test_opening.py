@@ -12,10 +12,12 @@ from gateway.models.opening import check_programs, named_clients, open_model, op
 from gateway.settings.programs.routes import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
-from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.client import TRANSCRIBE, ChatMessage, CompletionRequest
 from runtime.llm.models import Models
+from runtime.llm.whisper.models import download, folder_of
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.runtime.execution.processor.walking import compiled, main
+from tests.unit.runtime.llm.test_whisper import LIBRARIES
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +43,25 @@ async def test_requests_go_to_the_model_of_their_name_or_purpose_at_its_own_serv
             assert list(named_clients(models).values()) == [["default", "a"], ["fast", "b"]]
     assert line.startswith("openai/x (the settings name it); fast: openai/y")
     assert [request["model"] for request in one.requests] == ["x", "x"]
+
+
+async def test_a_model_that_listens_is_of_this_machine_and_does_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(LIBRARIES)
+    download("tiny", folder_of(tmp_path, "tiny"))
+    listens = Settings(data_dir=tmp_path, models={"default": "openai/x", "transcription": "whisper/tiny"})
+    async with open_models(listens) as (models, _):
+        listener = models.voice(TRANSCRIBE)
+        assert listener is not None
+        assert listener.model == "whisper/tiny"
+    for wrong, words in (
+        ({"default": "whisper/tiny"}, "whisper/tiny only listens: it can be models.transcription"),
+        ({"default": "openai/x", "transcription": "whisper/base"}, "parley voice download base"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            async with open_models(Settings(data_dir=tmp_path, models=wrong)):
+                pass
 
 
 async def test_what_needs_no_model_works_where_the_default_is_missing(

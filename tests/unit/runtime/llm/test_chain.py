@@ -19,11 +19,11 @@ from runtime.core.errors import (
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import ModelChain
-from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.options import ModelOptions, Prices
 from tests.fakes.clock import FakeClock
-from tests.fakes.models.providers import ScriptedProvider, chain_of
+from tests.fakes.models.providers import Answer, ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
@@ -171,3 +171,39 @@ class PricedProvider(ScriptedProvider):
 
     def prices(self) -> Prices:
         return Prices(10.0, 1.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("seeing", "any_sees", "all_see"),
+    [
+        ((True, False), True, False),
+        ((False, False), False, False),
+        ((True, None), None, None),
+        ((True, True), True, True),
+    ],
+)
+async def test_a_picture_is_for_the_models_that_see_and_a_blind_one_reads_that_there_was_one(
+    seeing: tuple[bool | None, bool | None], any_sees: bool | None, all_see: bool | None
+) -> None:
+    first, second = SeeingProvider(seeing[0], DOWN), SeeingProvider(seeing[1], "a receipt")
+    chain = chain_of(FakeClock(), {"a": first, "b": second})
+    assert (await chain.sees(), await chain.all_see()) == (any_sees, all_see)
+    shown = ChatMessage("user", "What is it?", pictures=(Picture("image/jpeg", "AAAA"),))
+    async with chain.stream(CompletionRequest((shown,))) as completion:
+        assert "".join([piece async for piece in completion]) == "a receipt"
+    for provider, sees in zip((first, second), seeing, strict=True):
+        (message,) = provider.asked[0].messages
+        blind = sees is False
+        assert bool(message.pictures) is not blind
+        assert ("[pictures left out here, for you cannot see them: 1" in message.content) is blind
+
+
+class SeeingProvider(ScriptedProvider):
+    """Knows whether its model sees pictures."""
+
+    def __init__(self, known: bool | None, *answers: Answer) -> None:
+        super().__init__(*answers)
+        self._known = known
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        return self._known

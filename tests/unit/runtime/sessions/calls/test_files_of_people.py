@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from runtime.core.address import Address
@@ -124,6 +126,29 @@ async def test_where_nobody_sees_a_description_is_refused_with_the_setting_that_
         await talk.say("hi")
         (failure,) = await talk.say("", files=[PHOTO])
     assert "receipt.jpg cannot be described: no model here sees pictures; models.vision sets one" in failure
+
+
+BY_PATH = (
+    IN_PYTHON.replace("photo: bytes", "photo: Path")
+    .replace("len(photo)", "photo.stat().st_size")
+    .replace("photo[:5].decode()", "f'{photo.read_bytes()[:5].decode()} {photo.suffix} {photo}'")
+    .replace("```python\n", "```python\nfrom pathlib import Path\n\n")
+)
+
+
+def is_there(path: str) -> bool:
+    return Path(path).exists() or Path(path).parent.exists()
+
+
+async def test_a_playbook_in_python_gets_a_path_at_which_a_file_lies_while_it_runs(sandbox: MontySandbox) -> None:
+    main = await compiled(BY_PATH)
+    async with talking(main, Model(), sandbox, intake=ScriptedIntake(pictures=["../../re ceipt.jpg"])) as talk:
+        await talk.say("hi")
+        said, refused = await talk.say("", files=[Attachment("../../re ceipt.jpg", "image/jpeg", PHOTO.url)])
+    size, begins, ending, path = said.split()
+    assert (int(size) > 5, len(begins) <= 5, ending) == (True, True, ".jpg")
+    assert not is_there(path)
+    assert "Size takes photo as a file that somebody sent, not 'no file'" in refused
 
 
 async def test_a_playbook_in_python_gets_the_bytes_of_a_file(sandbox: MontySandbox) -> None:
