@@ -126,6 +126,7 @@ async def suffer(directory: Path) -> dict[str, Suffered]:
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
             "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_REPORTS__ASK_MODEL": "false",  # what is asked here is asked by the program
         }
         async with (
             gateway(directory, BOOTH, environment) as running,

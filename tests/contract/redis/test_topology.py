@@ -157,7 +157,7 @@ async def test_missing_rights_are_named(start: Start) -> None:
     server = start(**durable())
     server.ask("ACL", "SETUSER", "shy", "on", ">geheim", "~{parley:*", "+@all", "-xadd")
     url = f"redis://shy:geheim@127.0.0.1:{server.port}"
-    with pytest.raises(StorageUnavailable, match=r"docs/operating\.md") as raised:
+    with pytest.raises(StorageUnavailable, match=r"docs/running/operating\.md") as raised:
         await ping(url)
     assert "geheim" not in str(raised.value)
 
