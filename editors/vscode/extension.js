@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const vscode = require("vscode");
-const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+const { LanguageClient } = require("vscode-languageclient/node");
 
 const DEBUG_PORT = 7529;
 let client;
@@ -30,7 +30,7 @@ function fileOf(given) {
 function addCommands(context) {
   const commands = {
     "parley.run": (file) => inTerminal(["run"], file),
-    "parley.test": (file) => inTerminal(["test"], file.replace(/\.[^.]+$/, ".test.md")),
+    "parley.test": (file) => inTerminal(["test"], file.endsWith(".pb") ? file : file.replace(/\.[^.]+$/, ".test.md")),
     "parley.debug": (file) => {
       inTerminal(["run", "--debug"], file);
       vscode.window.showInformationMessage("When it runs, start debugging with “Attach to Parley”.");
@@ -152,7 +152,7 @@ async function activate(context) {
   client = new LanguageClient(
     "parley",
     "Parley",
-    { command, args: ["lsp"], transport: TransportKind.stdio },
+    { command, args: ["lsp"] },
     { documentSelector: [{ language: "parley" }] },
   );
   addCommands(context);

@@ -70,7 +70,9 @@ class Editor(LanguageClient):
 @pytest.fixture
 async def editor(tmp_path: Path) -> AsyncGenerator[Editor]:
     client = Editor()
-    await client.start_io(sys.executable, "-m", "gateway", "lsp", env=environment_of(tmp_path, {}), cwd=str(tmp_path))
+    await client.start_io(
+        sys.executable, "-m", "gateway", "lsp", "--stdio", env=environment_of(tmp_path, {}), cwd=str(tmp_path)
+    )
     with anyio.fail_after(LIMIT_S):
         await client.initialize_async(types.InitializeParams(capabilities=types.ClientCapabilities()))
     client.initialized(types.InitializedParams())

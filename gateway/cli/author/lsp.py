@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from gateway.cli.output.terminal import ConfigOption, extension_calls, load_settings, plain_errors
 from runtime.core.errors import NotInstalled, ParleyError
 
 _NEEDED = 'The language server needs one more package: pip install "parley-gateway[lsp]", or pip install pygls.'
 
 
-def lsp(config: ConfigOption = None) -> None:
+def lsp(
+    config: ConfigOption = None,
+    _stdio: Annotated[bool, typer.Option("--stdio", help="What editors add; it is so in any case.")] = False,
+) -> None:
     """Serve an editor over standard input and output, until it ends."""
     with plain_errors():
         try:
