@@ -289,6 +289,11 @@ class WebAdapter:
         self._echo.frame(to.conversation, frame)
 
     @property
+    def board(self) -> Board:
+        """The rooms as people see them."""
+        return self._board
+
+    @property
     def shown_files(self) -> ShownFiles:
         """Who may have which file."""
         return self._shown

@@ -55,6 +55,8 @@ class Board:
         self._store = store
         self._hub = hub
         self._echo = echo or Echo(None)
+        self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None
+        """Called with each message once, when it is finished, by the node that shows it first."""
         self._seen: dict[str, int] = {}
         hub.on_empty = self._left
         hub.bulletin.on_turn = self._echo.active
@@ -116,6 +118,8 @@ class Board:
                 self._remember(room, kept)
             self._hub.to_room(room, codec.message(room, self._now(kept)))
             if kept.seq > head:
+                if kept.final:
+                    self.on_said(room, kept)
                 self._hub.bulletin.active(room, kept.seq, here=True)
         return kept
 
@@ -138,6 +142,7 @@ class Board:
                 self._remember(room, kept)
                 self._echo.grew(room, message_id, text)
             elif growing is not None and self._growing.pop(message_id, None) is growing:
+                self.on_said(room, kept)
                 before = growing.message.text
                 self._hub.to_room(room, codec.grow(room, message_id, before, text, done_version=kept.version))
                 return

@@ -1,4 +1,4 @@
-"""The composition root: with `foundation` beside it the only place that names concrete classes."""
+"""A gateway from its settings: built, started, and ended."""
 
 from __future__ import annotations
 
@@ -26,27 +26,17 @@ from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines, host_for_people
-from gateway.assembly.foundation import (
-    Cluster,
-    Foundation,
-    Reporting,
-    bus_of,
-    cluster_of,
-    jobs_of,
-    limits_of,
-    node_context_of,
-    reporting_of,
-    schedules_of,
-    tapes_of,
-    web_options_of,
-)
-from gateway.assembly.logins import first_owner_lines
-from gateway.assembly.model_doors import node_doors_of
+from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
-from gateway.assembly.rooms import room_rules
+from gateway.assembly.reporting import Reporting, reporting_of
+from gateway.assembly.sessions import node_context_of, schedules_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
 from gateway.assembly.voices import personal_commands, voiced
+from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
+from gateway.assembly.web.logins import first_owner_lines
+from gateway.assembly.web.model_doors import node_doors_of
+from gateway.assembly.web.rooms import room_rules
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -71,6 +61,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
+from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -132,6 +123,7 @@ async def serve(
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
+            engine = replace(engine, seen=Seen(bus))
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))

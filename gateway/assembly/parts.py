@@ -22,6 +22,7 @@ from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubte
 from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
+    from gateway.overview.services.tallies import Seen
     from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.storage.embedded.backup import Backup
@@ -49,11 +50,13 @@ def plain(secret: SecretStr | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What executes programs: the models, a line about them for people, and the workers for what they write."""
+    """What executes programs: the models, a line about them for people, and the workers for what they write. `seen` is
+    how models and servers of tools have answered since the start."""
 
     llm: Models
     model_line: str
     sandbox: MontySandbox
+    seen: Seen | None = None
 
 
 @asynccontextmanager

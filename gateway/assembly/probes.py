@@ -15,7 +15,7 @@ from gateway.assembly.encryption import ask_keys
 from gateway.assembly.parts import open_archive, open_sandbox
 from gateway.catalog import Ground, Kind, catalog, platform_names
 from gateway.inbound.commands import menu
-from gateway.models.checking import question_for
+from gateway.models.checking import ask, question_for
 from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
@@ -23,7 +23,6 @@ from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.events.happening import Happening
 from runtime.llm.choice import NoModel
-from runtime.llm.client import CompletionRequest, LLMClient
 
 if TYPE_CHECKING:
     from gateway.inbound.routing import Routes
@@ -75,7 +74,7 @@ async def _ask_models(settings: Settings) -> str:
     async with open_models(settings) as (models, _):
         for client, names in named_clients(models).items():
             try:
-                line = f"{await _ask_model(client, question_for(names))} ({', '.join(names)})"
+                line = f"{await ask(client, question_for(names), _MODEL_LIMIT_S)} ({', '.join(names)})"
             except (LLMError, TimeoutError) as error:
                 failed = True
                 line = f"{', '.join(names)}: {error or f'no answer within {_MODEL_LIMIT_S:g} s'}"
@@ -83,15 +82,6 @@ async def _ask_models(settings: Settings) -> str:
     if failed:
         raise LLMUnavailable("\n".join(lines))
     return "\n".join(lines)
-
-
-async def _ask_model(model: LLMClient, request: CompletionRequest) -> str:
-    with anyio.fail_after(_MODEL_LIMIT_S):
-        async with model.stream(request) as answer:
-            text = "".join([piece async for piece in answer])
-    if not text.strip():
-        raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
-    return f"{model.model} answers"
 
 
 async def _ask_extensions(settings: Settings) -> str | None:

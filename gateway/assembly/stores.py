@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.mailboxes import RedisMailboxes
     from runtime.storage.redis.room_news import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
@@ -245,3 +246,10 @@ def memories_in(
     remembers(programs, routes.memory, otherwise=own.on)
     on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
+
+
+def mailboxes_in(settings: Settings, connection: RedisConnection) -> RedisMailboxes:
+    """What waits for participants in other processes, from the database."""
+    from runtime.storage.redis.mailboxes import RedisMailboxes
+
+    return RedisMailboxes(connection, bound=settings.participants.mailbox_messages)

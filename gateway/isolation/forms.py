@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter
 
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Mark
+from runtime.core.message import Attachment, Mark
+from runtime.execution.calls.remote import RemoteTool
+from runtime.language.program import PlaybookSpec
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.stores.timers import Timer
@@ -55,3 +58,31 @@ PAGE: Form[PageSpec] = Form(PageSpec)
 ADDRESS: Form[Address] = Form(Address)
 SPEAKER: Form[Speaker] = Form(Speaker)
 MARK: Form[Mark | None] = Form(Mark | None)
+FILE: Form[Attachment] = Form(Attachment)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A `RemoteTool`, without the check of its arguments, which is made where it is called."""
+
+    spec: PlaybookSpec
+    tool: str
+    arguments: Mapping[str, str]
+    repeatable: bool
+    only_reads: bool
+
+    @classmethod
+    def of(cls, tool: RemoteTool) -> Self:
+        """The form of a tool."""
+        return cls(tool.spec, tool.tool, tool.arguments, tool.repeatable, tool.only_reads)
+
+    def made(self) -> RemoteTool:
+        """The inverse of `of`."""
+        return RemoteTool(self.spec, self.tool, self.arguments, _unchecked, self.repeatable, self.only_reads)
+
+
+def _unchecked(_arguments: Mapping[str, Any]) -> str | None:
+    return None
+
+
+TOOLS: Form[list[Tool]] = Form(list[Tool])

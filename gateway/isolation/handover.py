@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gateway.isolation.forms import Form
 from gateway.version import VERSION
+from runtime.execution.calls.remote import ToolRules
 
 PATH: Final = "/tape/v1/session"
 """Where the web server takes the connections of tasks' processes."""
@@ -49,7 +50,8 @@ class ProgramHandover:
 @dataclass(frozen=True, slots=True)
 class Manner:
     """The settings of the node that sessions need, none of them secret. `models` are the names of the models, and what
-    people call them; `places` the conversations that may be told of results, each as `address_data` writes it."""
+    people call them; `places` the conversations that may be told of results, each as `address_data` writes it; `tools`
+    says which tools people are asked for. Whether one may be called the node decides."""
 
     texts: Mapping[str, str]
     language: str
@@ -65,6 +67,7 @@ class Manner:
     statement_bytes: int
     jail_required: bool
     log_level: Literal["debug", "info", "warning", "error"]
+    tools: ToolRules = field(default_factory=ToolRules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,4 +85,5 @@ def _manner(settings: Settings, llm: Models, texts: Texts) -> Manner:
         statement_bytes=own.memory_mib * MIB,
         jail_required=own.jail == "required",
         log_level=settings.logs.level,
+        tools=settings.tools.as_rules,
     )

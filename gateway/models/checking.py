@@ -1,4 +1,4 @@
-"""The question by which each model is tried."""
+"""The question by which each model is tried, and the trial."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import io
 import wave
 from collections.abc import Sequence
 
-from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, Recording
+import anyio
+
+from runtime.core.errors import LLMUnavailable
+from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording
 from runtime.llm.models import VOICE
 
 
@@ -19,6 +22,16 @@ def question_for(names: Sequence[str]) -> CompletionRequest:
     if VOICE[SPEAK] in names:
         return CompletionRequest((ChatMessage("user", "Yes."),), SPEAK)
     return CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
+
+
+async def ask(model: LLMClient, request: CompletionRequest, within_s: float) -> str:
+    """Ask a model once; a line that says that it answers. Raises LLMError, and TimeoutError."""
+    with anyio.fail_after(within_s):
+        async with model.stream(request) as answer:
+            text = "".join([piece async for piece in answer])
+    if not text.strip():
+        raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
+    return f"{model.model} answers"
 
 
 def _silence() -> bytes:

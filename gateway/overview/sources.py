@@ -33,6 +33,11 @@ from runtime.stores.operation.reports import ReportStore
 from runtime.stores.operation.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
+_CONSOLE = "console."
+_READ_ONLY = (
+    "You can only look here: owners change something at the console where the settings have console.acts = true."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -84,5 +89,6 @@ class Sources:
         """The client that asks. Raises HTTPException for one that may not run the gateway."""
         client = self.admission.client(request)
         if not client.scopes.gateway_write:
-            raise HTTPException(403, f"{client.name} has no scope gateway:write.")
+            own = f"{client.name} has no scope gateway:write."
+            raise HTTPException(403, _READ_ONLY if client.name.startswith(_CONSOLE) else own)
         return client

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.reports.account import Accounts, inert
-from gateway.reports.task import PROGRAM, DebugTasks
+from gateway.reports.inquiry import PROGRAM
+from gateway.reports.task import DebugTasks
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -41,7 +42,7 @@ class FailureDesk:
         bus: Bus,
         debugging: DebugTasks | None = None,
     ) -> None:
-        """With `debugging` a model looks into each report as well, in a task."""
+        """With `debugging` a model looks into reports as well, in a task."""
         self._store = store
         self._programs = programs
         self._accounts = accounts
@@ -74,7 +75,7 @@ class FailureDesk:
                 self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
                 await self._tell(report)
                 if self._debugging is not None and report.session:
-                    await self._debugging.order(report.number)
+                    await self._debugging.order(report)
                 await self._store.tell(report.number)
             finally:
                 self._telling.discard(report.number)

@@ -7,19 +7,25 @@ owners, and is never acted on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from gateway.reports.account import Accounts
+from gateway.reports.asked_model import AskedModel
 from gateway.settings.limits import ReportSettings
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, LLMError
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
+from runtime.events.frames import LLMAnswered
 from runtime.language.program import Program
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, model_for
 from runtime.stores.operation.reports import Report, ReportStore
 from runtime.tape.tape import Fact, TapeReader
+
+PROGRAM = "parley-debug"
+"""The name of the program of such tasks. What fails in it is in no report."""
 
 MAX_LOOKS = 6
 """The answers of a model before it has to have a guess."""
@@ -60,7 +66,7 @@ class Answer:
 class Inquiry:
     """Asks the model about a failure, one look after the other."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it may look at, and what it is asked with
         self,
         llm: LLMClient,
         reports: ReportStore,
@@ -68,7 +74,12 @@ class Inquiry:
         tapes: TapeReader,
         programs: Mapping[str, Program],
         budget: ReportSettings,
+        asked: AskedModel,
+        publish: Callable[[LLMAnswered], object],
     ) -> None:
+        """What a model has used is published."""
+        self._asked = asked
+        self._publish = publish
         self._llm = llm
         self._reports = reports
         self._accounts = accounts
@@ -81,7 +92,8 @@ class Inquiry:
         """The model's answer after these looks: another one, or its guess on one line, without secrets. The guess is ""
         where there is none to be had. Raises StorageUnavailable."""
         report = await self._reports.get(number)
-        if report is None or not report.session:
+        model = None if report is None else await self._asked.of(report)
+        if report is None or model is None:
             return Answer("", "")
         account = await self._accounts.of(report)
         asked, used = [ChatMessage("system", _INSTRUCTIONS), _data({"failure": account.lines()[:-1]})], 0
@@ -91,7 +103,7 @@ class Inquiry:
         if (used + _chars(asked)) // _CHARS_A_TOKEN >= self._budget.tokens:
             return Answer("", "")
         try:
-            wanted = _read(await self._answer(asked))
+            wanted = _read(await self._answer(asked, model, number))
         except LLMError:
             return Answer("", "")
         if isinstance(wanted.get("guess"), str):
@@ -99,9 +111,28 @@ class Inquiry:
         known = {name: wanted[name] for name in ("look", "first", "last", "text") if name in wanted}
         return Answer(json.dumps(known, ensure_ascii=False)[:_LOOK_CHARS])
 
-    async def _answer(self, asked: Sequence[ChatMessage]) -> str:
-        async with self._llm.stream(CompletionRequest(tuple(asked), purpose="debug")) as completion:
-            return "".join([piece async for piece in completion])
+    async def _answer(self, asked: Sequence[ChatMessage], model: str, number: int) -> str:
+        request, began_s = CompletionRequest(tuple(asked), purpose="debug", model=model), monotonic()
+        async with self._llm.stream(request) as completion:
+            said = "".join([piece async for piece in completion])
+            used = completion.usage
+        self._publish(
+            LLMAnswered(
+                *(f"report {number}", "", "", "Debugger.Explain", used.model or model_for(self._llm, request), "debug"),
+                reply="",
+                seconds=monotonic() - began_s,
+                first_text_s=None,
+                tokens_in=used.input_tokens,
+                tokens_out=used.output_tokens,
+                tokens_cached=used.cached_tokens,
+                cost_usd=used.cost_usd,
+                conversation="",
+                participant_id=None,
+                program=PROGRAM,
+                agent="Debugger",
+            )
+        )
+        return said
 
     async def _look(self, wanted: Mapping[str, Any], report: Report) -> dict[str, Any]:
         """What the model asked to see: of that session and that program alone."""

@@ -12,7 +12,8 @@ from contextlib import suppress
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.reports.account import inert
-from gateway.reports.inquiry import MAX_LOOKS, Inquiry
+from gateway.reports.asked_model import AskedModel
+from gateway.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
@@ -22,12 +23,10 @@ from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, PythonFence
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, Inbox, InboxEvent
+from runtime.stores.operation.reports import Report
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import TapeReader
-
-PROGRAM = "parley-debug"
-"""The name of the program of such tasks. What fails in it is in no report."""
 
 Calls = Mapping[str, ExtensionCall]
 
@@ -68,13 +67,18 @@ async def guess_of(tapes: TapeReader, report: int) -> str:
 class DebugTasks:
     """Orders them: one for each report, so one for alike failures of an hour."""
 
-    def __init__(self, inbox: Inbox, clock: Clock, within_s: float) -> None:
+    def __init__(self, inbox: Inbox, clock: Clock, within_s: float, asked: AskedModel) -> None:
+        self._asked = asked
         self._inbox = inbox
         self._clock = clock
         self._within_s = within_s
 
-    async def order(self, report: int) -> None:
-        """Have a failure looked into; once, however often it is ordered. Raises StorageUnavailable."""
+    async def order(self, failure: Report) -> None:
+        """Have a failure looked into, where a model is asked; once, however often it is ordered. Raises
+        StorageUnavailable."""
+        if await self._asked.of(failure) is None:
+            return
+        report = failure.number
         task, now, here = task_of(report), self._clock.now(), address_data(Address(CLIENT, PROGRAM))
         due = now.timestamp() + self._within_s + _GRACE_S
         order = Order(0, SessionId(""), _AGENT, _PLAYBOOK, {"report": report}, due, 1, here, here, task)

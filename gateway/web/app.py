@@ -35,6 +35,8 @@ from gateway.web.logins.door import AWAY, LogIn, refused, shown
 from gateway.web.logins.open_pages import OpenPages
 from gateway.web.logins.password import PasswordLogIn
 from gateway.web.names import ReservedNames
+from gateway.web.pushes.door import PushDoor
+from gateway.web.pushes.subscriptions import Subscriptions
 from gateway.web.scrape import Scrape
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -70,6 +72,8 @@ class WebOptions:
     """None: who knows the password, if there is one, chooses a name."""
     pages: OpenPages = field(default_factory=OpenPages)
     """The pages that are open."""
+    pushes: Subscriptions | None = None
+    """None: nobody is notified."""
     console: Sequence[BaseRoute] = ()
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
@@ -178,6 +182,7 @@ def build_web(
             Route("/", door.page),
             Route("/session", door.session),
             *log_in.routes(),
+            *([] if options.pushes is None else PushDoor(log_in, options.pushes, clock).routes()),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),

@@ -51,7 +51,7 @@ _CONTENT_POLICY = "; ".join(
         "base-uri 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types dompurify",
+        "trusted-types dompurify worker",
     )
 )
 HEADERS = {

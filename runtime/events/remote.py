@@ -64,6 +64,15 @@ class RemoteListed(OfServer):
     tools: int
 
 
+@happening("remote.returned", "debug")
+class RemoteReturned(OfServer):
+    """A call of a tool has ended after so many `seconds`; `error` says how it failed."""
+
+    playbook: str
+    seconds: float
+    error: str | None = None
+
+
 @happening("remote.lost", "warning")
 class RemoteLost(OfServer):
     """The connection ended while a call was under way."""

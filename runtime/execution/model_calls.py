@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, PlaybookError
 from runtime.events.frames import AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
@@ -72,6 +73,9 @@ class ModelCalls:
 
     @property
     def _person(self) -> str | None:
+        """Who caused the question, and pays for it: nobody, where an owner speaks in people's names."""
+        if self._context.pages.address.platform == SCRATCH:
+            return None
         return self._frame.agent.person or self._context.journal.state.person
 
     async def allowed(self) -> bool:

@@ -15,6 +15,7 @@ from runtime.core.errors import (
     RemoteUnavailable,
     ToolFailed,
 )
+from runtime.core.texts import Texts
 from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
@@ -30,10 +31,10 @@ REMOTE_ERRORS = (RemoteError, NotAllowed, ToolFailed, RemoteFault, RemoteTimeout
 
 _REPEATABLE = "repeatable"
 _ASKED_FOR = "asked for"
-_ARGUMENT_CHARS = 500
+ARGUMENT_CHARS = 500
 """The length of an argument in the question whether a call may be made."""
 
-_QUESTION = "may"
+QUESTION = "may"
 """The position of the question whether a call may be made."""
 
 
@@ -91,24 +92,24 @@ class RemotePlaybook:
         if order is not None and order.place.platform == CLIENT:
             raise NotAllowed(f"{self.name} is to be allowed by people, and another program has ordered this task")
         texts = self._context.pages.texts
-        given = ", ".join(f"{name}={shown_value(value, _ARGUMENT_CHARS)}" for name, value in frame.state.kwargs.items())
+        given = ", ".join(f"{name}={shown_value(value, ARGUMENT_CHARS)}" for name, value in frame.state.kwargs.items())
         question = texts("tools.may", tool=self.name, arguments=given)
         yes, no = texts("tools.yes"), texts("tools.no")
-        asked = Call(_QUESTION, "Ask", (), {})
+        asked = Call(QUESTION, "Ask", (), {})
         rules = self._context.tool_rules
-        call = Call(_QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
+        call = Call(QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
         check_call(frame, call)
-        if _QUESTION not in frame.state.records:
+        if QUESTION not in frame.state.records:
             frame.expect_change()
             frame.host.start(frame, call)
-        while _QUESTION not in frame.state.records:
+        while QUESTION not in frame.state.records:
             await frame.change()
             frame.expect_change()
-        record = frame.state.records[_QUESTION]
+        record = frame.state.records[QUESTION]
         if record.error is not None:
             raise rebuilt(record.error)
         said = str(record.value or "").strip()
-        if said.rstrip(".!").casefold() not in {yes.casefold(), *texts("tools.yes_in_words").split(", ")}:
+        if not allows(said, texts):
             why = f"the answer was {shortened(said)}" if said else f"nobody answered in {rules.within_s:g} s"
             raise NotAllowed(f"{self.name} was not allowed: {why}")
 
@@ -151,3 +152,9 @@ class RemotePlaybook:
         if wrong := tool.mismatch(values):
             raise PlaybookError(f"{self.name} does not take these arguments: {wrong}")
         return values
+
+
+def allows(said: str, texts: Texts) -> bool:
+    """Whether an answer to the question whether a call may be made is a yes."""
+    yes = {texts("tools.yes").casefold(), *texts("tools.yes_in_words").split(", ")}
+    return said.strip().rstrip(".!").casefold() in yes

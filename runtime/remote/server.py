@@ -18,6 +18,7 @@ from runtime.events.remote import (
     RemoteListed,
     RemoteLost,
     RemoteProgressed,
+    RemoteReturned,
     RemoteSaid,
     RemoteUnreachable,
 )
@@ -168,6 +169,16 @@ class RemoteServer:
             await self._settled.wait()
 
     async def call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
+        began_s = self._clock.monotonic()
+        try:
+            value = await self._call(what, tool, arguments, key)
+        except (RemoteError, OutcomeUnknown) as error:
+            self._bus.publish(RemoteReturned(*self._which, what, self._clock.monotonic() - began_s, str(error)))
+            raise
+        self._bus.publish(RemoteReturned(*self._which, what, self._clock.monotonic() - began_s))
+        return value
+
+    async def _call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
         limit_s = self._spec.timeout_s or self._options.call_s
         sent = False
         try:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import PageSpec
-from runtime.core.address import GATEWAY, SCRATCH
+from runtime.core.address import GATEWAY
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
@@ -27,7 +27,7 @@ from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.language.program import Program
-from runtime.sessions.commands.fork import forked, why_lost
+from runtime.sessions.commands.fork import forked, scratch_of, why_lost
 from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
@@ -297,8 +297,7 @@ class Conversation:
 
     def _new(self, first: InboxEntry) -> SessionRecord:
         address = first.event.address
-        scratch = SessionId(address.conversation) if address.platform == SCRATCH and first.event.kind == FORK else None
-        id_ = session_of(address) or scratch or SessionId(uuid.uuid4().hex)
+        id_ = session_of(address) or scratch_of(first.event) or SessionId(uuid.uuid4().hex)
         program = self._around.program_name(first.event.program)
         return SessionRecord(id_, address, program, self._around.clock.now(), seq=0)
 

@@ -74,6 +74,7 @@ def test_what_still_grows_or_can_be_pressed_is_not_settled() -> None:
 def test_what_was_chosen_may_stand_below_a_question_once() -> None:
     asked = ["Which order?", "It is shipped."]
     assert judge(shown("Which order?\n\n✓ 4711, by Ada", asked[1]), asked, ()).settled
+    assert judge(shown("Which order?\n\n✓\u00a04711", asked[1]), asked, ()).settled
     assert judge(shown("Which order?\n\n✓ 4711\n\n✓ 4711", asked[1]), asked, ()).strange
 
 

@@ -117,6 +117,19 @@ async def test_names_are_known_while_a_text_has_an_error_and_texts_are_laid_out(
         )
     assert isinstance(found, list)
     assert "Main" in [one.label for one in found]
+    odd = '- Say "\U0001f600\U0001f600 {$thing} $thing."'
+    uri = await editor.open(tmp_path / "smile.pb", TEXT.replace('- Say "One {$thing}."', odd + " $other"))
+    assert [one.range.start.character for one in editor.complaints[uri] if "other" in one.message] == [30]
+    place = types.Position(8, 13)
+    with anyio.fail_after(LIMIT_S):
+        document = types.TextDocumentIdentifier(uri)
+        there = await editor.text_document_definition_async(types.DefinitionParams(document, place))
+        assert isinstance(there, types.Location)
+        assert (there.range.start.line, there.range.start.character) == (7, 24)
+        uses = await editor.text_document_references_async(
+            types.ReferenceParams(types.ReferenceContext(True), document, place)
+        )
+        assert [(one.range.start.line, one.range.start.character) for one in uses or []] == [(7, 24), (8, 14), (8, 22)]
     options = types.FormattingOptions(tab_size=4, insert_spaces=True)
     uri = await editor.open(tmp_path / "loose.pb", TEXT.replace("- Ask", "*  Ask").replace("## Main", "##  Main"))
     talks = await editor.open(tmp_path / "loose.test.md", "* Ada: Tea\n* Shop: One.\n")

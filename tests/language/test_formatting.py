@@ -37,7 +37,7 @@ def programs() -> list[tuple[str, str]]:
 def words(text: str) -> list[str]:
     """The rows with something in them, without what lays them out: blanks at both ends, hashes, marks of items."""
     rows = [row.expandtabs(4).strip("#*+- \ufeff") for row in re.split(r"\r\n|\r|\n", text)]
-    return [" ".join(row.split()) for row in rows if row]
+    return [found for row in rows if (found := " ".join(row.split()))]
 
 
 def check(text: str, file: str) -> bool:

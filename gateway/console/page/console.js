@@ -4,12 +4,14 @@ import {Told, told} from "./acts.js";
 import {connected, hush, listen, send, session, whoAmI} from "./api.js";
 import {Decisions} from "./screens/decisions.js";
 import {Login} from "./screens/login.js";
+import {Models} from "./screens/models.js";
 import {Now} from "./screens/now.js";
 import {People} from "./screens/people.js";
 import {go, place} from "./places.js";
 import {Programs} from "./screens/programs.js";
 import {Session} from "./screens/session.js";
 import {Sessions} from "./screens/sessions.js";
+import {Tools} from "./screens/tools.js";
 import {effect, html, render, useEffect, useRef} from "./ui.js";
 import {Work} from "./screens/work.js";
 
@@ -20,6 +22,8 @@ const SCREENS = [
   ["decisions", "Decisions", Decisions],
   ["people", "People", People],
   ["programs", "Programs", Programs],
+  ["models", "Models", Models],
+  ["tools", "Tools", Tools],
 ];
 
 /** Screens that are reached from others, with the screen that they belong to. */
@@ -34,6 +38,7 @@ function Console() {
     document.title = `${screen?.[1] ?? "Console"} · Parley`;
     if (first.current) first.current = false;
     else main.current?.focus();
+    document.querySelector(".top nav [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
     told.value = {text: "", bad: false};
   }, [here.screen, here.rest.join("/")]);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// A table that is fetched in pages and is live.
+// Tables: those that are fetched in pages and are live, and those whose rows are there.
 
 import {get} from "./api.js";
 import {useRows} from "./list.js";
@@ -16,21 +16,33 @@ export function Table({title, path, name, query = {}, keyOf, columns, empty}) {
     <section aria-labelledby=${id}>
       <h2 id=${id}>${title}</h2>
       ${found.trouble && html`<p class="trouble" role="alert">${found.trouble}</p>`}
-      ${found.fetched && !found.rows.length && html`<p class="quiet">${empty}</p>`}
-      ${found.rows.length > 0 && html`
-        <div class="scroll" tabindex="0" role="group" aria-label=${`Table: ${title}`}>
-          <table>
-            <thead><tr>${columns.map(([head]) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
-            <tbody>
-              ${found.rows.map((row) => html`
-                <tr key=${keyOf(row)}>${columns.map(([head, cell], number) => number === 0
-                  ? html`<th key=${head} scope="row">${cell(row)}</th>`
-                  : html`<td key=${head}>${cell(row)}</td>`)}</tr>`)}
-            </tbody>
-          </table>
-        </div>`}
+      ${found.fetched && html`<${Rows} title=${title} rows=${found.rows} keyOf=${keyOf} columns=${columns} empty=${empty} />`}
       ${!found.ends && html`<button onClick=${found.more}>More</button>`}
     </section>`;
+}
+
+/** A table of rows that are there, with a heading; `about` stands between the two. */
+export function Plain({title, level = "2", about, ...table}) {
+  return html`
+    ${level === "2" ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
+    ${about}
+    <${Rows} title=${title} ...${table} />`;
+}
+
+function Rows({title, rows, keyOf, columns, empty}) {
+  if (!rows.length) return html`<p class="quiet">${empty}</p>`;
+  return html`
+    <div class="scroll" tabindex="0" role="group" aria-label=${`Table: ${title}`}>
+      <table>
+        <thead><tr>${columns.map(([head]) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
+        <tbody>
+          ${rows.map((row) => html`
+            <tr key=${keyOf(row)}>${columns.map(([head, cell], number) => number === 0
+              ? html`<th key=${head} scope="row">${cell(row)}</th>`
+              : html`<td key=${head}>${cell(row)}</td>`)}</tr>`)}
+        </tbody>
+      </table>
+    </div>`;
 }
 
 /** A link to a session, at a moment of it. */

@@ -41,4 +41,10 @@ export function bringIntoView(box, part) {
   }
 }
 
+/** A time that something took. */
+export function seconds(number) {
+  if (number === null || number === undefined) return "–";
+  return number < 1 ? `${Math.round(number * 1000)}\u00a0ms` : `${number.toFixed(number < 10 ? 1 : 0)}\u00a0s`;
+}
+
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

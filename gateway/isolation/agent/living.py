@@ -14,8 +14,10 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from gateway.isolation.agent.files import NodeFiles
 from gateway.isolation.agent.models import door_clients
 from gateway.isolation.agent.outbox import RemoteOutbox
+from gateway.isolation.agent.servers import NodeServers
 from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers, RemoteVersions
 from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import CUT_OFF, FENCED, OVER, PATH, Handover, Manner
@@ -149,6 +151,9 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
             models={given.name: given.model},
             allowance=partial(_allowance, peer),
             spent=partial(_spent, peer),
+            files=NodeFiles(peer),
+            servers=NodeServers(peer),
+            tool_rules=manner.tools,
             alarm=Alarm(RemoteTimers(peer), store, inbox, clock),
             transcript_chars=manner.transcript_chars,
             questions_alone=manner.questions_alone,

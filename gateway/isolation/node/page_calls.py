@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.isolation.forms import ADDRESS, MARK, PAGE, SPEAKER
+from gateway.isolation.node.approvals import Approvals
+from gateway.isolation.node.rights import Rights
 from gateway.isolation.peer import Handler, Peer
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address
 from runtime.core.errors import TaskRefused
-from runtime.core.ids import SessionId
 
 MAX_PAGES = 64
 """The number of pages that a task may have open at once."""
@@ -19,12 +20,10 @@ MAX_PAGES = 64
 class PageCalls:
     """The pages of one task. `peer` is its process, which keeps on the tape what becomes visible."""
 
-    def __init__(self, outbox: Outbox, session: SessionId, place: Address, own: Address) -> None:
-        """People see the task at `place`; `own` is its address."""
+    def __init__(self, outbox: Outbox, rights: Rights) -> None:
         self._outbox = outbox
-        self._session = session
-        self._place = place
-        self._own = own
+        self._rights = rights
+        self._records: dict[str, _RemoteRecord] = {}
         self._live: dict[str, LivePage] = {}
         self.peer: Peer
 
@@ -38,13 +37,15 @@ class PageCalls:
         for live in self._live.values():
             live.abandon()
         self._live.clear()
+        self._records.clear()
 
     async def page(self, data: Any) -> None:
         spec = self._spec(data)
         if len(self._live) >= MAX_PAGES:
             raise TaskRefused(f"A task has at most {MAX_PAGES} pages open.")
         if spec.id not in self._live:
-            self._live[spec.id] = self._outbox.page(spec, _RemoteRecord(self.peer, spec.id))
+            record = self._records[spec.id] = _RemoteRecord(self.peer, spec, self._rights.approvals)
+            self._live[spec.id] = self._outbox.page(spec, record)
 
     async def update(self, data: Any) -> None:
         page, text = data
@@ -55,16 +56,19 @@ class PageCalls:
 
     async def finish(self, data: Any) -> bool:
         page, text = data
+        live = self._page(page)
         try:
-            return await self._page(page).finish(str(text))
+            self._records[page].finishes(str(text))
+            return await live.finish(str(text))
         finally:
-            self._live.pop(page, None)
+            self._forget(page)
 
     async def rest(self, data: Any) -> None:
         await self._page(data).rest()
 
     async def abandon(self, data: Any) -> None:
-        live = self._live.pop(str(data), None)
+        live = self._live.get(str(data))
+        self._forget(str(data))
         if live is not None:
             live.abandon()
 
@@ -80,6 +84,10 @@ class PageCalls:
         spec, text, chosen = data
         self._outbox.settle(self._spec(spec), str(text), str(chosen))
 
+    def _forget(self, page: str) -> None:
+        self._live.pop(page, None)
+        self._records.pop(page, None)
+
     def _page(self, page: object) -> LivePage:
         live = self._live.get(str(page))
         if live is None:
@@ -88,32 +96,50 @@ class PageCalls:
 
     def _checked(self, data: Any) -> Address:
         address = ADDRESS.read(data)
-        if address not in (self._place, self._own):
+        if address not in (self._rights.order.place, self._rights.address):
             raise TaskRefused(f"People do not see this task at {address.key[:200]}.")
         return address
 
     def _spec(self, data: Any) -> PageSpec:
         spec = PAGE.read(data)
         self._checked(ADDRESS.write(spec.address))
-        if not spec.id.startswith(f"{self._session}.") or spec.file is not None:
-            raise TaskRefused("A task shows its own pages, without files.")
-        if not spec.leased or spec.home not in (None, self._own):
+        files = {*self._rights.files, None}
+        if not spec.id.startswith(f"{self._rights.session}.") or (spec.file and spec.file.url) not in files:
+            raise TaskRefused("A task shows its own pages, with its own files.")
+        if not spec.leased or spec.home not in (None, self._rights.address):
             raise TaskRefused("A task's pages are shown while its node has the shard.")
         return spec
 
 
 class _RemoteRecord:
-    """Keeps what becomes visible of a page, where its session is."""
+    """Keeps what becomes visible of a page, where its session is. A question becomes visible as it is on the tape."""
 
-    def __init__(self, peer: Peer, page: str) -> None:
+    def __init__(self, peer: Peer, spec: PageSpec, approvals: Approvals) -> None:
         self._peer = peer
-        self._page = page
+        self._spec = spec
+        self._approvals = approvals
+        self._number = spec.id.rpartition(".")[2]
+        self._opened = bool(spec.parts)
+        self._text: str | None = None
+
+    def finishes(self, text: str) -> None:
+        """The page becomes this text, with its choices. Raises TaskRefused."""
+        self._text = text
+        if self._opened:
+            self._check()
 
     async def opening(self, part: int, text: str, /) -> None:
-        await self._peer.call("page_opening", [self._page, part, text])
+        await self._peer.call("page_opening", [self._spec.id, part, text])
+        self._opened = True
+        self._check()  # its question is on the tape by now
 
     async def grows(self, text: str, /) -> None:
-        await self._peer.call("page_grows", [self._page, text])
+        await self._peer.call("page_grows", [self._spec.id, text])
 
     async def sent(self, part: int, platform_id: str, /) -> None:
-        await self._peer.call("page_sent", [self._page, part, platform_id])
+        self._approvals.sent(self._number, platform_id)
+        await self._peer.call("page_sent", [self._spec.id, part, platform_id])
+
+    def _check(self) -> None:
+        if self._text is not None:
+            self._approvals.check_shown(self._number, self._text, self._spec.choices)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from gateway.isolation.node.approvals import Approvals
 from runtime.core.address import Address
 from runtime.core.errors import TaskRefused
 from runtime.core.ids import SessionId
@@ -26,7 +27,8 @@ from runtime.stores.inbox import (
 )
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.facts.content import ADDRESS
-from runtime.tape.facts.people import PersonMet
+from runtime.tape.facts.pages import PageBegun
+from runtime.tape.facts.people import FileReceived, PersonMet
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken, TaskOrdered
 from runtime.tape.tape import Fact
@@ -51,6 +53,9 @@ class Rights:
     """The conversations that may be told what comes of a task."""
     entries: dict[str, InboxEntry] = field(default_factory=dict)
     children: set[SessionId] = field(default_factory=set)
+    approvals: Approvals = field(default_factory=Approvals)
+    files: set[str] = field(default_factory=set)
+    """The urls of the files that people gave to the task, and that it has sent."""
     _again: set[SessionId] = field(default_factory=set)
 
     @property
@@ -61,6 +66,7 @@ class Rights:
     def give(self, entry: InboxEntry) -> None:
         """The process is given an event of its task."""
         self.entries[entry.entry_id] = entry
+        self.files.update(str(file["url"]) for file in entry.event.attachments)
         if entry.event.kind == TASK_AGAIN:
             self._again.add(Again.read(entry.event.text).task)
 
@@ -74,6 +80,9 @@ class Rights:
             if spawned.task not in {task_id(self.session, fact.seq), *self._again}:
                 raise TaskRefused("The id of a task derives from the fact that orders it.")
             self.children.add(spawned.task)
+        if not _files_of(fact) <= self.files:
+            raise TaskRefused("A task has the files that it was given, and its own.")
+        self.approvals.read(fact, self.entries.values())
 
     def check_beginning(self, begin: SessionRecord, facts: tuple[Fact, ...]) -> None:
         """Raise TaskRefused for a session that is not the one that was ordered."""
@@ -90,7 +99,7 @@ class Rights:
             TASK_OVER: self._is_own_result,
             TASK_ASKS: self._is_own_question,
             NOTICE: lambda notice: notice.address in self.places and notice.id.startswith("told."),
-            **dict.fromkeys(_FORWARDED, self._is_to_child),
+            **dict.fromkeys(_FORWARDED, self._passes_on),
         }
         check = checks.get(event.kind)
         try:
@@ -102,6 +111,16 @@ class Rights:
 
     def _is_to_child(self, event: InboxEvent) -> bool:
         return any(event.address == address_of(child) for child in self.children)
+
+    def _passes_on(self, event: InboxEvent) -> bool:
+        """Whether it is an answer that somebody gave, for a task that was ordered."""
+        said = (event.id, event.kind, event.text, event.person_id, event.quote, event.attachments)
+        given = [entry.event for entry in self.entries.values()]
+        return self._is_to_child(event) and any(
+            (one.id, one.kind, one.text, one.person_id, one.quote, one.attachments) == said
+            and (one.choice is None or one.choice == event.choice)
+            for one in given
+        )
 
     def _orders(self, event: InboxEvent) -> bool:
         letter, own = Order.read(event.text), self.order
@@ -159,8 +178,17 @@ async def rights_by_tape(store: SessionStore, record: SessionRecord, places: Col
             person = str(met.id)
         if taken is not None and rights is None:
             rights = Rights(record.id, record.program, taken, person, places)
-        elif rights is not None and fact.kind == TaskOrdered.kind:
+        elif rights is not None:
             spawned = read_as(fact, TaskOrdered)
             if spawned is not None:
                 rights.children.add(spawned.task)
+            rights.approvals.read(fact)
+            rights.files |= _files_of(fact)
     return rights
+
+
+def _files_of(fact: Fact) -> set[str]:
+    """The urls of the files that a fact gives to a task: of one that it received, or that it sends."""
+    begun = read_as(fact, PageBegun)
+    file = read_as(fact, FileReceived) if begun is None else begun.file
+    return set() if file is None else {file.url, *(part.url for part in file.parts)}

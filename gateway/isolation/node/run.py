@@ -12,10 +12,12 @@ import anyio
 from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import Handover, ProgramHandover
 from gateway.isolation.launch.launcher import Launched, Launcher
+from gateway.isolation.node.file_calls import FileCalls
 from gateway.isolation.node.own_stores import Own, OwnInbox, OwnStore, OwnTimers
 from gateway.isolation.node.page_calls import PageCalls
 from gateway.isolation.node.rights import Rights
 from gateway.isolation.node.store_calls import StoreCalls
+from gateway.isolation.node.tool_calls import ToolCalls
 from gateway.isolation.peer import Link, Peer
 from gateway.isolation.tokens import TaskTokens
 from runtime.core.errors import StorageUnavailable, TaskRefused
@@ -53,12 +55,15 @@ class TaskRun:
         own = Own(rights, lease)
         self.lease = lease
         self._listens = listens
-        self._pages = PageCalls(around.outbox, rights.session, rights.order.place, rights.address)
+        self._pages = PageCalls(around.outbox, rights)
         alarm = around.alarm
         store, letters = OwnStore(around.store, own), OwnInbox(inbox, own)
         calls = StoreCalls(store, letters, None if alarm is None else OwnTimers(alarm, own))
+        tools = ToolCalls(around, rights.program, rights.approvals, rights.order.place.platform)
         self._table = {
             **calls.table(),
+            **tools.table(),
+            **FileCalls(around.files, rights).table(),
             **self._pages.table(),
             **{call.__name__: call for call in (self.begin, self.over, self.allowance, self.spent)},
             **{call.__name__: call for call in (self.version, self.is_newer)},

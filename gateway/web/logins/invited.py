@@ -13,7 +13,7 @@ from adapters.web.codec import Person
 from gateway.access.roles import Role, role_named
 from gateway.web.forms import small_json
 from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, refused, shown, welcomed
-from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team
+from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 
@@ -54,6 +54,13 @@ class InvitedLogIn:
 
     async def person(self, connection: HTTPConnection, /) -> Person | None:
         return await self._team.find(connection.cookies.get(TEAM_COOKIE))
+
+    def device(self, connection: HTTPConnection, /) -> str:
+        return login_id(connection.cookies.get(TEAM_COOKIE, ""))
+
+    async def is_logged_in(self, person_id: str, device: str, /) -> bool:
+        found = await self._team.person_of(device)
+        return found is not None and found.id == person_id
 
     async def about(self, person: Person | None, /) -> Mapping[str, object]:
         owner = person is not None and await self._team.role(person.id) is Role.OWNER

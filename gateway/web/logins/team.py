@@ -137,7 +137,11 @@ class Team:
 
     async def find(self, login: str | None) -> Person | None:
         """The person of a log-in; None where there is none, it has ended, or the person is not admitted any more."""
-        kept = await self._records.get(f"login:{_digest(login)}") if login else None
+        return await self.person_of(login_id(login)) if login else None
+
+    async def person_of(self, login: str) -> Person | None:
+        """As `find`, by what a log-in is known by."""
+        kept = await self._records.get(f"login:{login}")
         if kept is None:
             return None
         data = json.loads(kept)
@@ -320,6 +324,11 @@ async def _unheard(_person_id: str) -> None:
 def name_field(name: str) -> str:
     """The field by which a name belongs to somebody: names that look alike have the same."""
     return f"name:{likeness(name) or '=' + name.casefold()}"
+
+
+def login_id(login: str) -> str:
+    """What a log-in is known by; its secret cannot be had from it."""
+    return _digest(login)
 
 
 def _listed(data: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
@@ -40,15 +40,15 @@ class ToolRules:
     `careful`: people are asked for all that may change something, also where a pattern allows it.
     """
 
-    allow: Sequence[str] = ()
-    ask: Sequence[str] = ()
-    deny: Sequence[str] = ()
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
     within_s: float = 600.0
     careful: bool = False
 
     def verdict(self, name: str, tool: RemoteTool, *, in_task: bool) -> Verdict:
         """The rule for a call of `Agent.tool`."""
-        rules: tuple[tuple[Verdict, Sequence[str]], ...] = (
+        rules: tuple[tuple[Verdict, tuple[str, ...]], ...] = (
             ("deny", self.deny),
             ("ask", self.ask),
             ("allow", self.allow),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from runtime.core.address import Address, address_data
+from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Quote
@@ -132,6 +132,12 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
     except (ArchiveUnavailable, TapeConflict) as error:
         return str(error)
     return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
+
+
+def scratch_of(event: InboxEvent) -> SessionId | None:
+    """The id of the session that an event of kind FORK begins in a scratch room; None for any other event."""
+    room = event.kind == FORK and event.address.platform == SCRATCH
+    return SessionId(event.address.conversation) if room else None
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:

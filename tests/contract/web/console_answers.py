@@ -28,6 +28,8 @@ _WILD = {
     "dead-letters": "letter",
     "people": "person",
     "tasks": "task",
+    "programs": "program",
+    "models": "model",
     "nodes": "node",
 }
 

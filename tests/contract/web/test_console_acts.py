@@ -32,6 +32,7 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", f"/sessions/{SESSION}/messages", {"text": "hi", "key": "k"}),
     ("POST", f"/sessions/{SESSION}/variables", {"agent": "1000", "name": "x", "value": 1, "key": "k"}),
     ("POST", "/tasks/t1/retry", {}),
+    ("POST", "/models/default/test", {}),
     ("POST", "/schedules/pause", {"schedule": "none"}),
     ("POST", "/schedules/resume", {"schedule": "none"}),
     ("POST", "/schedules/run", {"schedule": "none"}),
@@ -53,7 +54,9 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
 
 async def test_nothing_is_changed_while_the_switch_is_off_or_by_another_role(valkey_socket: Path) -> None:
     async with console(valkey_socket) as world, world.logged_in() as owner:
-        assert {(await acted(owner, *change))["status"] for change in CHANGES} == {403}
+        refused = [await acted(owner, *change) for change in CHANGES]
+        assert {one["status"] for one in refused} == {403}
+        assert all("console.acts" in one["error"] for one in refused)
     async with console(valkey_socket, acts=True) as world, world.logged_in("operator") as operator:
         assert {(await acted(operator, *change))["status"] for change in CHANGES} == {403}
         assert [one for one in world.told if one.name == "console.acted"] == []

@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.assembly.console_parts import NotingSessionStore
 from gateway.assembly.stores import records_in
+from gateway.assembly.web.console_parts import NotingSessionStore
 from gateway.overview.questions import open as open_questions
 from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from runtime.core.ids import AgentId, MessageId, PersonId

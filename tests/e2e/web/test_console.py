@@ -130,7 +130,7 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await say(chat, "hi")
         await expect(saying(chat, "I share a cake.")).to_be_visible()
         await say(chat, "0")
-        await expect(chat.get_by_text("Divide failed")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("Divide failed")).to_be_visible()
 
         page = await opened(browser, running)
         await page.get_by_role("link", name="to decide").click()
@@ -166,7 +166,7 @@ async def test_owners_answer_questions_and_see_who_was_first(tmp_path: Path, bro
         await asked.get_by_role("button", name="Yes").click()
         await expect(page.get_by_role("status").filter(has_text="Answered: Yes.")).to_be_visible()
         await expect(saying(chat, "Shipped.")).to_be_visible()
-        await expect(chat.get_by_text("✓ Yes, by Olga")).to_be_visible()
+        await expect(chat.locator(".message").get_by_text("✓ Yes, by Olga")).to_be_visible()
         await expect(page.get_by_text("No agent and no tool waits for an answer.")).to_be_visible()
 
         await say(chat, "ship")

@@ -100,9 +100,9 @@ async def test_an_agents_message_can_be_taken_away(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")
         await chat.adapter.send(LOBBY, "wrong place", speaker=GUIDE, nonce="n1", final=True)
-        await expect(page.get_by_text("wrong place")).to_be_visible()
+        await expect(page.locator(".message", has_text="wrong place")).to_be_visible()
         await chat.adapter.delete(LOBBY, "n1", speaker=GUIDE)
-        await expect(page.get_by_text("wrong place")).to_have_count(0)
+        await expect(page.locator(".message", has_text="wrong place")).to_have_count(0)
         await expect(page.locator(".message.agent .row")).to_be_hidden()
 
 

@@ -35,7 +35,7 @@ async def test_code_has_colours_and_formulas_are_drawn_with_what_comes_only_then
         page.on("request", lambda request: asked.append(request.url) if "vendor" in request.url else None)
 
         await chat.adapter.send(LOBBY, "no code", speaker=GUIDE, nonce="n0", final=True)
-        await expect(page.get_by_text("no code")).to_be_visible()
+        await expect(page.get_by_text("no code", exact=True)).to_be_visible()
         assert asked == []
         await chat.adapter.send(LOBBY, f"{CODE}\n\n{OTHERS}", speaker=GUIDE, nonce="n1", final=True)
         code = page.locator('[data-id="n1"] code')

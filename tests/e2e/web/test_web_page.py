@@ -292,7 +292,7 @@ async def test_the_reading_position_is_left_alone(browser: Browser) -> None:
             await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
         page = await enter(browser, chat, "Ada")
         await expect(page.locator(".message").last).to_have_attribute("aria-posinset", "60")
-        await expect(page.get_by_text("m129")).to_be_in_viewport()
+        await expect(page.get_by_text("m129", exact=True)).to_be_in_viewport()
         scroller = page.locator("#room-timeline .scroller")
         await scroller.hover()
         await page.mouse.wheel(0, -9000)
@@ -333,7 +333,7 @@ async def test_rooms_are_reached_by_keyboard_and_count_what_is_unread(browser: B
         await ada.get_by_role("combobox").fill("Ideas")
         await ada.keyboard.press("Enter")
         await expect(ada.locator("#room-name")).to_have_text("ideas")
-        await expect(ada.get_by_text("Ada opened this room.")).to_be_visible()
+        await expect(ada.locator(".message", has_text="Ada opened this room.")).to_be_visible()
         ideas = grace.locator("#rooms button", has_text="ideas")
         await expect(ideas).to_be_visible()
         await say(ada, "a first idea")
@@ -507,7 +507,7 @@ async def test_text_that_is_made_to_freeze_the_page_is_shown_in_pieces_or_as_it_
         assert longest <= 16_000 or plain == 1
         await chat.adapter.send(LOBBY, HOSTILE[kind][:50_000], speaker=GUIDE, nonce="n1", final=True)
         await chat.adapter.send(LOBBY, "And on it goes.", speaker=GUIDE, nonce="n2", final=True)
-        await expect(page.get_by_text("And on it goes.")).to_be_visible()
+        await expect(page.locator(".message").get_by_text("And on it goes.")).to_be_visible()
         assert errors == []
 
 

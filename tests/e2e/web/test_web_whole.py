@@ -48,7 +48,7 @@ async def test_a_question_is_answered_by_a_button_or_in_its_thread_and_is_over_t
         await page.keyboard.press("t")
         await page.locator("#thread-composer textarea").fill("Yes")
         await page.keyboard.press("Enter")
-        await expect(page.locator("#room-timeline").get_by_text("Shipped.")).to_have_count(2)
+        await expect(saying(page, "Shipped.")).to_have_count(2)
 
 
 async def test_a_file_is_read_and_another_is_sent_back_and_both_outlive_a_restart(

@@ -30,7 +30,7 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
-from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
+from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent
 from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
@@ -105,9 +105,9 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
     event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}")
     if kind == "by":
         return replace(event_of(number, text, at, offered, address), person_id=f"test:{about}", person_name=about)
-    if kind == "press":
-        choice = offered[-1].choices[int(about)]
-        return replace(event, kind="choice", text=choice.label, choice=choice.id, address=offered[-1].address)
+    if kind in ("press", "answer"):
+        choice, kind = offered[-1].choices[int(about)], "choice" if kind == "press" else ANSWER
+        return replace(event, kind=kind, text=choice.label, choice=choice.id, address=offered[-1].address)
     if kind in ("stop", "new", "undo"):
         return replace(event, kind=kind, text="")
     if kind == "order":
@@ -224,7 +224,7 @@ class World:
         """The next thing a person does; None when all was done.
 
         "edit:m2:text", "deletion:m2:", "reaction:0:mark" and "reply:0:text" are about a message, "press:1" answers the
-        last question, "stop" is one, "in:t1:text" is said in a thread.
+        last question, "answer:1" does from elsewhere, "stop" is one, "in:t1:text" is said in a thread.
         """
         if not self.people:
             return None

@@ -13,8 +13,8 @@ import httpx
 from starlette.middleware import Middleware
 
 from adapters.web.adapter import WebAdapter
-from gateway.assembly.console_parts import bus_views, tape_views
 from gateway.assembly.stores import feed_in
+from gateway.assembly.web.console_parts import bus_views, tape_views
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -23,6 +23,7 @@ from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
 from gateway.jobs.schedules import Schedule
+from gateway.overview.services.tallies import Seen
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -36,6 +37,7 @@ from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
+from runtime.llm.models import Models
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -51,6 +53,14 @@ PASSWORDS = {"owner": "the-password-of-owners", "operator": "the-password-of-ope
 
 
 @dataclass(frozen=True)
+class ModelsAlone:
+    """What executes programs, as far as the console asks it."""
+
+    llm: Models
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True)
 class ConsoleGround:
     """What the views stand on."""
 
@@ -62,6 +72,7 @@ class ConsoleGround:
     programs: Mapping[str, Program] = field(default_factory=dict)
     schedules: Sequence[Schedule] = ()
     texts: Texts = field(default_factory=english)
+    engine: ModelsAlone | None = None
 
 
 @dataclass(frozen=True)
@@ -97,11 +108,13 @@ async def console(
     acts: bool = False,
     clients: Mapping[str, Sequence[str]] | None = None,
     programs: Mapping[str, Program] | None = None,
+    models: Models | None = None,
 ) -> AsyncGenerator[ConsoleWorld]:
     """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
-        ground = ConsoleGround(connection, programs=programs or {})
+        engine = None if models is None else ModelsAlone(models)
+        ground = ConsoleGround(connection, programs=programs or {}, engine=engine)
         told: list[Event] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)

@@ -15,6 +15,7 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
 from gateway.web.logins.door import LogIn
 from gateway.web.names import ReservedNames
+from gateway.web.pushes.subscriptions import Subscriptions
 from gateway.web.server import serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore
@@ -66,10 +67,11 @@ async def web_chat(
     tables: RoomTables | None = None,
     owners: Sequence[str] = (),
     voice_s: int = 0,
+    pushes: Subscriptions | None = None,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids; for
     `mentions_only` see `Hearing`."""
-    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in)
+    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in, pushes=pushes)
 
     async def is_owner(person: str) -> bool:
         return person in owners

@@ -10,8 +10,10 @@ from functools import partial
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway.isolation.agent.files import NodeFiles
 from gateway.isolation.agent.living import live_over
 from gateway.isolation.agent.outbox import RemoteOutbox
+from gateway.isolation.agent.servers import NodeServers
 from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers
 from gateway.isolation.handover import Confinement, Handover, Manner
 from gateway.isolation.node.conversation import TaskConversation
@@ -21,6 +23,7 @@ from gateway.settings.programs.isolation import IsolationSettings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.texts import english
+from runtime.execution.calls.remote import ToolRules
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
@@ -66,6 +69,8 @@ class NearAgents:
     """So many of the next ones die before they have done anything."""
     hangs: bool = False
     """Whether they do nothing, for ever."""
+    rules: ToolRules = field(default_factory=ToolRules)
+    """What the processes think of tools."""
     settings: IsolationSettings = field(default_factory=lambda: IsolationSettings(default="process"))
 
     def __post_init__(self) -> None:
@@ -84,6 +89,7 @@ class NearAgents:
             statement_bytes=64 * 1024 * 1024,
             jail_required=False,
             log_level="info",
+            tools=self.rules,
         )
         self.isolated = Isolated(self.settings, {"process": self}, manner, "http://127.0.0.1:1")
 
@@ -140,6 +146,9 @@ class NearAgents:
             self.model,
             self.clock,
             Bus(self.clock),
+            files=NodeFiles(peer),
+            servers=NodeServers(peer),
+            tool_rules=handover.manner.tools,
             alarm=Alarm(RemoteTimers(peer), store, inbox, self.clock),
             tasks=TaskLimits(*handover.manner.limits),
         )

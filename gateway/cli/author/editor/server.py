@@ -47,6 +47,18 @@ class ProgramServer(LanguageServer):
         self._analyses[uri], self._versions[uri] = found, document.version
         return found
 
+    def at(self, analysis: Analysis, uri: str, position: types.Position) -> tuple[int, int]:
+        """A line and the number of characters before a position, which editors count in other units."""
+        codec = self.workspace.get_text_document(uri).position_codec
+        found = codec.position_from_client_units(list(analysis.rows), position)
+        return found.line, found.character
+
+    def range(self, analysis: Analysis, uri: str, place: Place) -> types.Range:
+        """A place as the editor counts."""
+        codec, rows = self.workspace.get_text_document(uri).position_codec, list(analysis.rows)
+        ends = (types.Position(place.line, character) for character in (place.start, place.end))
+        return types.Range(*(codec.position_to_client_units(rows, end) for end in ends))
+
     def forget(self, uri: str) -> None:
         """Forget a text that was closed."""
         self._analyses.pop(uri, None)
@@ -82,37 +94,41 @@ def _names(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        at, analysis = params.position, await server.analysis(params.text_document.uri)
-        said = analysis.meaning(at.line, at.character)
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
+        said = analysis.meaning(*server.at(analysis, uri, params.position))
         return None if said is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> types.Location | None:
-        at, uri = params.position, params.text_document.uri
-        found = (await server.analysis(uri)).definition(at.line, at.character)
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
+        found = analysis.definition(*server.at(analysis, uri, params.position))
         if found is None:
             return None
         if isinstance(found, Place):
-            return types.Location(uri, _range(found))
+            return types.Location(uri, server.range(analysis, uri, found))
         where = types.Position(found.line - 1, found.column - 1)
         return types.Location(from_fs_path(str(Path.cwd() / found.file)) or uri, types.Range(where, where))
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def references(params: types.ReferenceParams) -> list[types.Location]:
-        at, uri = params.position, params.text_document.uri
-        return [
-            types.Location(uri, _range(one)) for one in (await server.analysis(uri)).references(at.line, at.character)
-        ]
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
+        found = analysis.references(*server.at(analysis, uri, params.position))
+        return [types.Location(uri, server.range(analysis, uri, one)) for one in found]
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
-        at, uri = params.position, params.text_document.uri
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
         try:
-            places = (await server.analysis(uri)).renamed(at.line, at.character, params.new_name)
+            places = analysis.renamed(*server.at(analysis, uri, params.position), params.new_name)
         except NotRenamed as error:
             raise JsonRpcInvalidParams(str(error)) from error
         new = params.new_name.removeprefix("$")
-        return types.WorkspaceEdit(changes={uri: [types.TextEdit(_range(place), new) for place in places]})
+        edits = [types.TextEdit(server.range(analysis, uri, place), new) for place in places]
+        return types.WorkspaceEdit(changes={uri: edits})
 
 
 def _lists(server: ProgramServer) -> None:
@@ -126,8 +142,9 @@ def _lists(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["$", "."]))
     async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
-        at = params.position
-        found = (await server.analysis(params.text_document.uri)).suggestions(at.line, at.character)
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
+        found = analysis.suggestions(*server.at(analysis, uri, params.position))
         return [types.CompletionItem(one.text, kind=_KINDS[one.kind], detail=one.detail or None) for one in found]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -140,11 +157,12 @@ def _lists(server: ProgramServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
-        analysis = await server.analysis(params.text_document.uri)
+        uri = params.text_document.uri
+        analysis = await server.analysis(uri)
         shown = range(params.range.start.line, params.range.end.line + 1)
         return [
             types.InlayHint(
-                types.Position(line, len(analysis.rows[line])),
+                server.range(analysis, uri, Place(line, 0, len(analysis.rows[line]))).end,
                 " ".join(number.partition(":")[0] for number, _ in steps),
                 padding_left=True,
             )
@@ -169,25 +187,26 @@ def _layouts(server: ProgramServer) -> None:
 
 async def _publish(server: ProgramServer, uri: str) -> None:
     analysis = await server.analysis(uri)
-    here = [_complaint(one) for one in analysis.complaints if one.span.file == analysis.file]
+    here = [one for one in analysis.complaints if one.span.file == analysis.file]
     elsewhere = [one for one in analysis.complaints if one.span.file != analysis.file]
     here += [_of_another_file(one) for one in elsewhere[:1]]
-    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, here))
+    told = [_complaint(one, server.range(analysis, uri, _place(one))) for one in here]
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told))
 
 
-def _complaint(one: Diagnostic) -> types.Diagnostic:
+def _complaint(one: Diagnostic, where: types.Range) -> types.Diagnostic:
     severity = types.DiagnosticSeverity.Error if one.severity == "error" else types.DiagnosticSeverity.Warning
-    flat = one.as_json()
-    start = types.Position(one.span.line - 1, one.span.column - 1)
-    end = types.Position(one.span.line - 1, flat["end_column"] - 1)
     text = f"{one.message}\n{one.hint}" if one.hint else one.message
-    return types.Diagnostic(types.Range(start, end), text, severity, source="parley")
+    return types.Diagnostic(where, text, severity, source="parley")
 
 
-def _of_another_file(one: Diagnostic) -> types.Diagnostic:
+def _place(one: Diagnostic) -> Place:
+    return Place(one.span.line - 1, one.span.column - 1, one.as_json()["end_column"] - 1)
+
+
+def _of_another_file(one: Diagnostic) -> Diagnostic:
     """A complaint about an imported file, at the top of the one that is open."""
-    moved = Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
-    return _complaint(moved)
+    return Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
 
 
 def _symbol(entry: Entry, kind: types.SymbolKind) -> types.DocumentSymbol:
@@ -195,10 +214,6 @@ def _symbol(entry: Entry, kind: types.SymbolKind) -> types.DocumentSymbol:
     heading = types.Range(types.Position(entry.line, 0), types.Position(entry.line, 0))
     inner = [_symbol(one, types.SymbolKind.Method) for one in entry.inner]
     return types.DocumentSymbol(entry.name, kind, whole, heading, detail=entry.detail, children=inner)
-
-
-def _range(place: Place) -> types.Range:
-    return types.Range(types.Position(place.line, place.start), types.Position(place.line, place.end))
 
 
 def _path(document: TextDocument) -> Path:

@@ -65,7 +65,7 @@ function Somebody() {
   return html`
     <section aria-labelledby="somebody">
       <h2 id="somebody">Somebody else</h2>
-      <label class="check">Person <input value=${id} placeholder="telegram:12345" aria-label="A person, as platform:id" onInput=${(event) => setId(event.target.value)} /></label>
+      <label class="check">Person <input value=${id} placeholder="platform:id" aria-label="A person, as platform:id" onInput=${(event) => setId(event.target.value)} /></label>
       ${known ? html`<${Acts} key=${id.trim()} person=${id.trim()} name=${id.trim()} role=${null} limits=${{}} />`
         : html`<p class="quiet">A person is their platform and their id there, as in the list of a session's people.</p>`}
     </section>`;

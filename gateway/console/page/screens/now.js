@@ -1,31 +1,13 @@
 // Now: the gateway at one glance.
 
 import {Act} from "../acts.js";
-import {get, news, session} from "../api.js";
-import {html, useEffect, useState} from "../ui.js";
+import {get, session} from "../api.js";
+import {useLive} from "../live.js";
+import {html} from "../ui.js";
 import {ago, count, dollars, exact, plural} from "../words.js";
 
 export function Now() {
-  const [status, setStatus] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let left = false;
-    const forget = news.subscribe(async () => {
-      try {
-        const found = await get("/bus/v1/status");
-        if (!left) {
-          setStatus(found);
-          setTrouble("");
-        }
-      } catch (error) {
-        if (!left) setTrouble(error.message);
-      }
-    });
-    return () => {
-      left = true;
-      forget();
-    };
-  }, []);
+  const {found: status, trouble} = useLive(() => get("/bus/v1/status"));
   return html`
     <h1>Now</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
@@ -75,15 +57,20 @@ function Status({status}) {
         <thead><tr><th>Node</th><th>Does</th><th>Shards</th>${session.value.acts && html`<th>Acts</th>`}</tr></thead>
         <tbody>
           ${status.nodes.map((one) => html`
-            <tr key=${one.name}><th scope="row">${one.name}</th><td>${serving(one)}</td><td>${one.shards}</td>
+            <tr key=${one.name}><th scope="row"><${Node} name=${one.name} /></th><td>${serving(one)}</td><td>${one.shards}</td>
               ${session.value.acts && html`<td><${Draining} node=${one} /></td>`}</tr>`)}
           ${status.fronts.map((one) => html`
-            <tr key=${`front ${one.name}`}><th scope="row">${one.name}</th><td>front</td><td>none</td>${session.value.acts && html`<td></td>`}</tr>`)}
+            <tr key=${`front ${one.name}`}><th scope="row"><${Node} name=${one.name} /></th><td>front</td><td>none</td>${session.value.acts && html`<td></td>`}</tr>`)}
         </tbody>
       </table>
       </div>
     </section>
     <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
+}
+
+/** A node by the beginning of its name, which is long and random. */
+function Node({name}) {
+  return html`<code title=${name}>${name.slice(0, 8)}</code>`;
 }
 
 function serving(node) {

@@ -2,8 +2,9 @@
 
 import UPlot from "../vendor/uplot.js";
 
-import {get, news, session} from "../api.js";
+import {get, session} from "../api.js";
 import {Roles} from "../deciding/roles.js";
+import {useLive} from "../live.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
 import {count, dollars, plural} from "../words.js";
 
@@ -19,29 +20,13 @@ export function People() {
 function Spending() {
   const groups = ["program", "agent", "model", "purpose", ...(session.value.words ? ["person"] : [])];
   const [by, setBy] = useState("program");
-  const [days, setDays] = useState(null);
-  const [sums, setSums] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let left = false;
-    const forget = news.subscribe(async () => {
-      try {
-        const [each, grouped] = await Promise.all([
-          get("/bus/v1/usage", {by: "day", days: DAYS}), get("/bus/v1/usage", {by, days: DAYS}),
-        ]);
-        if (left) return;
-        setDays(each);
-        setSums(grouped);
-        setTrouble("");
-      } catch (error) {
-        if (!left) setTrouble(error.message);
-      }
-    });
-    return () => {
-      left = true;
-      forget();
-    };
+  const {found, trouble} = useLive(async () => {
+    const [each, grouped] = await Promise.all([
+      get("/bus/v1/usage", {by: "day", days: DAYS}), get("/bus/v1/usage", {by, days: DAYS}),
+    ]);
+    return {days: each, sums: grouped};
   }, [by]);
+  const {days, sums} = found ?? {};
   return html`
     <section aria-labelledby="spending">
       <h2 id="spending">Spending in ${DAYS} days</h2>

@@ -1,27 +1,23 @@
-// Programs: what is served, and who is on it.
+// Programs: what is served, in which versions, and how it does.
 
 import {get, session} from "../api.js";
-import {html, useEffect, useState} from "../ui.js";
+import {useLive} from "../live.js";
+import {Ago} from "./now.js";
+import {Plain, SessionLink} from "../table.js";
+import {html, useState} from "../ui.js";
+import {count} from "../words.js";
 
 export function Programs() {
-  const [programs, setPrograms] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    get("/bus/v1/programs").then((found) => setPrograms(found.programs), (error) => setTrouble(error.message));
-  }, []);
+  const {found, trouble} = useLive(() => get("/bus/v1/programs"));
   return html`
     <h1>Programs</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
-    ${programs?.map((one) => html`<${Program} key=${one.program} program=${one} />`)}`;
+    ${!found && !trouble && html`<p class="quiet">Asking the gateway …</p>`}
+    ${found?.programs.map((one) => html`<${Program} key=${one.program} program=${one} />`)}`;
 }
 
 function Program({program}) {
-  const [files, setFiles] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  const read = (event) => {
-    if (!event.target.open || files) return;
-    get(`/bus/v1/programs/${encodeURIComponent(program.program)}`).then((found) => setFiles(found.files), (error) => setTrouble(error.message));
-  };
+  const path = `/bus/v1/programs/${encodeURIComponent(program.program)}`;
   const name = `program-${program.program}`;
   return html`
     <section class="card" aria-labelledby=${name}>
@@ -30,12 +26,47 @@ function Program({program}) {
       <ul>
         ${program.agents.map((agent) => html`
           <li key=${agent.class}><b>${agent.class}</b>${agent.kind === "AI" ? "" : ` (${agent.kind})`}:
-            ${" "}${agent.playbooks.map((one) => `${one.name}${one.public ? " (public)" : ""}`).join(", ") || "no playbooks"}</li>`)}
+            ${" "}${agent.playbooks.map((one) => `${one.name}${one.public ? " (public)" : ""}`).join(", ") || (["MCP", "A2A"].includes(agent.kind) ? html`<a href="#/tools">tools on a server</a>` : "no playbooks")}</li>`)}
       </ul>
-      ${session.value.words && html`
-        <details onToggle=${read}><summary>Text</summary>
-          ${trouble && html`<p class="trouble">${trouble}</p>`}
-          ${files?.map((file) => html`<h3 key=${file.name}>${file.name}</h3><pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`)}
-        </details>`}
+      <${Opened} title="How it does">${() => html`<${Practice} path=${path} />`}<//>
+      ${session.value.words && html`<${Opened} title="Text">${() => html`<${Texts} key=${program.digest} path=${path} />`}<//>`}
     </section>`;
+}
+
+/** A part that is fetched once somebody opens it. */
+function Opened({title, children}) {
+  const [open, setOpen] = useState(false);
+  return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${title}</summary>${open && children()}</details>`;
+}
+
+function Texts({path}) {
+  const {found, trouble} = useLive(() => get(path), [], 10_000);
+  return html`
+    ${trouble && html`<p class="trouble">${trouble}</p>`}
+    ${found?.files.map((file) => html`<h3 key=${file.name}>${file.name}</h3><pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`)}`;
+}
+
+function Practice({path}) {
+  const {found, trouble} = useLive(() => get(`${path}/practice`), [], 10_000);
+  if (!found) return html`<p class=${trouble ? "trouble" : "quiet"}>${trouble || "Asking the gateway …"}</p>`;
+  return html`
+    ${found.refused && html`<div class="trouble"><p>Its files could not be read <${Ago} at=${found.refused.at} />; the version before is served.</p>
+      ${found.refused.error && html`<pre tabindex="0" role="region" aria-label="What is wrong">${found.refused.error}</pre>`}</div>`}
+    <${Plain} title="Versions" level="3" rows=${found.versions} keyOf=${(one) => one.digest} empty="None is kept." columns=${[
+      ["Version", (one) => html`${one.digest.slice(0, 8)}${one.served ? " (served)" : ""}`],
+      ["Taken up", (one) => (one.taken_up_at ? html`<${Ago} at=${one.taken_up_at} />` : html`<span class="quiet">not kept any more</span>`)],
+      ["Sessions on it", (one) => count(one.sessions)],
+    ]} />
+    <${Plain} title="Failures by step" level="3" rows=${found.failures} keyOf=${(one) => `${one.place} ${one.error_type}`}
+      empty="Nothing failed that nobody caught." columns=${[
+        ["Step", (one) => html`${one.place}${one.instruction && html`<br /><q>${one.instruction}</q>`}`],
+        ["Error", (one) => one.error_type],
+        ["Times", (one) => count(one.count)],
+        ["Last", (one) => html`<${Ago} at=${one.last_at} />, <${SessionLink} session=${one.session} at=${one.seq} text="the moment" />`],
+      ]} />
+    <${Plain} title="Ratings by step in 30 days" level="3" rows=${found.ratings} keyOf=${(one) => one.step} empty="Nobody has rated what it says." columns=${[
+      ["Step", (one) => one.step || "outside of steps"],
+      ["Thumbs up", (one) => count(one.up)],
+      ["Thumbs down", (one) => html`<span class=${one.down > one.up ? "bad" : ""}>${count(one.down)}</span>`],
+    ]} />`;
 }

@@ -52,6 +52,7 @@ export function Session({rest, query}) {
           question="The session is deleted for good, with its messages in Parley's rooms and its files." then=${() => go("sessions")} />
       </div>`}
     ${strip && html`
+      ${!strip.marks.length && html`<p class="quiet">Nothing has happened in it that has a mark.</p>`}
       <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} earlier=${earlier} later=${later} />
       <p class="moment-line" role="status">
         ${wanted && at < head

@@ -27,7 +27,7 @@ export class Uploads {
       if (!this.maxBytes) this.complain("This chat takes no files.");
       else if (this.items.length >= this.maxFiles) this.complain(`One message can have at most ${this.maxFiles} files.`);
       else if (file.size > this.maxBytes) {
-        this.complain(`${file.name} has ${sizeText(file.size)}; the limit is ${sizeText(this.maxBytes)}.`);
+        this.complain(`${file.name} is larger than the limit of ${sizeText(this.maxBytes)}.`);
       } else this.begin(file);
     }
   }

@@ -4,6 +4,7 @@ import { toast } from "../look.js";
 import { offerWhy } from "../messages/why.js";
 import { join, shut, takeLink } from "../people/joining.js";
 import { addDevice, offerInviting } from "../people/links.js";
+import { end, renew } from "../people/notifications.js";
 
 const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
@@ -24,6 +25,7 @@ export async function whoAmI() {
   await offerWhy(session.console);
   way = session.login ?? "password";
   offerInviting(document.getElementById("invite-people"), session.may_invite);
+  if (session.person) renew().catch(() => {});
   passwordRow.hidden = !session.need_password || Boolean(session.person);
   return session.person;
 }
@@ -95,6 +97,7 @@ leave.addEventListener("click", () => logOut("/logout"));
 
 async function logOut(path) {
   try {
+    await end().catch(() => {});
     await fetch(path, { method: "POST" });
     location.reload();
   } catch {

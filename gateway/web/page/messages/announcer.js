@@ -4,8 +4,8 @@ import { el } from "../look.js";
 import { plainText } from "./markdown.js";
 
 const MOST_AT_ONCE = 3;
-const KEPT = 6;
 const TOGETHER_MS = 200;
+const LASTS_MS = 10_000; // then it was heard, and would only be found twice
 
 export class Announcer {
   constructor() {
@@ -13,17 +13,18 @@ export class Announcer {
     this.element = el("div", { class: "unseen", role: "log", "aria-live": "polite", "aria-relevant": "additions", "aria-label": "New messages" });
   }
 
-  /** Say a message, or how many there are when many come at once. */
-  say(message) {
+  /** Say the message of an entry, or how many there are when many come at once. */
+  say(entry) {
     if (!this.waiting.length) setTimeout(() => this.flush(), TOGETHER_MS);
-    this.waiting.push(message);
+    this.waiting.push(entry);
   }
 
   flush() {
-    const messages = this.waiting.splice(0);
+    const messages = this.waiting.splice(0).map((entry) => entry.message).filter((message) => !message.deleted);
     const lines = messages.map(({ kind, name, text }) => (kind === "notice" ? plainText(text) : `${name}: ${plainText(text)}`));
     const said = lines.length > MOST_AT_ONCE ? [`${lines.length} new messages`] : lines;
-    this.element.append(...said.map((line) => el("p", {}, line)));
-    while (this.element.childElementCount > KEPT) this.element.firstChild.remove();
+    const shown = said.map((line) => el("p", {}, line));
+    this.element.append(...shown);
+    setTimeout(() => shown.forEach((line) => line.remove()), LASTS_MS);
   }
 }

@@ -66,14 +66,14 @@ export class Timeline {
     const entry = this.list.insert(message);
     entry.live = count && message.live;
     if (!count || known) return;
-    if (!entry.live) this.announcer.say(message);
+    if (!entry.live) this.announcer.say(entry);
     if (!this.stuck) this.setFresh(this.fresh + 1);
   }
 
   change(entry, message) {
     if (entry.live && !message.live) {
       entry.live = false;
-      this.announcer.say(message);
+      this.announcer.say(entry);
     }
     const next = this.list.entries[this.list.entries.indexOf(entry) + 1];
     entry.message = message;

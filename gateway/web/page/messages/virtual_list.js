@@ -21,6 +21,9 @@ export class VirtualList {
     this.stuck = true; // follow the end
     this.more = false; // there is more before the first
     this.top = 0;
+    this.held = null; // what is being read: {entry, offset}, where its top is in the visible part
+    this.soon = 0; // the animation frame in which the list is arranged next
+    this.dirty = false; // there are changes of which the document knows nothing yet
     this.sizes = new ResizeObserver((changes) => this.resized(changes));
     this.sizes.observe(scroller);
   }
@@ -31,7 +34,7 @@ export class VirtualList {
     this.byId.clear();
     this.held = null;
     this.stuck = true;
-    this.later();
+    this.changed();
   }
 
   /** Insert a message by its `seq`. */
@@ -40,7 +43,7 @@ export class VirtualList {
     const entry = { message, view: null, height: this.on.guess(message) };
     this.entries.splice(this.placeOf(message.seq), 0, entry);
     this.byId.set(message.id, entry);
-    this.later();
+    this.changed();
     return entry;
   }
 
@@ -67,7 +70,7 @@ export class VirtualList {
       const next = this.entries[at] ?? this.entries.at(-1);
       this.held = next ? { entry: next, offset: this.held.offset } : null;
     }
-    this.later();
+    this.changed();
   }
 
   /** Let what is being read stay where it is when the list is arranged next. Call it before a change. */
@@ -85,6 +88,11 @@ export class VirtualList {
     this.held = { entry: this.entries.at(-1), offset: y - this.entries.at(-1).height - top };
   }
 
+  changed() {
+    this.dirty = true;
+    this.later();
+  }
+
   later() {
     this.soon ||= requestAnimationFrame(() => this.arrange());
   }
@@ -93,6 +101,7 @@ export class VirtualList {
   arrange() {
     cancelAnimationFrame(this.soon);
     this.soon = 0;
+    this.dirty = false;
     const began = performance.now();
     this.hold();
     let complete = true;
@@ -216,7 +225,7 @@ export class VirtualList {
       const entry = this.byElement.get(target);
       if (entry?.view) entry.height = borderBoxSize[0].blockSize;
     }
-    if (this.soon) return; // a change waits, of which the document knows nothing yet
+    if (this.dirty) return;
     this.settle();
     this.later();
   }

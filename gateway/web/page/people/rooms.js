@@ -1,6 +1,7 @@
 /** Rooms and their people: to whom one can write, who is in a room, what can be done with it. */
 
 import { avatar, el, icon, toast } from "../look.js";
+import { settings } from "./notifications.js";
 
 const LOCK = "M6 9V7a4 4 0 0 1 8 0v2M5 9h10v7H5z";
 
@@ -94,7 +95,7 @@ export class Rooms {
     if (kind !== "direct" && room !== "lobby") act("Leave", () => this.send({ t: "leave", room }), true);
     const count = people.filter((person) => person.here).length;
     const line = `${people.length} ${people.length === 1 ? "person" : "people"}, ${count} here now${kind === "open" ? ". Everybody can come." : ""}`;
-    this.panel = panel(titleOf(here), el("p", {}, line), list, acts);
+    this.panel = panel(titleOf(here), el("p", {}, line), list, acts, settings(room, kind));
   }
 
   invite(members) {

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from anyio.abc import TaskGroup
 
-from gateway.assembly.standards import Shared, doors_of
+from gateway.assembly.web.standards import Shared, doors_of
 from gateway.settings.connections.clients import A2aSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError

@@ -53,9 +53,14 @@ def event(kind: str, address: Address, text: str = "", id_: str = "e1", **more: 
 ORDER = InboxEntry(SHARD, "1-0", event(TASK, address_of(TASK_ID), str(LETTER), TASK_ID, person_id="web:1", program="p"))
 
 
+ANSWER = InboxEntry(SHARD, "8-0", event("choice", address_of(TASK_ID), "left", "e9", choice="cccc.4.0"))
+PASSED_ON = replace(ANSWER.event, address=address_of(CHILD))
+
+
 def rights() -> Rights:
     made = rights_by_order(ORDER, "p", (TEAM,))
     made.give(ORDER)
+    made.give(ANSWER)
     made.children.add(CHILD)
     return made
 
@@ -77,7 +82,7 @@ ASKING = Asking(1, TASK_ID, "tttttttt.4", True, ["m1"], [], False)
         event(TASK_OVER, HOME, str(RESULT), f"{TASK_OVER}.{TASK_ID}"),
         event(TASK_ASKS, HOME, str(ASKING)),
         event(NOTICE, TEAM, "done", "told.x"),
-        event("choice", address_of(CHILD), "left"),
+        PASSED_ON,
     ],
     ids=["an order", "a cancellation", "its result", "its question", "a place of the settings", "an answer passed on"],
 )
@@ -97,7 +102,11 @@ def test_letters_to_those_whom_the_task_concerns_are_sent(letter: InboxEvent) ->
         event(TASK_CANCEL, address_of(ORDERER)),
         event(TASK_ASKS, HOME, str(replace(ASKING, task=ORDERER))),
         event(TASK_ASKS, HOME, "{"),
-        event("choice", address_of(ORDERER), "left"),
+        replace(PASSED_ON, address=address_of(ORDERER)),
+        replace(PASSED_ON, text="right"),
+        replace(PASSED_ON, choice="cccc.4.1"),
+        replace(PASSED_ON, person_id="web:owner"),
+        event("choice", address_of(CHILD), "left"),
         to_child(root="another"),
         to_child(tokens=0),
         to_child(dollars=0.0),
@@ -225,6 +234,6 @@ async def test_a_task_reads_no_tape_but_its_own() -> None:
     ids=["place", "page", "lease", "home", "file"],
 )
 async def test_pages_are_shown_where_the_orderer_is_and_nowhere_else(spec: PageSpec) -> None:
-    calls = PageCalls(None, TASK_ID, HOME, address_of(TASK_ID))  # type: ignore[arg-type]
+    calls = PageCalls(None, rights())  # type: ignore[arg-type]
     with pytest.raises(TaskRefused):
         await calls.page(PAGE.write(spec))

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from gateway.reports.desk import AGAIN, LEAVE
-from gateway.reports.inquiry import MAX_LOOKS, Inquiry
-from gateway.reports.task import PROGRAM, calls_of, programs_of, task_of
+from gateway.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
+from gateway.reports.task import calls_of, programs_of, task_of
 from gateway.settings.limits import ReportSettings
 from runtime.core.errors import LLMUnavailable
+from runtime.events.frames import LLMAnswered
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
@@ -45,7 +46,8 @@ def debuggers(office: Office, model: Model, **budget: float) -> Sleepers:
     """Processes that serve the task of report 1."""
     settings = ReportSettings.model_validate(budget)
     sleepers = office.sleepers
-    inquiry = Inquiry(model, office.store, office.accounts, sleepers.store, office.programs, settings)
+    asked, publish = office.asked, office.bus.publish
+    inquiry = Inquiry(model, office.store, office.accounts, sleepers.store, office.programs, settings, asked, publish)
     calls = calls_of(inquiry, office.owners, settings.within_s)
     return sleepers.beside(address_of(TASK), programs_of(calls)[PROGRAM], calls)
 
@@ -153,6 +155,14 @@ async def test_a_guess_takes_no_more_than_its_budget(sandbox: MontySandbox) -> N
     over = await looked_into(office, model, tokens=1_000)
     assert over.value == ""
     assert 0 < len(model.asked) < MAX_LOOKS
+
+
+async def test_what_a_guess_takes_is_counted(sandbox: MontySandbox) -> None:
+    office, used = Office(sandbox, debugging=True), list[LLMAnswered]()
+    office.bus.subscribe(LLMAnswered.name, lambda event: used.append(event.what))
+    await failed(office, "fail")
+    await looked_into(office, Model(said(look="search", text="cake"), said(guess="No cake.")))
+    assert [(one.purpose, one.program, one.agent) for one in used] == [("debug", PROGRAM, "Debugger")] * 2
 
 
 async def test_ten_alike_failures_are_one_task(sandbox: MontySandbox) -> None:

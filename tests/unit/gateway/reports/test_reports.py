@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -11,6 +12,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.observability.masking import Masking
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
+from gateway.reports.asked_model import AskedModel
 from gateway.reports.desk import AGAIN, LEAVE, FailureDesk
 from gateway.reports.task import DebugTasks
 from runtime.bus import Bus
@@ -64,7 +66,7 @@ class Office:
         sandbox: MontySandbox,
         own: Program | None = None,
         world: World | None = None,
-        debugging: bool = False,
+        debugging: bool | Literal["auto"] = False,
     ) -> None:
         made = own or worker()
         self.deaths = 0
@@ -76,7 +78,8 @@ class Office:
         self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
         self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
         self.programs = {made.name: made}
-        tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0) if debugging else None
+        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store)
+        tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
         told = (self.accounts, self.owners, english(), sleepers.clock, self.bus)
         self.desk = FailureDesk(self.store, self.programs, *told, tasks)
         sleepers.reports = self.desk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from runtime.stores.inbox import ANSWER
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
+from tests.unit.runtime.sessions.crashes.crash_case import Case
+from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
+from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -408,3 +412,10 @@ async def test_a_person_may_be_the_option_that_is_chosen(sandbox: MontySandbox) 
         await talk.say("hello", name="Bob", private=False)
         await talk.say("go", private=False)
         assert await talk.say("@bob", private=False) == ["answer: @Bob"]
+
+
+ANSWERED = Case(approval(), ((),), ("go", "answer:0", "answer:1"), ("Ship it?", "answer: Yes"))
+
+
+async def test_an_answer_from_elsewhere_counts_once_whenever_the_process_dies(sandbox: MontySandbox) -> None:
+    await dying_at_each_point(partial(run, ANSWERED, sandbox), partial(check, case=ANSWERED))

@@ -16,7 +16,7 @@ from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.commands.test_merge import ender
-from tests.unit.runtime.sessions.commands.test_undo import counter
+from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio
@@ -108,6 +108,18 @@ async def Other():
         await copied(talk, rest_before(talk, "go"))
         await talk.say("go", at=ROOM)
         assert seen_at(talk, ROOM)[-1] == "refused"
+
+
+async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySandbox) -> None:
+    model = Model(turn("Hello."), turn("Noted."), turn("Noted here."))
+    async with talking(worker(), model, sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("one", at=ROOM)  # as Ada, who said it then
+        assert seen_at(talk, ROOM)[-1] == "Noted here."
+        payers = [event.data["participant_id"] for event in talk.named("llm.answered")]
+        assert payers == ["test:Ada", "test:Ada", None]
 
 
 def keeper() -> Program:

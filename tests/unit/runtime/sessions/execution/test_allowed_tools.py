@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from gateway.overview.questions.open import APPROVAL
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import ToolRules
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import Order, address_of
-from runtime.stores.inbox import TASK
+from runtime.stores.inbox import ANSWER, TASK
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, in_memory, standing
 from tests.fakes.people.talk import Model, Talk, talking
@@ -59,7 +60,7 @@ def shop(weather: AgentSpec, call: str = 'Weather.buy(what="bread")') -> Program
     return program(main, weather)
 
 
-ASKING = ToolRules(ask=["Weather.*"])
+ASKING = ToolRules(ask=("Weather.*",))
 
 
 def press(talk: Talk, index: int) -> dict[str, Any]:
@@ -85,6 +86,18 @@ async def test_a_pressed_button_allows_a_call_or_not(
     assert len(ledger.lines) == 1
 
 
+async def test_an_owner_allows_a_call_from_elsewhere(
+    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+) -> None:
+    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=ASKING) as talk:
+        talk.post("hi")
+        await told(talk, 1)
+        assert [fact.data["pos"] for fact in talk.world.facts if fact.kind == "ask"] == [APPROVAL]
+        talk.post("Allow", name="Olga", kind=ANSWER, choice=talk.world.offered[-1].choices[0].id)
+        assert await told(talk, 2) == [ASKED, "bought bread"]
+    assert len(ledger.lines) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "allowed"), [("Yes.", True), ("ok", True), ("allow", True), ("1", True), ("no", False), ("why?", False)]
 )
@@ -103,7 +116,7 @@ async def test_words_allow_a_call_only_where_they_say_so(
 async def test_no_answer_in_time_is_a_no(
     weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
 ) -> None:
-    within = ToolRules(ask=["*"], within_s=60)
+    within = ToolRules(ask=("*",), within_s=60)
     async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=within) as talk:
         talk.post("hi")
         assert await told(talk, 2) == [ASKED, "Weather.buy was not allowed: nobody answered in 60 s"]
@@ -113,7 +126,7 @@ async def test_no_answer_in_time_is_a_no(
 async def test_a_forbidden_tool_is_not_called(
     weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
 ) -> None:
-    forbidden = ToolRules(deny=["Weather.*"])
+    forbidden = ToolRules(deny=("Weather.*",))
     async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=forbidden) as talk:
         assert await talk.say("hi") == ["Weather.buy may not be called here: [tools] in the settings says so"]
     assert ledger.lines == []
@@ -125,7 +138,7 @@ async def test_the_longest_pattern_decides_and_of_equally_long_ones_the_strictes
     await stand.pool.ready_for(weather)
     tool = stand.pool.tool(weather, "buy")
     assert tool is not None
-    many = ToolRules(allow=["Weather.buy", "Shop.*"], ask=["Weather.*", "Shop.*"], deny=["*.look", "Shop.*"])
+    many = ToolRules(allow=("Weather.buy", "Shop.*"), ask=("Weather.*", "Shop.*"), deny=("*.look", "Shop.*"))
     names = ("Weather.buy", "Weather.pay", "Weather.look", "Bank.look", "Shop.buy", "Bank.pay")
     found = [many.verdict(name, tool, in_task=False) for name in names]
     assert found == ["allow", "ask", "ask", "deny", "deny", "allow"]

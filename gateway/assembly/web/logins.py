@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from adapters.web.acts import PLATFORM
+from adapters.web.board import Board
 from gateway.access.roles import Role
 from gateway.assembly.stores import access_news, people_in
 from gateway.web.app import WebOptions
@@ -15,6 +16,8 @@ from gateway.web.logins.invited import InvitedLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
 from gateway.web.names import ReservedNames, names_of_agents
+from gateway.web.pushes.pusher import Pusher
+from gateway.web.pushes.subscriptions import SUBSCRIPTIONS_TABLE, Subscriptions
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
@@ -55,8 +58,28 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
     )
 
 
-def with_log_in(options: WebOptions, ground: Ground) -> WebOptions:
-    """The options of the web server, with the way to log in that the settings choose."""
+def with_people(options: WebOptions, ground: Ground, board: Board) -> WebOptions:
+    """The options of the web server, with the way to log in that the settings choose, and with notifications."""
+    subscriptions = Subscriptions(RedisRecords(ground.connection, SUBSCRIPTIONS_TABLE))
+    options = replace(_with_log_in(options, ground), pushes=subscriptions)
+    logged_in = _everybody if options.log_in is None else options.log_in.is_logged_in
+    pusher = Pusher(subscriptions, board, logged_in, ground.clock, _contact(ground.settings.web))
+    board.on_said = pusher.said
+    ground.connection.start_soon(pusher.run)
+    return options
+
+
+def _contact(web: WebSettings) -> str:
+    """Where the operators of push services find who runs this gateway, as far as the settings say."""
+    return f"https://{web.public_hosts[0]}" if web.public_hosts else "mailto:operator@localhost"
+
+
+async def _everybody(_person_id: str, _device: str) -> bool:
+    """Where people have no log-ins, none ends."""
+    return True
+
+
+def _with_log_in(options: WebOptions, ground: Ground) -> WebOptions:
     own = ground.settings.web
     if own.login == "password":
         return options

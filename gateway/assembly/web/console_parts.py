@@ -27,6 +27,7 @@ from gateway.assembly.stores import (
 from gateway.clients.admission import Admission
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.jobs.cron_view import CronEntry, all_schedules
 from gateway.jobs.schedules import Schedule
 from gateway.jobs.task_register import TaskRegister
@@ -38,8 +39,11 @@ from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegiste
 from gateway.overview.routes import overview_routes, session_routes
 from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
+from gateway.overview.services.routes import ServiceGround, service_routes
+from gateway.overview.services.tallies import Seen
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
+from gateway.programs.versions import VERSIONS_TABLE
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.web.app import WebOptions
@@ -48,6 +52,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.language.program import Program
+from runtime.llm.models import Models
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import InboxEvent
@@ -56,6 +61,16 @@ from runtime.stores.sessions import Commit
 
 if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
+
+
+class Executing(Protocol):
+    """What executes programs."""
+
+    @property
+    def llm(self) -> Models: ...
+
+    @property
+    def seen(self) -> Seen | None: ...
 
 
 class Ground(Protocol):
@@ -84,6 +99,9 @@ class Ground(Protocol):
 
     @property
     def texts(self) -> Texts: ...
+
+    @property
+    def engine(self) -> Executing | None: ...
 
 
 class NotingSessionStore(RedisSessionStore):
@@ -185,7 +203,15 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         tell_approved=tell_approved,
         clock=clock,
     )
-    return overview_routes(sources, ground.programs)
+    engine = ground.engine
+    services = ServiceGround(
+        ground.bus,
+        None if engine is None else engine.llm,
+        (None if engine is None else engine.seen) or Seen(ground.bus),
+        records_in(connection, VERSIONS_TABLE),
+        Feedback(records_in(connection, FEEDBACK_TABLE), clock),
+    )
+    return [*overview_routes(sources, ground.programs), *service_routes(sources, ground.programs, services)]
 
 
 async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:

@@ -1,0 +1,86 @@
+"""What becomes of failures: reports, notices to owners, runs of schedules, what models cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyio.abc import TaskGroup
+
+from gateway.access.owner_notices import OwnerNotices
+from gateway.assembly.foundation import Foundation
+from gateway.assembly.stores import decisions_of, keeping_of, records_in, usage_in
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+from gateway.models.owners import KINDS, ModelTroubles
+from gateway.models.usage import Ledger
+from gateway.programs.served import AsItIsNow
+from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
+from gateway.reports.asked_model import AskedModel
+from gateway.reports.desk import FailureDesk
+from gateway.reports.inquiry import Inquiry
+from gateway.reports.task import Calls, DebugTasks, calls_of
+from runtime.core.ids import schedule_id
+from runtime.events.service import ScheduleFailing
+from runtime.sessions.failures import Failure
+from runtime.sessions.schedules.runs import Failing, Runs
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.operation.reports import RedisReports
+from runtime.storage.redis.operation.schedule_runs import RedisRuns
+from runtime.storage.redis.sessions.store import RedisSessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
+    schedules, which turn to the desk."""
+
+    owners: OwnerNotices
+    desk: FailureDesk
+    decisions: Decisions
+    runs: Runs
+    calls: Calls
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
+    """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
+    _follow_models(foundation, owners, tasks)
+    desk, calls = _failure_desk(foundation, owners)
+    decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk), calls)
+
+
+def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    troubles = ModelTroubles(owners, foundation.clock)
+    if foundation.answers is not None:
+        tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.answers)
+    ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
+    tasks.start_soon(ratings.follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
+
+
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Calls]:
+    """The desk, and the calls of the tasks that look into failures."""
+    own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
+    tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
+    accounts = Accounts(tapes, own.masking, own.texts)
+    asked = AskedModel(wanted.ask_model, own.programs, AsItIsNow(lambda: own.routes.models), tapes)
+    debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s, asked) if wanted.ask_model else None
+    llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
+    publish = own.bus.publish
+    inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted, asked, publish)
+    desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
+    return desk, calls_of(inquiry, owners, wanted.within_s)
+
+
+def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
+    async def tell(failing: Failing) -> None:
+        name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
+        shown = failing.address.key if name == failing.schedule else name
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
+        failure = Failure(
+            *("schedule", run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id),
+        )
+        await desk.take(failure)
+
+    return Runs(RedisRuns(foundation.connection), foundation.clock, tell)

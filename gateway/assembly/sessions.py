@@ -1,0 +1,106 @@
+"""What the sessions of a node are given."""
+
+from __future__ import annotations
+
+from anyio.abc import TaskGroup
+
+from gateway.assembly.foundation import Foundation
+from gateway.assembly.parts import Engine
+from gateway.assembly.reporting import Reporting
+from gateway.assembly.stores import mailboxes_in, memories_in
+from gateway.assembly.web.console_parts import session_store
+from gateway.catalog import platform_names
+from gateway.extensions.loading import load_extensions
+from gateway.files.opening import intake_of
+from gateway.inbound.usage_limits import Limits
+from gateway.isolation.opening import conversations_of
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
+from gateway.programs.served import AsItIsNow
+from gateway.programs.tool_servers import remote_servers
+from gateway.reports.task import programs_of
+from runtime.channels.extensions import ExtendedChannels
+from runtime.llm.models import VISION
+from runtime.llm.sight import Sight
+from runtime.meetings.showing import MeetingHabits
+from runtime.sessions.alarm import Alarm
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import Runs
+from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.sessions.versions import NoVersions
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.schedules import RedisSchedules
+from runtime.storage.redis.timers import RedisTimers
+
+
+def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs: Runs, tasks: TaskGroup) -> Schedules:
+    """The schedules of this node's conversations, which ring in `tasks`."""
+    limits = foundation.settings.schedules.limits
+    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend, runs)
+    tasks.start_soon(made.run)
+    return made
+
+
+def node_context_of(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    engine: Engine,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    schedules: Schedules,
+    reporting: Reporting,
+    tasks: TaskGroup,
+) -> NodeContext:
+    """The context of this node's sessions; their background work starts in `tasks`."""
+    settings, clock = foundation.settings, foundation.clock
+    servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
+    store = session_store(foundation)
+    alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
+    tasks.start_soon(alarm.run)
+    extensions = load_extensions(settings.extensions.modules)
+    extended = ExtendedChannels(extensions.channels, foundation.bus)
+    tasks.start_soon(extended.run)
+    return NodeContext(
+        AsItIsNow(lambda: {**programs_of(reporting.calls), **foundation.programs}),
+        store,
+        outbound,
+        engine.sandbox,
+        engine.llm,
+        clock,
+        foundation.bus,
+        files=files,
+        intake=intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
+        sight=Sight(engine.llm, settings.files.sees),
+        describes=VISION in settings.models,
+        texts=foundation.texts,
+        texts_on=outbound.texts,
+        busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
+        models=AsItIsNow(lambda: foundation.routes.models),
+        versions=foundation.versions or NoVersions(),
+        allowance=limits.allowance,
+        spent=limits.spent,
+        idle_s=settings.nodes.idle_s,
+        resting=Resting(settings.nodes.resting),
+        transcript_chars=settings.limits.transcript_chars,
+        questions_alone=settings.asks_alone,
+        alarm=alarm,
+        servers=servers,
+        tool_rules=settings.tools.as_rules,
+        places=RedisPlaceStore(foundation.connection),
+        meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
+        tasks=settings.tasks.limits,
+        memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
+        task_places=settings.tasks.addresses(platform_names(settings)),
+        task_conversation=conversations_of(foundation.isolated),
+        mailboxes=mailboxes_in(settings, foundation.connection),
+        debugger=None if foundation.debugger is None else foundation.debugger.watch,
+        extended=extended,
+        calls={**reporting.calls, **extensions.calls},
+        seen=bool(settings.clients) or settings.console.on,
+        schedules=schedules,
+        runs=reporting.runs,
+        reports=reporting.desk,
+    )

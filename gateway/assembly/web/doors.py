@@ -1,0 +1,115 @@
+"""The doors for other programs: bus, tapes, participants, and the options of the web server."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from anyio.abc import TaskGroup
+
+from adapters.web.adapter import WebAdapter
+from gateway.assembly.foundation import Foundation
+from gateway.assembly.parts import plain
+from gateway.assembly.stores import feed_in, keeping_of, mailboxes_in
+from gateway.assembly.web.console_parts import with_views
+from gateway.assembly.web.logins import with_people
+from gateway.assembly.web.standards import PUSHES_TABLE, Shared, doors_of
+from gateway.clients.admission import Admission
+from gateway.clients.agents import Registers
+from gateway.clients.bus import ClientBus
+from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.dev.door import with_board
+from gateway.participants.desk import Desk
+from gateway.participants.visit import Office
+from gateway.settings.connections.clients import client_scopes, client_tokens
+from gateway.settings.tree import Settings
+from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
+from gateway.tapes.service import TapeService
+from gateway.tapes.tapes import Tapes
+from gateway.web.app import WebOptions
+from gateway.web.identity import persistent_secret
+from gateway.web.names import ReservedNames, names_of_agents
+from gateway.web.scrape import Scrape
+from runtime.core.clock import Clock
+from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.notebooks.store import RedisNotebooks
+from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.archive import Archive
+from runtime.stores.sessions import LeaseHolder
+
+
+def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
+    """The bus for clients, whose feed runs in `tasks`; None if there are none."""
+    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
+    if not own.clients and not own.console.on:
+        return None
+    feed, inbox = feed_in(connection, clock), RedisInbox(connection)
+    tasks.start_soon(feed.run)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    store = RedisSessionStore(connection, foundation.archive)
+    limits, refuses = own.tasks.limits, own.tasks.isolation.refusal
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, limits, refuses))
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    shared = Shared(
+        admission,
+        service,
+        feed,
+        foundation.programs,
+        catalog,
+        RedisRecords(connection, PUSHES_TABLE),
+        RedisLeaseStore(connection),
+        LeaseHolder(node_id(foundation.data_dir)),
+        clock,
+    )
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+
+
+def tapes_of(
+    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
+) -> TapeService | None:
+    """The tape service for clients, which ends with `stack`; None if there are none."""
+    if not settings.clients and not settings.console.on:
+        return None
+    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
+    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
+    notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
+    stack.callback(search.close)
+    return TapeService(
+        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
+        Tapes(notebooks, catalog, sessions),
+        Journals(catalog, inbox, inbox.knows, clock),
+        search,
+        clock,
+    )
+
+
+def desk_of(foundation: Foundation) -> Desk | None:
+    """The endpoint for participants in other processes; None if there are none."""
+    tokens = foundation.settings.participants.known()
+    chars = foundation.settings.limits.message_chars
+    connection = foundation.connection
+    mailboxes = mailboxes_in(foundation.settings, connection)
+    office = Office(mailboxes, RedisInbox(connection), foundation.clock, foundation.bus, chars)
+    return Desk(tokens, office) if tokens else None
+
+
+async def web_options_of(
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
+) -> WebOptions:
+    """The options of the web server."""
+    own = foundation.settings.web
+    records = RedisRecords(foundation.connection, web.name)
+    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
+    desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
+    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
+    return with_board(with_views(with_people(options, foundation, web.board), foundation), foundation.debugger)

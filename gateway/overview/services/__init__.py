@@ -1,0 +1,1 @@
+"""Views of what the gateway asks of others: models, and the servers of tools."""

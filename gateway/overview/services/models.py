@@ -1,0 +1,125 @@
+"""`/bus/v1/models`: the models of the settings, what they are asked for, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.requests import answer
+from gateway.models.checking import ask, question_for
+from gateway.models.usage import DAYS, grouped
+from gateway.overview.services.tallies import SeenModels, Tally
+from gateway.overview.sources import Sources
+from runtime.core.errors import LLMError
+from runtime.llm.chain import Link, ModelChain
+from runtime.llm.client import LLMClient
+from runtime.llm.cooldowns import Cooldown
+from runtime.llm.local import NoModelClient
+from runtime.llm.models import DEFAULT, PURPOSES, VOICE, Models
+from runtime.stores.operation.usage import Amounts
+
+TRIED_WITHIN_S = 30.0
+"""So long a test call waits for one model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRoutes:
+    """The requests about models. `models` are None where this process executes no programs."""
+
+    sources: Sources
+    models: Models | None
+    seen: SeenModels
+
+    async def some(self, request: Request) -> Response:
+        """The models by their names in the settings, each with its chain; and all models that were asked lately, with
+        what they cost in 30 days."""
+        client = self.sources.reader(request)
+        content = client.scopes.content
+        cooling = {} if self.models is None or self.models.cooldowns is None else await self.models.cooldowns.current()
+        entries = {} if self.models is None else self.models.all_clients
+        costs = dict(grouped(await self.sources.ledger.rows(DAYS), "model"))
+        tallies = self.seen.tallies.all()
+        return answer(
+            {
+                "here": self.models is not None,
+                "models": [_entry(name, entries[name], cooling) for name in sorted(entries, key=_order)],
+                "asked": [
+                    {
+                        "model": name,
+                        **_cost(costs.get(name, Amounts())),
+                        **tallies.get(name, Tally()).data(content=content),
+                    }
+                    for name in sorted(costs.keys() | tallies.keys())
+                ],
+            }
+        )
+
+    async def test(self, request: Request) -> Response:
+        """Ask every model of a name once, as `parley check` does. One that answers is not held back any more."""
+        self.sources.writer(request)
+        name = str(request.path_params["model"])
+        found = None if self.models is None else self.models.all_clients.get(name)
+        if self.models is None or found is None:
+            raise HTTPException(404, "This process has no such model.")
+        tried = [await self._tried(self.models, name, link) for link in _links(name, found)]
+        return answer({"model": name, "tried": tried})
+
+    async def _tried(self, models: Models, name: str, link: tuple[str, LLMClient]) -> dict[str, Any]:
+        entry, client = link
+        began, error = perf_counter(), None
+        try:
+            await ask(client, question_for([name]), TRIED_WITHIN_S)
+        except TimeoutError:
+            error = f"no answer within {TRIED_WITHIN_S:g} s"
+        except LLMError as failed:
+            error = str(failed)
+        if error is None and models.cooldowns is not None:
+            await models.cooldowns.end(entry)
+        return {"entry": entry, "model": client.model, "took_s": round(perf_counter() - began, 3), "error": error}
+
+
+def _order(name: str) -> tuple[bool, str]:
+    return name != DEFAULT, name
+
+
+def _entry(name: str, client: LLMClient, cooling: Mapping[str, Cooldown]) -> dict[str, Any]:
+    purposes = sorted(purpose for purpose, whose in {**PURPOSES, **VOICE}.items() if whose == name)
+    return {
+        "name": name,
+        "purposes": ["execute"] if name == DEFAULT else purposes,
+        "missing": client.reason if isinstance(client, NoModelClient) else None,
+        "chain": [
+            {"entry": entry, "model": one.model, "cooling": _cooling(cooling.get(entry))}
+            for entry, one in _links(name, client)
+            if not isinstance(one, NoModelClient)
+        ],
+    }
+
+
+def _links(name: str, client: LLMClient) -> list[tuple[str, LLMClient]]:
+    """The models of a name in the order in which they are asked, each with its own name in the settings."""
+    links: list[Link] = list(client.links) if isinstance(client, ModelChain) else []
+    return [(link.name, link.client) for link in links] or [(name, client)]
+
+
+def _cooling(found: Cooldown | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    until = datetime.fromtimestamp(found.until_s, UTC).isoformat()
+    return {"until": until, "times": found.times, "why": found.why}
+
+
+def _cost(amounts: Amounts) -> dict[str, Any]:
+    return {
+        "usd": round(amounts.cost_usd, 6),
+        "charged": amounts.answers,
+        "tokens_in": amounts.tokens_in,
+        "tokens_out": amounts.tokens_out,
+    }

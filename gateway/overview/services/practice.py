@@ -1,0 +1,171 @@
+"""`GET /bus/v1/programs/{program}/practice`: a program's versions and who is on them, what is wrong with its files,
+what failed, and what people think of what it says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from adapters.records import Records
+from gateway.clients.requests import answer
+from gateway.feedback.ledger import Feedback, grouped
+from gateway.overview.sources import Sources
+from runtime.bus import Bus
+from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
+from runtime.events.service import ProgramRefused, ProgramReloaded
+from runtime.language.program import Program
+from runtime.stores.catalog import KnownSession
+from runtime.stores.operation.reports import Report
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import ProgramAdopted, SessionBegun
+
+DAYS = 30
+
+LOOKED_AT = 1_000
+"""So many of the sessions that were active last are looked at for those of the program."""
+
+COUNTED = 100
+"""The versions of so many of them are asked for."""
+
+_PAGE = 200
+_AT_ONCE = 8
+_MOST = 50
+"""So many places of failures, and so many rated steps, are listed."""
+
+
+class SeenRefusals:
+    """Follows the bus of this process: what was wrong with programs when they were read the last time."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.known: dict[str, tuple[datetime, str]] = {}
+        bus.hear(ProgramRefused, self._refused)
+        bus.hear(ProgramReloaded, self._reloaded)
+
+    def _refused(self, what: ProgramRefused, at: datetime) -> None:
+        self.known[what.program] = at, what.error
+
+    def _reloaded(self, what: ProgramReloaded, _: datetime) -> None:
+        self.known.pop(what.program, None)
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeRoute:
+    """The request. `versions` are the records of `gateway.programs.versions`."""
+
+    sources: Sources
+    programs: Mapping[str, Program]
+    refusals: SeenRefusals
+    versions: Records
+    feedback: Feedback
+
+    async def look(self, request: Request) -> Response:
+        """How one program does."""
+        client, name = self.sources.reader(request), str(request.path_params["program"])
+        program = self.programs.get(name)
+        if program is None:
+            raise HTTPException(404, "There is no such program.")
+        refused = self.refusals.known.get(name)
+        on = await self._on_versions(name)
+        taken = {digest: json.loads(entry) for digest, entry in (await self.versions.all()).items()}
+        dates = {digest: _date(entry["at"]) for digest, entry in taken.items() if entry["name"] == name}
+        known = sorted({program.digest, *dates, *on}, key=lambda digest: dates.get(digest, ""), reverse=True)
+        return answer(
+            {
+                "program": name,
+                "refused": refused
+                and {"at": refused[0].isoformat(), "error": refused[1] if client.scopes.content else None},
+                "versions": [
+                    {
+                        "digest": digest,
+                        "taken_up_at": dates.get(digest),
+                        "served": digest == program.digest,
+                        "sessions": on[digest],
+                    }
+                    for digest in known
+                ],
+                "failures": await self._failures(name),
+                "ratings": [
+                    {"step": step, "up": up, "down": down}
+                    for step, up, down in grouped(
+                        [row for row in await self.feedback.rows(DAYS) if row.program == name], "step"
+                    )[:_MOST]
+                ],
+            }
+        )
+
+    async def _on_versions(self, name: str) -> Counter[str]:
+        """How many of its sessions that have not ended are on which version."""
+        found: list[KnownSession] = []
+        mark = ""
+        for _ in range(LOOKED_AT // _PAGE):
+            page = await self.sources.catalog.page(mark, limit=_PAGE)
+            found += [
+                one for one in page.sessions if one.record.program == name and one.state in ("working", "resting")
+            ]
+            mark = page.next
+            if not mark or len(found) >= COUNTED:
+                break
+        on: Counter[str] = Counter()
+        some = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def count(known: KnownSession) -> None:
+            async with some:
+                digest = await self._version(known)
+            if digest:
+                on[digest] += 1
+
+        async with anyio.create_task_group() as tasks:
+            for one in found[:COUNTED]:
+                tasks.start_soon(count, one)
+        return on
+
+    async def _version(self, known: KnownSession) -> str:
+        """The version of a session: the last one that it adopted, else that with which it began."""
+        tapes, session = self.sources.tapes, known.record.id
+        try:
+            for kind in (ProgramAdopted, SessionBegun):
+                seq = await tapes.last_anchor(session, kind.kind)
+                if seq is not None:
+                    async for fact in tapes.read_session(session, after=seq - 1, until=seq):
+                        content = read_as(fact, ProgramAdopted) or read_as(fact, SessionBegun)
+                        return "" if content is None else content.program
+        except (ArchiveUnavailable, ContentLocked, TapeConflict, LookupError):
+            return ""
+        return ""
+
+    async def _failures(self, name: str) -> list[dict[str, Any]]:
+        """What nobody caught, by step and error, the most frequent first."""
+        counts: Counter[tuple[str, str]] = Counter()
+        latest: dict[tuple[str, str], Report] = {}
+        for report in await self.sources.reports.all():
+            if report.program == name:
+                key = report.place, report.error_type
+                counts[key] += report.count
+                if key not in latest or latest[key].last_s < report.last_s:
+                    latest[key] = report
+        return [
+            {
+                "place": place,
+                "instruction": latest[place, error_type].instruction,
+                "error_type": error_type,
+                "count": count,
+                "last_at": _date(latest[place, error_type].last_s),
+                "session": latest[place, error_type].session,
+                "seq": latest[place, error_type].seq,
+            }
+            for (place, error_type), count in counts.most_common(_MOST)
+        ]
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

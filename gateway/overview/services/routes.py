@@ -1,0 +1,43 @@
+"""The routes about what programs, models and tools do, all from what there is to see in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.routing import BaseRoute, Route
+
+from adapters.records import Records
+from gateway.feedback.ledger import Feedback
+from gateway.overview.services.models import ModelRoutes
+from gateway.overview.services.practice import PracticeRoute, SeenRefusals
+from gateway.overview.services.tallies import Seen
+from gateway.overview.services.tools import ToolRoutes
+from gateway.overview.sources import Sources
+from runtime.bus import Bus
+from runtime.language.program import Program
+from runtime.llm.models import Models
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceGround:
+    """What the routes stand on: the bus of this process, its models, what it has seen, and two tables of records."""
+
+    bus: Bus
+    models: Models | None
+    seen: Seen
+    versions: Records
+    feedback: Feedback
+
+
+def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
+    """The routes, to be mounted with those of the bus."""
+    models = ModelRoutes(sources, ground.models, ground.seen.models)
+    tools = ToolRoutes(sources, programs, ground.seen.servers)
+    practice = PracticeRoute(sources, programs, SeenRefusals(ground.bus), ground.versions, ground.feedback)
+    return [
+        Route("/models", models.some, methods=["GET"]),
+        Route("/models/{model}/test", models.test, methods=["POST"]),
+        Route("/tools", tools.some, methods=["GET"]),
+        Route("/programs/{program}/practice", practice.look, methods=["GET"]),
+    ]

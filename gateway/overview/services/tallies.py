@@ -1,0 +1,173 @@
+"""How models and tool servers answer, as this process has seen it since it began."""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from runtime.bus import Bus
+from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
+from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
+from runtime.events.service import ModelFellBack
+
+LAST = 200
+"""Times are those of so many answers, the last ones."""
+
+MOST = 500
+"""So many names are counted apart."""
+
+_ERROR_CHARS = 500
+
+
+@dataclass(slots=True)
+class Tally:
+    """Answers and failures of one thing that is asked. Times are in seconds."""
+
+    answers: int = 0
+    failures: int = 0
+    last_at: datetime | None = None
+    error: str = ""
+    error_at: datetime | None = None
+    took_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST))
+    first_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST))
+
+    def answered(self, at: datetime, took_s: float, first_s: float | None = None) -> None:
+        """It has answered, in whole after `took_s`, with a first piece after `first_s`."""
+        self.answers += 1
+        self.last_at = at
+        self.took_s.append(took_s)
+        if first_s is not None:
+            self.first_s.append(first_s)
+
+    def failed(self, at: datetime, error: str) -> None:
+        """It has failed."""
+        self.failures += 1
+        self.last_at = self.error_at = at
+        self.error = error[:_ERROR_CHARS]
+
+    def data(self, *, content: bool) -> dict[str, Any]:
+        """It as JSON data. What an error says is for those who may read what models and tools say."""
+        return {
+            "answers": self.answers,
+            "failures": self.failures,
+            "last_at": _text(self.last_at),
+            "median_s": _median(self.took_s),
+            "slowest_s": round(max(self.took_s), 3) if self.took_s else None,
+            "first_s": _median(self.first_s),
+            "error_at": _text(self.error_at),
+            "error": (self.error or None) if content else None,
+        }
+
+
+class Tallies:
+    """Tallies by name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Tally] = {}
+
+    def of(self, name: str) -> Tally:
+        """The tally of a name; those after the first `MOST` are one."""
+        return self._known.setdefault(name if name in self._known or len(self._known) < MOST else "other", Tally())
+
+    def all(self) -> Mapping[str, Tally]:
+        """All of them."""
+        return self._known
+
+
+class SeenModels:
+    """Follows the bus of this process: the answers of models by the models' names."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.tallies = Tallies()
+        bus.hear(LLMAnswered, self._answered)
+        bus.hear(LLMBrokeOff, self._broke_off)
+        bus.hear(ModelFellBack, self._fell_back)
+
+    def _answered(self, what: LLMAnswered, at: datetime) -> None:
+        if not isinstance(what, LLMAnsweredInPart):
+            self.tallies.of(what.model).answered(at, what.seconds, what.first_text_s)
+
+    def _broke_off(self, what: LLMBrokeOff, at: datetime) -> None:
+        self.tallies.of(what.model).failed(at, what.error)
+
+    def _fell_back(self, what: ModelFellBack, at: datetime) -> None:
+        if what.following is not None:  # else the answer broke off, which is told as well
+            self.tallies.of(what.model).failed(at, what.error)
+
+
+@dataclass(slots=True)
+class SeenServer:
+    """The server of an agent's tools. `trouble` says why there is no connection."""
+
+    server: str = ""
+    connected_at: datetime | None = None
+    tools: int | None = None
+    trouble: str | None = None
+    calls: Tallies = field(default_factory=Tallies)
+
+    def data(self, agent: str, *, content: bool) -> dict[str, Any]:
+        """It as JSON data."""
+        return {
+            "agent": agent,
+            "server": self.server,
+            "connected_at": _text(self.connected_at),
+            "tools": self.tools,
+            "trouble": self.trouble,
+            "calls": [
+                {"tool": name, **tally.data(content=content)} for name, tally in sorted(self.calls.all().items())
+            ],
+        }
+
+
+class SeenServers:
+    """Follows the bus of this process: connections to the servers of tools, and calls of the tools, by agent."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.known: dict[str, SeenServer] = {}
+        bus.hear(RemoteConnected, self._connected)
+        bus.hear(RemoteListed, self._listed)
+        bus.hear(RemoteUnreachable, self._unreachable)
+        bus.hear(RemoteReturned, self._returned)
+
+    def _of(self, what: OfServer) -> SeenServer:
+        seen = self.known.setdefault(what.agent, SeenServer())
+        seen.server = what.server
+        return seen
+
+    def _connected(self, what: RemoteConnected, at: datetime) -> None:
+        seen = self._of(what)
+        seen.connected_at, seen.tools, seen.trouble = at, what.tools, None
+
+    def _listed(self, what: RemoteListed, _: datetime) -> None:
+        self._of(what).tools = what.tools
+
+    def _unreachable(self, what: RemoteUnreachable, _: datetime) -> None:
+        seen = self._of(what)
+        seen.connected_at, seen.trouble = None, what.error
+
+    def _returned(self, what: RemoteReturned, at: datetime) -> None:
+        tally = self._of(what).calls.of(what.playbook)
+        if what.error is None:
+            tally.answered(at, what.seconds)
+        else:
+            tally.failed(at, what.error)
+
+
+class Seen:
+    """What this process has seen of all that it asks."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.models = SeenModels(bus)
+        self.servers = SeenServers(bus)
+
+
+def _median(values: deque[float]) -> float | None:
+    return round(statistics.median(values), 3) if values else None
+
+
+def _text(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

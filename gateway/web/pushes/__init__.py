@@ -1,0 +1,1 @@
+"""Notifications by Web Push: keys, encryption, subscriptions, and what is sent to whom."""

@@ -1,0 +1,146 @@
+"""Who wants to be told of what, and on which browsers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+from adapters.records import ChangedTogether
+from gateway.web.pushes.encryption import PushKey, check_keys
+
+SUBSCRIPTIONS_TABLE = "web:pushes"
+KEY = "key"
+"""The name of the gateway's own key in the table. A person's id has a colon."""
+
+Choice = Literal["all", "mentions", "nothing"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+
+MAX_BROWSERS = 10
+"""The browsers of one person; the first ones are forgotten."""
+
+MAX_CHOICES = 500
+"""The rooms for which one person can choose."""
+
+MAX_ENDPOINT = 1_000
+
+SERVICES = ("fcm.googleapis.com", "push.services.mozilla.com", "push.apple.com", "notify.windows.com")
+"""The hosts of the browsers' push services, with all below them: nothing is sent anywhere else."""
+
+
+def is_service(endpoint: str) -> bool:
+    """Whether an address is one of a browser's push service, over https."""
+    try:
+        parts = urlsplit(endpoint)
+        plain = parts.scheme == "https" and parts.port in (None, 443) and parts.username is None
+    except ValueError:
+        return False
+    host = parts.hostname or ""
+    known = any(host == service or host.endswith(f".{service}") for service in SERVICES)
+    return plain and known and parts.netloc.isascii() and len(endpoint) <= MAX_ENDPOINT
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A browser. `device` is the log-in that it belongs to."""
+
+    endpoint: str
+    p256dh: str
+    auth: str
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a person wants to hear. `choices` are by room; without one it is mentions in open rooms, all in others.
+    `shows`: notifications show the text."""
+
+    name: str = ""
+    browsers: tuple[Subscription, ...] = ()
+    choices: Mapping[str, Choice] | None = None
+    shows: bool = True
+
+    def choice(self, room: str, *, otherwise: Choice) -> Choice:
+        """What the person wants to hear of a room."""
+        return (self.choices or {}).get(room, otherwise)
+
+    def text(self) -> str:
+        """As it is kept."""
+        return json.dumps(asdict(self))
+
+
+def _wishes(kept: str | None) -> Wishes:
+    if kept is None:
+        return Wishes()
+    data = json.loads(kept)
+    return Wishes(**{**data, "browsers": tuple(Subscription(**one) for one in data["browsers"])})
+
+
+class Subscriptions:
+    """Raises StorageUnavailable. `allowed` says which addresses are a push service's."""
+
+    def __init__(self, records: ChangedTogether, allowed: Callable[[str], bool] = is_service) -> None:
+        self._records = records
+        self._allowed = allowed
+
+    async def key(self) -> PushKey:
+        """The gateway's key, made once and kept."""
+        kept = await self._records.get(KEY)
+        if kept is None:
+            await self._records.change({KEY: (None, PushKey.new().text)})
+            kept = await self._records.get(KEY)
+        assert kept is not None
+        return PushKey.read(kept)
+
+    async def subscribe(self, person_id: str, name: str, browser: Subscription) -> bool:
+        """Tell a person on a browser too; False when its address is none of a push service. Raises BadSubscription."""
+        if not self._allowed(browser.endpoint):
+            return False
+        check_keys(browser.p256dh, browser.auth)
+
+        def with_it(now: Wishes) -> Wishes:
+            others = tuple(one for one in now.browsers if one.endpoint != browser.endpoint)
+            return replace(now, name=name, browsers=(*others, browser)[-MAX_BROWSERS:])
+
+        await self._change(person_id, with_it)
+        return True
+
+    async def unsubscribe(self, person_id: str, endpoint: str) -> None:
+        """Tell a person nothing more on a browser."""
+
+        def without_it(now: Wishes) -> Wishes:
+            return replace(now, browsers=tuple(one for one in now.browsers if one.endpoint != endpoint))
+
+        await self._change(person_id, without_it)
+
+    async def choose(self, person_id: str, room: str, choice: Choice) -> None:
+        """Keep what a person wants to hear of a room."""
+
+        def with_it(now: Wishes) -> Wishes:
+            others = {one: chosen for one, chosen in (now.choices or {}).items() if one != room}
+            return replace(now, choices=dict([*others.items(), (room, choice)][-MAX_CHOICES:]))
+
+        await self._change(person_id, with_it)
+
+    async def show(self, person_id: str, *, shows: bool) -> None:
+        """Keep whether notifications show a person the text."""
+        await self._change(person_id, lambda now: replace(now, shows=shows))
+
+    async def of(self, person_id: str) -> Wishes:
+        """What a person wants."""
+        return _wishes(await self._records.get(person_id))
+
+    async def all(self) -> Sequence[tuple[str, Wishes]]:
+        """Everybody with a browser."""
+        kept = [(id_, _wishes(text)) for id_, text in (await self._records.all()).items() if id_ != KEY]
+        return [(id_, wishes) for id_, wishes in kept if wishes.browsers]
+
+    async def _change(self, person_id: str, edit: Callable[[Wishes], Wishes]) -> None:
+        for _ in range(20):
+            kept = await self._records.get(person_id)
+            before = _wishes(kept)
+            wanted = edit(before)
+            if wanted == before or await self._records.change({person_id: (kept, wanted.text())}):
+                return
