@@ -14,7 +14,7 @@ from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
 from gateway.web.forms import small_json
 from gateway.web.logins.door import AWAY, NOT_READ, LogIn, refused
-from gateway.web.pushes.encryption import BadSubscription
+from gateway.web.pushes.keys import BadSubscription
 from gateway.web.pushes.subscriptions import CHOICES, Subscription, Subscriptions
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError

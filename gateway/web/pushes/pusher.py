@@ -14,7 +14,7 @@ import httpx
 
 from adapters.web.board import Board
 from adapters.web.charters.charter import Charter
-from gateway.web.pushes.encryption import MAX_CONTENT, BadSubscription, sealed
+from gateway.web.pushes.keys import MAX_CONTENT, BadSubscription
 from gateway.web.pushes.subscriptions import Subscription, Subscriptions, Wishes
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -100,6 +100,8 @@ class Pusher:
                 return
 
     async def _post(self, http: httpx.AsyncClient, browser: Subscription, content: bytes) -> int:
+        from gateway.web.pushes.encryption import sealed
+
         parts = urlsplit(browser.endpoint)
         key = await self._subscriptions.key()
         headers = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from adapters.records import ChangedTogether
-from gateway.web.pushes.encryption import PushKey, check_keys
+
+if TYPE_CHECKING:
+    from gateway.web.pushes.encryption import PushKey
 
 SUBSCRIPTIONS_TABLE = "web:pushes"
 KEY = "key"
@@ -87,6 +89,8 @@ class Subscriptions:
 
     async def key(self) -> PushKey:
         """The gateway's key, made once and kept."""
+        from gateway.web.pushes.encryption import PushKey
+
         kept = await self._records.get(KEY)
         if kept is None:
             await self._records.change({KEY: (None, PushKey.new().text)})
@@ -96,6 +100,8 @@ class Subscriptions:
 
     async def subscribe(self, person_id: str, name: str, browser: Subscription) -> bool:
         """Tell a person on a browser too; False when its address is none of a push service. Raises BadSubscription."""
+        from gateway.web.pushes.encryption import check_keys
+
         if not self._allowed(browser.endpoint):
             return False
         check_keys(browser.p256dh, browser.auth)

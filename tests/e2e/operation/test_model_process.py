@@ -74,4 +74,4 @@ async def test_the_gateway_is_ready_with_a_model_that_answers_from_a_small_proce
         about = Path(f"/proc/{running.process_id}")
         resident = re.search(r"VmRSS:\s+(\d+) kB", (about / "status").read_text())
         assert resident is not None
-        assert int(resident[1]) / 1024 < 110
+        assert int(resident[1]) / 1024 < 120  # with litellm in it: 220
