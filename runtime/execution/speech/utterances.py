@@ -224,9 +224,10 @@ class Utterances:
             return False
         message = self._message(saying, target, _sayable(whole_characters(text)), None)
         self._tell_routed(saying, channel, message.content)
+        by = frame.state
         channel.hand(message, hearer)  # first: an agent that cannot take it makes the call fail
         self._note_said(saying, message, channel, target, None)
-        self._tell_delivered(frame, message)
+        self._tell_delivered(by.agent, by.playbook, message)
         self._journal.hurry()
         return True
 
@@ -295,7 +296,7 @@ class Utterances:
         self._tell_routed(saying, channel, text)
         await self.delivery.hand_over(frame, call, way, target, text)
         page = await self._page(frame, target, way, live)
-        message = self._message(saying, target, text, live)
+        message, by = self._message(saying, target, text, live), frame.state
         if page is None:
             await channel.send(message)  # first: an agent that cannot take it makes the call fail
             self._note_said(saying, message, channel, target, None)
@@ -313,11 +314,12 @@ class Utterances:
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
         await self._journal.commit()
-        self._tell_delivered(frame, message)
+        self._tell_delivered(by.agent, by.playbook, message)
         return True
 
-    def _tell_delivered(self, frame: Frame, message: Message) -> None:
-        where = (self._journal.session, frame.state.agent, frame.state.playbook)
+    def _tell_delivered(self, agent: AgentId, playbook: str, message: Message) -> None:
+        """Says so to who watches; the frame that spoke may have ended."""
+        where = (self._journal.session, agent, playbook)
         self._bus.publish(MessageDelivered(*where, message.id, len(message.content)))
 
     def _tell_routed(self, saying: Saying, channel: Channel, text: str) -> None:
