@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
 from adapters.web.board import Board
@@ -21,29 +20,13 @@ from gateway.web.pushes.subscriptions import SUBSCRIPTIONS_TABLE, Subscriptions
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
+    from gateway.assembly.foundation import Foundation
     from gateway.settings.connections.platforms import WebSettings
     from gateway.settings.tree import Settings
     from runtime.core.clock import Clock
-    from runtime.language.program import Program
     from runtime.storage.redis.client.connection import RedisConnection
 
 _FIRST_LINK_LASTS_S = 3600
-
-
-class Ground(Protocol):
-    """What it is made from; see `gateway.assembly.foundation.Foundation`."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def connection(self) -> RedisConnection: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def programs(self) -> Mapping[str, Program]: ...
 
 
 def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reserved: ReservedNames) -> Team:
@@ -58,14 +41,14 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
     )
 
 
-def with_people(options: WebOptions, ground: Ground, board: Board) -> WebOptions:
+def with_people(options: WebOptions, foundation: Foundation, board: Board) -> WebOptions:
     """The options of the web server, with the way to log in that the settings choose, and with notifications."""
-    subscriptions = Subscriptions(RedisRecords(ground.connection, SUBSCRIPTIONS_TABLE))
-    options = replace(_with_log_in(options, ground), pushes=subscriptions)
+    subscriptions = Subscriptions(RedisRecords(foundation.connection, SUBSCRIPTIONS_TABLE))
+    options = replace(_with_log_in(options, foundation), pushes=subscriptions)
     logged_in = _everybody if options.log_in is None else options.log_in.is_logged_in
-    pusher = Pusher(subscriptions, board, logged_in, ground.clock, _contact(ground.settings.web))
+    pusher = Pusher(subscriptions, board, logged_in, foundation.clock, _contact(foundation.settings.web))
     board.on_said = pusher.said
-    ground.connection.start_soon(pusher.run)
+    foundation.connection.start_soon(pusher.run)
     return options
 
 
@@ -79,27 +62,27 @@ async def _everybody(_person_id: str, _device: str) -> bool:
     return True
 
 
-def _with_log_in(options: WebOptions, ground: Ground) -> WebOptions:
-    own = ground.settings.web
+def _with_log_in(options: WebOptions, foundation: Foundation) -> WebOptions:
+    own = foundation.settings.web
     if own.login == "password":
         return options
-    ground.connection.start_soon(partial(options.pages.heed, access_news(ground.connection, "")))
-    reserved = ReservedNames(names_of_agents(ground.programs.values()))
+    foundation.connection.start_soon(partial(options.pages.heed, access_news(foundation.connection, "")))
+    reserved = ReservedNames(names_of_agents(foundation.programs.values()))
     if own.login == "invite":
-        team = team_in(ground.settings, ground.connection, ground.clock, reserved)
-        return replace(options, log_in=InvitedLogIn(team, ground.clock))
-    names, people = RedisRecords(ground.connection, TEAM_TABLE), people_in(ground.connection, ground.clock)
+        team = team_in(foundation.settings, foundation.connection, foundation.clock, reserved)
+        return replace(options, log_in=InvitedLogIn(team, foundation.clock))
+    names, people = RedisRecords(foundation.connection, TEAM_TABLE), people_in(foundation.connection, foundation.clock)
     return replace(options, log_in=ProxiedLogIn(own.trusted_header, names, people, reserved))
 
 
-async def first_owner_lines(ground: Ground, port: int) -> list[str]:
+async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:
     """What the gateway says at the start where a team has no owner yet: a link that makes one."""
-    own = ground.settings.web
-    if own.login != "invite" or own.owners or not ground.settings.nodes.people_come:
+    own = foundation.settings.web
+    if own.login != "invite" or own.owners or not foundation.settings.nodes.people_come:
         return []
-    if await people_in(ground.connection, ground.clock).has_owner(PLATFORM):
+    if await people_in(foundation.connection, foundation.clock).has_owner(PLATFORM):
         return []
-    team = team_in(ground.settings, ground.connection, ground.clock, ReservedNames())
+    team = team_in(foundation.settings, foundation.connection, foundation.clock, ReservedNames())
     try:
         link = await team.invite(Role.OWNER, "Parley", lasts_s=_FIRST_LINK_LASTS_S)
     except NotAdmitted as error:
