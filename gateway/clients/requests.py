@@ -75,7 +75,10 @@ def by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -
 
 
 def one_for_each_path(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
-    """The routes, with those of one path made one by their methods."""
+    """The routes, with those of one path made one by their methods.
+
+    Fixed paths come before those with a part that varies, so that a refusal names the methods of the path itself.
+    """
     ways: dict[str, list[Route]] = {}
     others: list[BaseRoute] = []
     for route in routes:
@@ -83,7 +86,8 @@ def one_for_each_path(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
             ways.setdefault(route.path, []).append(route)
         else:
             others.append(route)
-    return [*others, *(same[0] if len(same) == 1 else _joined(path, same) for path, same in ways.items())]
+    fixed_first = sorted(ways.items(), key=lambda way: "{" in way[0])
+    return [*others, *(same[0] if len(same) == 1 else _joined(path, same) for path, same in fixed_first)]
 
 
 def _joined(path: str, routes: Sequence[Route]) -> Route:
