@@ -1,6 +1,6 @@
 /** Rooms and their people: to whom one can write, who is in a room, what can be done with it. */
 
-import { avatar, el, icon, toast } from "../look.js";
+import { avatar, el, icon, lookKey, toast } from "../look.js";
 import { settings } from "./notifications.js";
 
 const LOCK = "M6 9V7a4 4 0 0 1 8 0v2M5 9h10v7H5z";
@@ -135,7 +135,7 @@ function finder(everybody, take) {
     const found = everybody.filter((one) => one.name.toLowerCase().includes(typed)).slice(0, 100);
     list.replaceChildren(...found.map((one) => {
       const tag = one.kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
-      const button = el("button", { type: "button" }, avatar(one.name, one.kind, one.id ?? one.name), el("span", { class: "name" }, one.name), tag);
+      const button = el("button", { type: "button" }, avatar(one.name, one.kind, lookKey(one.id, one.name, one.kind)), el("span", { class: "name" }, one.name), tag);
       button.addEventListener("click", () => take(one));
       return el("li", {}, button);
     }));
