@@ -162,7 +162,7 @@ class Gatherings:
 
     async def _check_may_change(self, person: Person, room: str) -> None:
         if not await self._may_change(person, room, await self.board.charters.get(room)):
-            raise _NotDone("Only who made this room, and owners, can do that.")
+            raise _NotDone("Only the person who made this room, or an owner, can do that.")
 
     async def _make_room(self) -> None:
         if len(await self.board.charters.all()) >= MAX_CHARTERS:

@@ -14,7 +14,7 @@ _NEEDED = 'The language server needs one more package: pip install "parley-gatew
 
 def lsp(
     config: ConfigOption = None,
-    _stdio: Annotated[bool, typer.Option("--stdio", help="What editors add; it is so in any case.")] = False,
+    _stdio: Annotated[bool, typer.Option("--stdio", help="Accepted from editors, without effect.")] = False,
 ) -> None:
     """Serve an editor over standard input and output, until it ends."""
     with plain_errors():

@@ -80,7 +80,7 @@ class Answered:
 
 
 class OpenQuestions:
-    """Reads what is noted, and forgets of that what is open no longer. Raises StorageUnavailable."""
+    """Reads what is noted, and forgets of that what is no longer open. Raises StorageUnavailable."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class OpenQuestions:
         return None if ended is None else Answered(str(ended.value or ""), "", "")
 
     async def until_closed(self, asked: OpenQuestion, within_s: float) -> bool:
-        """Return when a question is open no longer: True, or when this time is over: False."""
+        """Return when a question is no longer open: True, or when this time is over: False."""
         with anyio.move_on_after(within_s):
             async with self._tapes.following(asked.record.id) as following:
                 while await self.find(asked.record.id, asked.asked.page) is not None:

@@ -62,7 +62,7 @@ class QuestionRegister:
         return sorted(places, key=lambda place: (place.noted_at, place.name), reverse=True)
 
     async def forget(self, place: Place) -> None:
-        """Take out what is open no longer."""
+        """Take out what is no longer open."""
         await self._records.remove(place.name)
 
 

@@ -89,13 +89,13 @@ class QuestionRoutes:
         return answer(_outcome(how, event))
 
     async def _closed(self, session: SessionId, page: str) -> HTTPException:
-        """The refusal of an answer to what is open no longer."""
+        """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
         if call is None:
             return HTTPException(404, "There is no such question.")
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
-            return HTTPException(409, "This question is open no longer, and nobody's answer counts.")
+            return HTTPException(409, "This question is no longer open: it was closed before anybody answered.")
         by = f", by {how.by}" if how.by else ""
         return HTTPException(409, f"This question was answered already: {how.answer}{by}.")
 

@@ -50,7 +50,7 @@ class SavingRoutes:
         async for fact in self.tapes.read_session(session):
             if fact.kind == EffectIntended.kind:
                 name = fact.data.get("name", "a tool")
-                raise HTTPException(409, f"It used {name}, which holding it again would use once more.")
+                raise HTTPException(409, f"It used {name}, which a test of it would use again.")
         try:
             talk = await self.maker.make(session, Path(program.agents[0].span.file))
         except NotSaved as error:

@@ -145,5 +145,5 @@ async def test_what_has_used_a_tool_is_not_held_again_for_a_test(valkey_socket: 
     async with console(valkey_socket, acts=True, programs=served) as world, world.logged_in() as owner:
         await stored(world, [*TALKED, EffectIntended("1000.0", "0", "Shop.buy", "digest", "key")])
         refused = await acted(owner, "POST", f"/sessions/{SESSION}/test", {})
-        assert refused == {"status": 409, "error": "It used Shop.buy, which holding it again would use once more."}
+        assert refused == {"status": 409, "error": "It used Shop.buy, which a test of it would use again."}
         assert (await acted(owner, "POST", "/sessions/none/test", {}))["status"] == 404

@@ -187,7 +187,7 @@ async def test_who_made_a_room_and_owners_rename_and_archive_it_and_nobody_else(
         await ada.send("title", room="ideas", title="Good ideas")
         assert (await eve.until("room"))["room"]["title"] == "Good ideas"
         await eve.send("title", room="ideas", title="Bad ideas")
-        assert (await eve.until("error"))["text"] == "Only who made this room, and owners, can do that."
+        assert (await eve.until("error"))["text"] == "Only the person who made this room, or an owner, can do that."
         await eve.send("archive", room="ideas", archived=True)
         await eve.until("error")
         await grace.send("archive", room="ideas", archived=True)

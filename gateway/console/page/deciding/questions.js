@@ -26,7 +26,7 @@ function shown(one) {
 }
 
 function Answer({one}) {
-  if (one.of.length) return html`<span class="quiet">${one.of.some(Boolean) ? `Only ${one.of.join(", ")} can answer.` : "It is for somebody."}</span>`;
+  if (one.of.length) return html`<span class="quiet">${one.of.some(Boolean) ? `Only ${one.of.join(", ")} can answer.` : "Only one person can answer."}</span>`;
   if (!session.value.acts) return html`<span class="quiet">waits</span>`;
   return one.options?.length
     ? html`<div class="buttons">${one.options.map((option, number) => html`
@@ -53,5 +53,5 @@ function outcome(found) {
   if (!found.settled) return "Your answer is kept. The conversation has not taken it yet.";
   if (found.counted) return `Answered: ${found.answer}.`;
   if (found.answer) return `Yours does not count. It was answered before: ${found.answer}${found.by ? `, by ${found.by}` : ""}.`;
-  return "Nobody's answer counts: the question was closed before.";
+  return "The question was closed before anybody answered.";
 }

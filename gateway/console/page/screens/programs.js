@@ -14,7 +14,7 @@ export function Programs() {
     <h1>Programs</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
     <div class="buttons"><${Act} label="Reload" about="all programs" path="/bus/v1/programs/reload"
-      done="All nodes read their programs again. What is wrong with a file shows under “How it does”." /></div>
+      done="All nodes read their programs again. Errors in a file show under “How it does”." /></div>
     ${!found && !trouble && html`<p class="quiet">Asking the gateway …</p>`}
     ${found?.programs.map((one) => html`<${Program} key=${one.program} program=${one} />`)}`;
 }

@@ -44,7 +44,7 @@ export function Session({rest, query}) {
       ${about.replaced_by && html` <a href=${`#/session/${about.replaced_by}`}>Another one</a> goes on in its place.`}</p>`}
     ${about && html`
       <div class="buttons">
-        <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
+        <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="All its work stops, as with /stop." done="It is asked to stop." />
         <${ForkHere} id=${id} at=${at || null} />
         <${SaveTest} id=${id} />
         <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />

@@ -37,7 +37,7 @@ export function Sessions({query}) {
             onValue=${(state) => apply({state})} />`}
     </form>
     ${!inWords && html`<${Listed} state=${wanted.state} text=${wanted.text} onAll=${setAll} />`}
-    ${inWords && !wanted.q && html`<p class="quiet">All words have to be there, in any order; “in quotation marks” they stand in a row. Typing errors are forgiven.</p>`}
+    ${inWords && !wanted.q && html`<p class="quiet">All words must occur, in any order. Words in “quotation marks” must stand together. Typing errors are forgiven.</p>`}
     ${inWords && wanted.q && html`<${Found} question=${wanted.q} among=${wanted.among || "said"} from=${wanted.from} until=${wanted.until}
       onOpen=${(hit) => go(`session/${sessionOf(hit)}?at=${hit.entry.id}`)} />`}`;
 }

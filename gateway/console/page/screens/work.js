@@ -24,7 +24,7 @@ export function Work() {
               question="The task ends, with all tasks that it has ordered." done="The task is to end." />`}</div>`],
       ]} />
     <${Table} title="Meetings" path="/bus/v1/meetings" name="meetings" keyOf=${(one) => one.meeting}
-      empty="Nobody meets in the sessions that were active last." columns=${[
+      empty="There are no meetings in the sessions that were active last." columns=${[
         ["Meeting", (one) => html`<${SessionLink} session=${one.session} text=${one.topic || "a meeting"} /><br /><span class="quiet">${one.place ?? one.conversation}</span>`],
         ["Status", (one) => html`${one.status}${one.since && html`, since <${Ago} at=${one.since} />`}`],
         ["Host", (one) => one.host],

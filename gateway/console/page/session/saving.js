@@ -10,7 +10,7 @@ export function SaveTest({id}) {
     if (files) dialog.current.showModal();
   }, [files]);
   return html`
-    <${Act} label="Save as test" path=${`/bus/v1/sessions/${id}/test`} done="The conversation is a test." then=${(found) => setFiles(found.files)}
+    <${Act} label="Save as test" path=${`/bus/v1/sessions/${id}/test`} done="The conversation is saved as a test." then=${(found) => setFiles(found.files)}
       question="The conversation is held again beside this, with the answers that the model gave. Code of the program runs again." />
     ${files && html`
       <dialog ref=${dialog} class="wide" aria-label="The test" onClose=${() => setFiles(null)}>
