@@ -120,9 +120,11 @@ class Gatherings:
             return
 
         def with_them(now: Charter) -> Charter:
+            if person.id not in now.people:
+                raise _NotDone("You are no longer in this room.")
             if len(now.people) >= MAX_PEOPLE:
                 raise _NotDone(f"A private room has at most {MAX_PEOPLE} people.")
-            return replace(now, people={**now.people, other: name}) if person.id in now.people else now
+            return replace(now, people={**now.people, other: name})
 
         await self.board.alter(room, with_them)
         await self._note(room, f"{person.name} invited {name}.")
