@@ -103,6 +103,8 @@ class RoomRules:
     """Knows who may rename and archive every open room."""
     tables: RoomTables | None = None
     """None: every room is open to all."""
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
     voice_s: int = 0
     """How long a voice note may be that people record; 0 where nobody listens to them."""
 
@@ -139,7 +141,7 @@ class WebAdapter:
         charters = Charters(None if rules.tables is None else rules.tables.charters)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
         directory = Directory(None if rules.tables is None else rules.tables.directory)
-        gatherings = Gatherings(self._board, directory, clock, rules.is_owner, rules.agents)
+        gatherings = Gatherings(self._board, directory, clock, rules.is_owner, rules.agents, rules.overseen)
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)

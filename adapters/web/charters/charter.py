@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from runtime.core.address import Address
+
 RoomKind = Literal["open", "private", "direct"]
 
 DIRECT, PRIVATE = "direct-", "private-"
@@ -20,6 +22,7 @@ MAX_PEOPLE = 500
 """The people of one private room."""
 
 _ID_BYTES = 12
+_WEB = "web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,11 @@ def charter_of(text: str) -> Charter:
     """The charter that is kept as this text."""
     data = json.loads(text)
     return Charter(**{**data, "left": frozenset(data.get("left", ()))})
+
+
+def is_closed(address: Address) -> bool:
+    """Whether an address is a room that is not open, or in one."""
+    return address.platform == _WEB and address.conversation.startswith((DIRECT, PRIVATE))
 
 
 def direct_room(one: str, other: str) -> str:

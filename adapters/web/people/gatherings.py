@@ -39,6 +39,8 @@ class Gatherings:
     is_owner: IsOwner
     agents: Sequence[str] = ()
     """The names of agents to whom one can write alone."""
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
 
     async def take(self, browser: Browser, act: RoomAct) -> None:
         """Do it, or tell the page why not."""
@@ -80,7 +82,7 @@ class Gatherings:
         await self._make_room()
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
-        await self._note(room, f"{person.name} made this private room. Only who is invited sees it.")
+        await self._note(room, f"{person.name} made this private room. Only who is invited sees it{self._but}.")
         browser.push(codec.opened(room))
 
     async def _direct(self, browser: Browser, other: str, agent: str) -> None:
@@ -95,8 +97,12 @@ class Gatherings:
             room, lambda now: replace(now, kind="direct", people=people, agent=agent, archived=False)
         )
         if not await self.board.has(room):
-            await self._note(room, f"Only {person.name} and {name} see this room.")
+            await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
         browser.push(codec.opened(room))
+
+    @property
+    def _but(self) -> str:
+        return ", and who runs this chat" if self.overseen else ""
 
     async def _members(self, browser: Browser, room: str) -> None:
         charter = await self.board.charters.get(room)

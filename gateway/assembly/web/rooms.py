@@ -12,6 +12,7 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import people_in
 from gateway.assembly.voices import recorded_s
 from gateway.catalog import rules_of
+from gateway.settings.connections.clients import client_scopes
 from gateway.web.names import ReservedNames, names_of_agents
 from runtime.storage.redis.records import RedisRecords
 
@@ -25,6 +26,9 @@ def room_rules(foundation: Foundation) -> RoomRules:
     owners = Owners(people_in(foundation.connection, foundation.clock), {PLATFORM: rules_of(settings, PLATFORM)})
     titled, known = settings.encryption.keys is None, ReservedNames(agents).__contains__
     tables = RoomTables(*(RedisRecords(foundation.connection, table) for table in _TABLES))
+    scopes = client_scopes(settings.clients).values()
     return RoomRules(
-        *(titled, known, settings.web.mentions_only, sorted(agents), owners.has, tables), voice_s=recorded_s(settings)
+        *(titled, known, settings.web.mentions_only, sorted(agents), owners.has, tables),
+        overseen=settings.console.private or any(one.content and one.private for one in scopes),
+        voice_s=recorded_s(settings),
     )

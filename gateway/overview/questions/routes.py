@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
 from gateway.overview.pages import limit_of
 from gateway.overview.questions.open import Answered, OpenQuestion, OpenQuestions
@@ -44,6 +45,7 @@ class QuestionRoutes:
     clock: Clock
     reader: Named
     writer: Named
+    rooms: ClosedRooms
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -65,7 +67,7 @@ class QuestionRoutes:
             place = left.pop(0)
             found, last = await self.questions.at(place), place.name
             if found is not None:
-                rows.append(_question(found, client.scopes.content))
+                rows.append(_question(found, await self.rooms.words(client.scopes, found.record)))
         return answer({"questions": rows, "next": last if left else None})
 
     async def answer(self, request: Request) -> Response:
@@ -75,7 +77,8 @@ class QuestionRoutes:
         body = await body_of(request)
         found = await self.questions.find(session, page)
         if found is None:
-            raise await self._closed(session, page)
+            raise await self._closed(client, session, page)
+        await self.rooms.check_room(client, found.record)
         if found.of:
             raise HTTPException(409, f"Only {', '.join(found.of)} can answer this.")
         event = self._event(client, found, *_said(body, found))
@@ -88,10 +91,10 @@ class QuestionRoutes:
         how = await self.questions.answered(session, found.call, int(found.asked.page))
         return answer(_outcome(how, event))
 
-    async def _closed(self, session: SessionId, page: str) -> HTTPException:
+    async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
-        if call is None:
+        if call is None or (not client.scopes.private and await self.rooms.has(session)):
             return HTTPException(404, "There is no such question.")
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
