@@ -21,11 +21,16 @@ from adapters.web.people.gatherings import Gatherings
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
+    Change,
+    Direct,
     Gather,
     Join,
     Older,
     Open,
     Ping,
+    Press,
+    Private,
+    React,
     Request,
     Say,
     Search,
@@ -153,7 +158,9 @@ class Visit:
         room = getattr(request, "room", None)
         if room is not None and not await self._admitted(room, request):
             return
-        if isinstance(request, Gather):
+        if isinstance(request, Private | Direct) and not self._house.ledger.messages.take(self._browser.person.id):
+            self._browser.push(codec.error("That is a lot at once. Try again in a moment."))
+        elif isinstance(request, Gather):
             await self._house.gatherings.take(self._browser, request)
         elif isinstance(request, Join | Older | Search | Typing | Open | Ping):
             await self._look(request)
@@ -167,9 +174,11 @@ class Visit:
         if charter.admits(person):
             if isinstance(request, Join | Say) and person in charter.left:
                 await self._board.alter(room, lambda now: replace(now, left=now.left - {person}))
-            if not (charter.archived and isinstance(request, Say)):
+            if not (charter.archived and isinstance(request, Say | Change | React | Press)):
                 return True
-            self._browser.push(codec.refused(request.id, "invalid", "This room is archived."))
+            text = "This room is archived."
+            said = isinstance(request, Say)
+            self._browser.push(codec.refused(request.id, "invalid", text) if said else codec.error(text))
         elif isinstance(request, Say):
             self._browser.push(codec.refused(request.id, "invalid", f"There is no room {room!r}. Open it first."))
         else:
@@ -178,7 +187,7 @@ class Visit:
 
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
-        await self._house.gatherings.directory.met(self._browser.person)
+        await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
         limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
         return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
