@@ -237,8 +237,8 @@ class Conversation:
         if entry.event.kind == SCHEDULE and self._around.schedules is not None:
             answers = ScheduleAnswers(self._around.schedules, self._around.clock)
             with suppress(LeaseLost):  # then the next node does
-                told, alone = await answers.answer(entry.event, self._around.texts), only_asks(entry.event)
-                await self._say(entry, told, entry.event.asker if alone else "")
+                said, alone = await answers.answer(entry.event, self._around.texts), only_asks(entry.event)
+                await self._say(entry, said, entry.event.asker if alone else "")
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
