@@ -84,7 +84,7 @@ class RoomTables:
 
     charters: ChangedTogether
     directory: Records
-    files: Records
+    files: ChangedTogether
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +13,7 @@ from redis.asyncio import Redis
 
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import CHARTERS_TABLE, Charters
+from adapters.web.charters.shown_files import FILES_TABLE
 from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
@@ -199,7 +201,10 @@ async def test_a_person_is_taken_out_of_a_room_that_others_keep(connection: Redi
     people = {ADA: "Ada", BOB: "Bob"}
     await charters.change("private-0011223344556677", lambda _: Charter("Wedding", "private", ADA, people))
     await charters.change("ideas", lambda _: Charter("Ideas", made_by=BOB, left=frozenset({ADA, BOB})))
-    assert await RedisTraces(connection).person(WHOSE) == 2
+    files = RedisRecords(connection, FILES_TABLE)
+    await files.put("f1", json.dumps([ADA]))
+    assert await RedisTraces(connection).person(WHOSE) == 3
+    assert await files.get("f1") == "[]"
     assert await charters.get("private-0011223344556677") == Charter("Wedding", "private", "", {BOB: "Bob"})
     assert await charters.get("ideas") == Charter("Ideas", made_by=BOB, left=frozenset({BOB}))
 

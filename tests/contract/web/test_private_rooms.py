@@ -302,6 +302,21 @@ async def test_people_who_have_been_here_and_agents_can_be_written_to() -> None:
         assert ([one["name"] for one in listed["people"]], listed["agents"]) == (["Eve", "Grace"], ["Guide"])
 
 
+async def test_who_has_a_file_that_was_posted_where_they_cannot_see_it_can_post_it_too() -> None:
+    async with three() as (chat, ada, _, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
+
+        async def uploaded(person: Person) -> str:
+            headers = {"Cookie": chat.cookie(person), "Content-Type": "text/plain"}
+            file = str((await http.post("/files", content=b"a song", headers=headers)).json()["id"])
+            assert (await http.get(f"/files/{file}", headers=headers)).status_code == 200
+            return file
+
+        await ada.say("Listen", room=await private(ada), files=[{"id": await uploaded(ADA), "name": "song.txt"}])
+        await ada.until("activity")
+        await eve.say("Listen", files=[{"id": await uploaded(EVE), "name": "song.txt"}])
+        assert (await eve.until("message"))["message"]["files"][0]["name"] == "song.txt"
+
+
 async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None:
     async with three() as (chat, ada, grace, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
         room = await private(ada)

@@ -47,7 +47,7 @@ _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
 
-_OF_SEVERAL = frozenset({"web:charters"})
+_OF_SEVERAL = frozenset({"web:charters", "web:files"})
 """Tables whose records, JSON, name several people. Of such a record the rest stays when one of them is forgotten."""
 
 _OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN})
