@@ -109,7 +109,8 @@ async def test_logging_out_closes_the_other_pages_of_the_same_device() -> None:
         dan, _ = await stand.follow("Dan")
         async with page_socket(stand.chat, headers={"Cookie": dan}) as page, client(stand.chat, dan) as http:
             await page.join()
-            assert (await http.post("/logout")).status_code == 204
+            left = await http.post("/logout")
+            assert (left.status_code, left.headers["clear-site-data"]) == (204, '"cache"')
             with anyio.fail_after(5):
                 assert (await page.farewell())[0] == 4401
 
