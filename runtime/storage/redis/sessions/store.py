@@ -297,7 +297,7 @@ def _events(commit: Commit) -> list[str | int]:
 
 
 def _commit_arguments(commit: Commit) -> list[str | int]:
-    """The arguments of `scripts/sessions/commit.lua` from the fourth on, up to the pages, without those about the sender."""
+    """The arguments of the script for commits from the fourth on, up to the pages, without those about the sender."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,
