@@ -41,7 +41,7 @@ def is_service(endpoint: str) -> bool:
         return False
     host = parts.hostname or ""
     known = any(host == service or host.endswith(f".{service}") for service in SERVICES)
-    return plain and known and parts.netloc.isascii() and len(endpoint) <= MAX_ENDPOINT
+    return plain and known and endpoint.isascii() and endpoint.isprintable() and len(endpoint) <= MAX_ENDPOINT
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ async def test_each_room_tells_of_what_its_person_chose_and_shows_what_they_want
         async with stand.client() as http:
             assert (await http.post("/push/show", json={"shows": "no"})).status_code == 204
             assert (await http.get("/push")).json()["choices"] == {"lobby": "nothing"}
-            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, {}):
+            no_id = {"room": "No Room", "choice": "all"}
+            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, no_id, {}):
                 assert (await http.post("/push/choose", json=wrong)).status_code == 400
         await stand.choose("mentions")
         said = await ada.say("three, @Grace")
@@ -79,6 +80,20 @@ async def test_who_looks_who_wrote_and_who_may_not_see_the_room_are_not_told() -
         await ada.until("people", present=1)
         await ada.say("You are away")
         assert await stand.service.until(1) == ["Grace"]
+
+
+async def test_an_address_that_cannot_be_asked_does_not_keep_others_from_being_told() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        kept = Subscription(stand.service.endpoint("odd") + "\x00", PushedBrowser().p256dh, PushedBrowser().auth)
+        await stand.subscriptions.subscribe("web:odd", "Odd", kept)
+        await stand.subscriptions.choose("web:odd", "lobby", "all")
+        await stand.subscribe("g", PushedBrowser())
+        await stand.choose("all")
+        await ada.join()
+        await ada.say("one")
+        await stand.service.until(1)
+        await ada.say("two")
+        assert await stand.service.until(2) == ["g", "g"]
 
 
 async def test_an_agents_answer_is_told_when_it_is_finished() -> None:
