@@ -38,10 +38,10 @@ from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.memories import Scope
 from runtime.tape.tape import tape_owner
 
-_FIELD = load_script("field_reseal")
-_EVENTS = load_script("events_rewrite")
-_COPY = load_script("tape_copy")
-_SWAP = load_script("tape_swap")
+_FIELD = load_script("rekeying/reseal_field")
+_EVENTS = load_script("rekeying/rewrite_events")
+_COPY = load_script("rekeying/copy_tape")
+_SWAP = load_script("rekeying/swap_tapes")
 
 _MAIL_KEY = re.compile(r"\{parley:participant:.*\}:mail\Z", re.DOTALL)
 _FILE_KEY = re.compile(r"\{parley:file:([0-9a-f]+)\}\Z")
