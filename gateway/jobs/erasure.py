@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.question_threads import threads_below
+from runtime.sessions.inbound.threads import threads_below
 from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.traces import Traces, Whose

@@ -11,8 +11,8 @@ from runtime.core.address import UNSEEN, Address
 from runtime.core.background import OnDemand
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
+from runtime.sessions.inbound.threads import threads_below
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.question_threads import threads_below
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.sessions import SessionRecord
