@@ -25,7 +25,7 @@ from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
 from adapters.web.people.directory import Directory
-from adapters.web.people.gatherings import Gatherings, IsOwner
+from adapters.web.people.gatherings import Gatherings, IsOwner, ShutOut, nobody_is_out
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.threads import quote_of
@@ -103,6 +103,10 @@ class RoomRules:
     """Knows who may rename and archive every open room."""
     tables: RoomTables | None = None
     """None: every room is open to all."""
+    shut_out: ShutOut = nobody_is_out
+    """Knows who cannot come in any more."""
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
     voice_s: int = 0
     """How long a voice note may be that people record; 0 where nobody listens to them."""
 
@@ -139,7 +143,9 @@ class WebAdapter:
         charters = Charters(None if rules.tables is None else rules.tables.charters)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
         directory = Directory(None if rules.tables is None else rules.tables.directory)
-        gatherings = Gatherings(self._board, directory, clock, rules.is_owner, rules.agents)
+        gatherings = Gatherings(
+            self._board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
+        )
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)

@@ -116,6 +116,11 @@ class Board:
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
                 await anyio.lowlevel.checkpoint()
 
+    def _is_out(self, browser: Browser, room: str) -> bool:
+        """Whether the person of a page is known not to see a room any more."""
+        charter = self.charters.remembered(room)
+        return charter is not None and not charter.admits(browser.person.id)
+
     def _hears_of(self, room: str, person_id: str) -> bool:
         return self.charters.is_open(room) or self.charters.admits(room, person_id)
 
@@ -190,6 +195,8 @@ class Board:
             cut = await self._changed(room, version) if version else None
             if cut is None:
                 cut = await self._page(room, before_seq=None, reset=True)
+            if self._is_out(browser, room):  # and has been told so, since the request was admitted
+                return
             self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
             self._hub.show(browser, room)
             browser.push(codec.joined(room, cut, self._hub.presence(room)))
@@ -199,7 +206,9 @@ class Board:
     async def older(self, browser: Browser, room: str, before_seq: int) -> None:
         """Send the page the messages before `before_seq`."""
         async with self._lock(room):
-            browser.push(codec.older(room, await self._page(room, before_seq=before_seq, reset=False)))
+            page = await self._page(room, before_seq=before_seq, reset=False)
+            if not self._is_out(browser, room):
+                browser.push(codec.older(room, page))
 
     async def newest(self, room: str, count: int) -> Sequence[RoomMessage]:
         """The newest messages as stored, oldest first."""
@@ -212,6 +221,8 @@ class Board:
         """
         async with self._search_turn:
             found = await self._found(room, words.casefold().split())
+        if self._is_out(browser, room):
+            return
         browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
 
     async def _found(self, room: str, words: Sequence[str]) -> Sequence[Shown]:

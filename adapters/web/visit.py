@@ -21,6 +21,7 @@ from adapters.web.people.gatherings import Gatherings
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
+    Change,
     Gather,
     Join,
     ListPeople,
@@ -28,6 +29,8 @@ from adapters.web.requests import (
     Older,
     Open,
     Ping,
+    Press,
+    React,
     Request,
     Say,
     Search,
@@ -177,9 +180,11 @@ class Visit:
         if charter.admits(person):
             if isinstance(request, Join | Say) and person in charter.left:
                 await self._board.alter(room, lambda now: replace(now, left=now.left - {person}))
-            if not (charter.archived and isinstance(request, Say)):
+            if not (charter.archived and isinstance(request, Say | Change | React | Press)):
                 return True
-            self._browser.push(codec.refused(request.id, "invalid", "This room is archived."))
+            text = "This room is archived."
+            said = isinstance(request, Say)
+            self._browser.push(codec.refused(request.id, "invalid", text) if said else codec.error(text))
         elif isinstance(request, Say):
             self._browser.push(codec.refused(request.id, "invalid", f"There is no room {room!r}. Open it first."))
         else:
@@ -188,7 +193,7 @@ class Visit:
 
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
-        await self._house.gatherings.directory.met(self._browser.person)
+        await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
         limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
         return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)

@@ -41,6 +41,7 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none'; sandbox",
     "cache-control": "private, max-age=31536000, immutable",
+    "vary": "cookie",
 }
 
 

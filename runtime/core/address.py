@@ -34,6 +34,13 @@ class Address:
         return base if self.thread is None else f"{base}#{self.thread}"
 
 
+def thread_name(message: str) -> str:
+    """The name of the thread that people may begin below a message: its id on the platform, without what an adapter
+    adds after `@` to say who has posted it.
+    """
+    return message.partition("@")[0]
+
+
 def platform_in(key: str) -> str:
     """The platform of the conversation with this key."""
     return key.partition(":")[0]

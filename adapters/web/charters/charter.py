@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from runtime.core.address import Address
+
 RoomKind = Literal["open", "private", "direct"]
 
 DIRECT, PRIVATE = "direct-", "private-"
@@ -22,6 +24,7 @@ MAX_PEOPLE = 500
 
 _ID_BYTES = 12
 _CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
+_WEB = "web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,11 @@ def charter_of(room: str, text: str | None) -> Charter:
         return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
     data = json.loads(text)
     return Charter(**{**data, "left": frozenset(data.get("left", ()))})
+
+
+def is_closed(address: Address) -> bool:
+    """Whether an address is a room that is not open, or in one."""
+    return address.platform == _WEB and address.conversation.startswith((DIRECT, PRIVATE))
 
 
 def direct_room(one: str, other: str) -> str:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
 from gateway.overview.pages import limit_of
 from gateway.overview.questions.open import Answered, OpenQuestion, OpenQuestions
@@ -44,6 +45,7 @@ class QuestionRoutes:
     clock: Clock
     reader: Named
     writer: Named
+    rooms: ClosedRooms
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -65,7 +67,7 @@ class QuestionRoutes:
             place = left.pop(0)
             found, last = await self.questions.at(place), place.name
             if found is not None:
-                rows.append(_question(found, client.scopes.content))
+                rows.append(_question(found, await self.rooms.words(client.scopes, found.record)))
         return answer({"questions": rows, "next": last if left else None})
 
     async def answer(self, request: Request) -> Response:
@@ -75,7 +77,8 @@ class QuestionRoutes:
         body = await body_of(request)
         found = await self.questions.find(session, page)
         if found is None:
-            raise await self._closed(session, page, content=client.scopes.content)
+            raise await self._closed(client, session, page)
+        await self.rooms.check_room(client, found.record)
         if found.of:
             who = ", ".join(found.of) if client.scopes.content else "somebody else"
             raise HTTPException(409, f"Only {who} can answer this.")
@@ -89,15 +92,15 @@ class QuestionRoutes:
         how = await self.questions.answered(session, found.call, int(found.asked.page))
         return answer(_outcome(how, event, content=client.scopes.content))
 
-    async def _closed(self, session: SessionId, page: str, *, content: bool) -> HTTPException:
+    async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
-        if call is None:
+        if call is None or (not client.scopes.private and await self.rooms.has(session)):
             return HTTPException(404, "There is no such question.")
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
             return HTTPException(409, "This question is no longer open: it was closed before anybody answered.")
-        if not content:
+        if not client.scopes.content:
             return HTTPException(409, "This question was answered already.")
         by = f", by {how.by}" if how.by else ""
         return HTTPException(409, f"This question was answered already: {how.answer}{by}.")

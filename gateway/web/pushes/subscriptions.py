@@ -110,6 +110,9 @@ class Subscriptions:
             others = tuple(one for one in now.browsers if one.endpoint != browser.endpoint)
             return replace(now, name=name, browsers=(*others, browser)[-MAX_BROWSERS:])
 
+        for other, wishes in await self.all():  # who was at this browser before is there no longer
+            if other != person_id and any(one.endpoint == browser.endpoint for one in wishes.browsers):
+                await self.unsubscribe(other, browser.endpoint)
         await self._change(person_id, with_it)
         return True
 

@@ -286,7 +286,7 @@ class Interpreter:
         memory, frame = self._context.memory, self._frame.state
         if memory is None or not memory.on:
             return None
-        return memories_text(await memory.told(frame, f"{heard_text(frame)} {self._fence or ''}"))
+        return memories_text(await memory.told(frame, heard_text(frame), self._fence or ""))
 
     def _told(self) -> str | None:
         """The task of the fenced step, with what it may call."""

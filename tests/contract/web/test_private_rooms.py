@@ -13,6 +13,7 @@ import pytest
 from adapters.web.adapter import RoomTables
 from adapters.web.charters.charter import direct_room
 from adapters.web.codec import Person
+from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import ADA, GRACE, Frame, PageSocket, page_socket
@@ -337,3 +338,54 @@ async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None
         await grace.say("For all", files=[{"id": file, "name": "guests.txt"}])
         await eve.until("message")
         assert await status(EVE) == 200
+
+
+async def test_nobody_writes_in_an_archived_room_but_takes_back_what_they_said() -> None:
+    async with three() as (_, ada, _, _):
+        await ada.send("open", name="Ideas")
+        await ada.until("opened")
+        await ada.join("ideas")
+        said = await ada.say("Cake", room="ideas")
+        await ada.until("message")
+        await ada.send("archive", room="ideas", archived=True)
+        await ada.until("room")
+        for kind, more in (("change", {"text": "Pie"}), ("react", {"mark": "👍"}), ("press", {"choice": "x"})):
+            await ada.send(kind, room="ideas", id=said, **more)
+            assert (await ada.until("error"))["text"] == "This room is archived."
+        await ada.send("take_back", room="ideas", id=said)
+        assert (await ada.until("message"))["message"]["deleted"]
+
+
+async def test_who_takes_another_name_has_it_in_all_of_their_rooms() -> None:
+    async with three() as (chat, ada, grace, _):
+        await ada.send("direct", person=GRACE.id)
+        direct = (await ada.until("opened"))["room"]
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room", room={"id": room, "seq": 1, "title": "Wedding", "kind": "private"})
+        await ada.everything_so_far()
+        async with page_socket(chat, Person(GRACE.id, "Admiral")) as later:
+            await later.until("welcome")
+            assert (await ada.until("room"))["room"]["title"] == "Admiral"
+        assert (await rooms_of(chat, ADA))[direct]["title"] == "Admiral"
+        await ada.send("members", room=room)
+        assert "Admiral" in str((await ada.until("members"))["people"])
+
+
+async def test_who_is_out_is_not_offered_and_cannot_be_invited_or_written_to() -> None:
+    async with three(out=[GRACE.id]) as (_, ada, _, _):
+        await ada.send("people")
+        assert [one["name"] for one in (await ada.until("directory"))["people"]] == ["Eve"]
+        await ada.send("direct", person=GRACE.id)
+        assert "nobody like that" in (await ada.until("error"))["text"]
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        assert "can be invited" in (await ada.until("error"))["text"]
+
+
+async def test_rooms_are_not_made_faster_than_messages() -> None:
+    async with three() as (_, ada, _, _):
+        for _ in range(int(MESSAGES.burst)):
+            await private(ada)
+        await ada.send("private", name="One more")
+        assert "a lot at once" in (await ada.until("error"))["text"]

@@ -135,6 +135,18 @@ async def test_who_is_logged_out_is_not_told() -> None:
         assert (await stand.subscriptions.of(GRACE.id)).browsers == ()
 
 
+async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_there_before() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        shared = PushedBrowser()
+        await stand.subscribe("shared", shared, GRACE)
+        await stand.subscribe("shared", shared, Person("web:eve", "Eve"))
+        await ada.join()
+        await ada.say("For @Grace alone")
+        await ada.say("And @Eve")
+        await stand.service.until(1)
+        assert [each["text"] for each in stand.service.said("shared", shared)] == ["And @Eve"]
+
+
 async def test_addresses_that_are_no_push_services_and_strangers_are_refused() -> None:
     async with pushing() as stand:
         browser = PushedBrowser()

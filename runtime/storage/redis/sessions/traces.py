@@ -39,8 +39,8 @@ from runtime.stores.inbox import (
 from runtime.stores.memories import Scope
 from runtime.stores.operation.traces import Whose
 
-_FORGET = load_script("room_forget")
-_EVENTS_ANEW = load_script("events_rewrite")
+_FORGET = load_script("rooms/forget")
+_EVENTS_ANEW = load_script("rekeying/rewrite_events")
 
 _MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")

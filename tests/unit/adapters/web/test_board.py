@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 
 from adapters.web import board
@@ -88,3 +89,24 @@ async def test_the_first_room_is_there_before_anything_was_said() -> None:
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
     assert [(head.id, head.seq) for head in await shown.rooms("web:ada")] == [("lobby", 0)]
+
+
+@pytest.mark.parametrize("ask", ["join", "older", "search"])
+async def test_who_is_taken_out_of_a_room_while_a_request_waits_is_shown_nothing_of_it(ask: str) -> None:
+    hub, ada = Hub(), Person("web:ada", "Ada")
+    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(MemoryRecords()))
+    await shown.alter("private-1", lambda _: Charter("Wedding", "private", ada.id, {ada.id: ada.name}))
+    await shown.post("private-1", growing("m1", "On Sunday"))
+    page = Browser(ada)
+    hub.enter(page)
+    asked = {
+        "join": lambda: shown.join(page, "private-1", None),
+        "older": lambda: shown.older(page, "private-1", 9),
+        "search": lambda: shown.search(page, "private-1", "sunday"),
+    }[ask]
+    async with anyio.create_task_group() as tasks, shown._lock("private-1"), shown._search_turn:
+        tasks.start_soon(asked)
+        await anyio.wait_all_tasks_blocked()
+        await shown.alter("private-1", lambda now: replace(now, people={}))
+    assert page.room is None
+    assert "Sunday" not in "".join(page._frames)

@@ -57,6 +57,7 @@ def test_what_a_server_needs_serves_this_folder(tmp_path: Path) -> None:
     gateway = yaml.safe_load((folder / "compose.yaml").read_text())["services"]["gateway"]
     assert (gateway["working_dir"], gateway["command"]) == ("/program", ["run"])
     assert "./:/program:ro" in gateway["volumes"]
+    assert gateway["environment"]["PARLEY_DOTENV"] == "/dev/null", "the container's user may not read .env"
     unit = (folder / "my-shop.service").read_text()
     assert f"WorkingDirectory={folder}\n" in unit
     assert "parley run\n" in unit
