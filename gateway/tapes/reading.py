@@ -20,7 +20,7 @@ from runtime.core.ids import SessionId
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
 
 LOOKED_AT = 10_000
-"""So many entries one answer looks at; the next one goes on from there."""
+"""The entries that one answer looks at; the next answer goes on from there."""
 
 ANSWER_CHARS = 1024 * 1024
 KEEP_ALIVE_S = 15.0

@@ -67,7 +67,7 @@ CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 
 CONVERSATION_BOUND = 200
-"""So many of them."""
+"""The events of these kinds that may wait in one conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ MAX_WORDS = 10_000
 """The length of the longest answer."""
 
 SETTLED_WITHIN_S = 5.0
-"""So long an answer waits for the session to take it."""
+"""How long an answer waits for the session to take it."""
 
 MOST = 50
 """The most questions of one page: each is looked up in its session."""

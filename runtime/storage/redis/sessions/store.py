@@ -38,10 +38,10 @@ _BRANCH = load_script("sessions/branch")
 _KEEP = load_script("sessions/keep_snapshot")
 
 EARLIER_FACTS = 2_000
-"""At least so many facts lie between two of the earlier snapshots that stay for who looks into the past."""
+"""The fewest facts between two of the earlier snapshots, which stay for a look into the past."""
 
 EARLIER_BYTES = 32
-"""So many bytes of them there are for each fact at most: a tenth of what facts take."""
+"""The most bytes of earlier snapshots for each fact: a tenth of what facts take."""
 
 
 class RedisSessionStore:
