@@ -119,6 +119,11 @@ class WarmStarts:
                 pass_fds=[theirs.fileno()],
             )
 
+    @property
+    def process_id(self) -> int:
+        """Its own."""
+        return self._process.pid
+
     async def begin(
         self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path, *, errors_apart: bool = False
     ) -> WarmProcess:

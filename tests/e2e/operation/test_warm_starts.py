@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.gateway_process import environment_of, gateway, parley
 from tests.e2e.tellers import TELLER
-from tests.e2e.warm_starts import plain, warm_for
+from tests.e2e.warm_starts import WarmStarts, plain, warm_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -23,27 +23,28 @@ async def test_a_command_ends_and_says_the_same(tmp_path: Path, arguments: tuple
     assert await parley(tmp_path, *arguments) == await parley(tmp_path, *arguments, **FOR_PYTHON)
 
 
-async def test_a_gateway_has_its_own_folder_pipes_and_nothing_of_other_gateways(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("copy", "other", "fresh")]
-    for folder in folders:
-        folder.mkdir()
-    async with (
-        gateway(folders[0], TELLER) as copy,
-        gateway(folders[1], TELLER) as other,
-        gateway(folders[2], TELLER, fresh=True) as fresh,
-    ):
-        assert [os.readlink(f"/proc/{one.process_id}/cwd") for one in (copy, other, fresh)] == list(map(str, folders))
-        assert _open_files(other.process_id) == _open_files(fresh.process_id)
-        other.kill()
-        await other.gone()
-        assert copy.running
-        assert await copy.stop() == 0
+async def test_a_gateway_has_its_own_folder_and_no_file_of_others_and_ends_alone(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    async with gateway(tmp_path / "first", TELLER) as first, gateway(tmp_path / "second", TELLER) as second:
+        processes = [WarmStarts.running.process_id if WarmStarts.running else 0, first.process_id, second.process_id]
+        assert list(map(_folder, processes[1:])) == ["first", "second"]
+        for one, other in combinations(processes, 2):
+            assert _open_files(one) & _open_files(other) == set()
+        first.kill()
+        await first.gone()
+        assert second.running
+        assert await second.stop() == 0
 
 
-def _open_files(process: int) -> list[str]:
-    """What kinds of files it has open, with the standard ones by number."""
-    names = [os.readlink(file).partition(":")[0] for file in Path(f"/proc/{process}/fd").iterdir()]
-    return sorted(name for name in names if not name.startswith("/"))
+def _folder(process: int) -> str:
+    return Path(f"/proc/{process}/cwd").readlink().name
+
+
+def _open_files(process: int) -> set[str]:
+    """The pipes and sockets that it has open, by their numbers on this machine."""
+    names = {str(file.readlink()) for file in Path(f"/proc/{process}/fd").iterdir()}
+    return {name for name in names if name.startswith(("pipe:", "socket:"))}
 
 
 @pytest.mark.parametrize(
