@@ -39,6 +39,13 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def key_in(folder: Path) -> dict[str, str]:
+    """A model's key in a file. A gateway that finds one in its environment starts a second time, to hide it."""
+    key = folder / "model.key"
+    key.write_text("key", encoding="utf-8")
+    return {"PARLEY_MODEL_API_KEY_FILE": str(key)}
+
+
 class Gateway:
     """`parley run [PROGRAM]`, or another command that serves, on a data directory that outlives it.
 
