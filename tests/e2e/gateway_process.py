@@ -98,7 +98,7 @@ class Gateway:
 
     async def _begun(self, arguments: Sequence[str]) -> Process | WarmProcess:
         environment = environment_of(self.data_dir, self._environment)
-        if not self._fresh and (warm := warm_for(environment)):
+        if not self._fresh and (warm := warm_for(arguments, environment)):
             return await warm.begin(arguments, environment, self.data_dir)
         command = [sys.executable, "-m", "gateway", *arguments]
         return await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
@@ -211,7 +211,7 @@ async def parley(data_dir: Path, *arguments: str, **environment: str) -> tuple[i
     """Run a command to its end; its exit code, its output and its errors."""
     whole = environment_of(data_dir, environment)
     with anyio.fail_after(START_LIMIT_S):
-        if warm := warm_for(whole):
+        if warm := warm_for(arguments, whole):
             process = await warm.begin(arguments, whole, data_dir, errors_apart=True)
             try:
                 said, errors = await process.all_output()

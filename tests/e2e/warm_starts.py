@@ -2,8 +2,8 @@
 
 Most of what a start costs is loading modules, the same ones for every process; a run of these tests starts hundreds.
 A copy has its own arguments, environment, folder and pipes, and executes `python -m gateway` from its first line. What
-belongs to a process that loads everything itself is tried by those whose environment is not `plain`, and by those
-which say that they begin fresh.
+belongs to a process that loads everything itself is tried by the first process of each command, by those whose
+environment is not `plain`, and by those which say that they begin fresh.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import runpy
 import selectors
 import signal
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,6 +33,7 @@ LOADED = ("gateway.cli.commands", "gateway.assembly.app")
 """What every start needs."""
 
 _MOST_BYTES = 100_000
+_COMMAND = re.compile(r"[a-z-]+")
 _NUMBER = struct.Struct("i")
 _ROOT = Path(__file__).parents[2]
 _ITS_OWN = ("PATH", "HOME")
@@ -107,6 +110,7 @@ class WarmStarts:
     running: ClassVar[WarmStarts | None] = None
 
     def __init__(self, home: Path) -> None:
+        self._seen: set[tuple[str, ...]] = set()
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
@@ -123,6 +127,14 @@ class WarmStarts:
     def process_id(self) -> int:
         """Its own."""
         return self._process.pid
+
+    def has_seen(self, arguments: Sequence[str]) -> bool:
+        """Whether it was asked this before about the same command, such as `run` or `sessions list`."""
+        command = tuple(takewhile(_COMMAND.fullmatch, arguments[:2]))
+        if command in self._seen:
+            return True
+        self._seen.add(command)
+        return False
 
     async def begin(
         self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path, *, errors_apart: bool = False
@@ -145,9 +157,11 @@ class WarmStarts:
         self._process.wait()
 
 
-def warm_for(environment: Mapping[str, str]) -> WarmStarts | None:
-    """What is copied for a process with this environment; None if it must load everything itself."""
-    return WarmStarts.running if plain(environment) else None
+def warm_for(arguments: Sequence[str], environment: Mapping[str, str]) -> WarmStarts | None:
+    """What is copied for a process; None if it must load everything itself."""
+    if WarmStarts.running is None or not plain(environment):
+        return None
+    return WarmStarts.running if WarmStarts.running.has_seen(arguments) else None
 
 
 async def _read(pipe: int, most_bytes: int) -> bytes:

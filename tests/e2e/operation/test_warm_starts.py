@@ -17,17 +17,28 @@ FOR_PYTHON = {"PYTHONUTF8": "1"}
 """With it a process loads everything itself, and behaves as without."""
 
 
-@pytest.mark.parametrize("arguments", [("check", "none.pb"), ("check", "greeter.pb"), ("sessions", "list"), ("what",)])
+@pytest.mark.parametrize("arguments", [("check", "greeter.pb"), ("sessions", "list"), ("what",)])
 async def test_a_command_ends_and_says_the_same(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     (tmp_path / "greeter.pb").write_text("# Greeter\n\n## Main\n\n### Steps\n- Say ünicode\n")
+    assert WarmStarts.running is not None
+    WarmStarts.running.has_seen(arguments)
     assert await parley(tmp_path, *arguments) == await parley(tmp_path, *arguments, **FOR_PYTHON)
 
 
+def test_the_first_process_of_each_command_loads_everything_itself(tmp_path: Path) -> None:
+    environment = environment_of(tmp_path, {})
+    commands = [("no-such", "list", "x"), ("no-such", "show", "x"), ("no-such", "list"), ("none-either", "/x")]
+    assert [warm_for(command, environment) is None for command in commands] == [True, True, False, True]
+    assert warm_for(("none-either", "/y"), environment) is WarmStarts.running
+
+
 async def test_a_gateway_has_its_own_folder_and_no_file_of_others_and_ends_alone(tmp_path: Path) -> None:
+    assert WarmStarts.running is not None
+    WarmStarts.running.has_seen(["run"])
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     async with gateway(tmp_path / "first", TELLER) as first, gateway(tmp_path / "second", TELLER) as second:
-        processes = [WarmStarts.running.process_id if WarmStarts.running else 0, first.process_id, second.process_id]
+        processes = [WarmStarts.running.process_id, first.process_id, second.process_id]
         assert list(map(_folder, processes[1:])) == ["first", "second"]
         for one, other in combinations(processes, 2):
             assert _open_files(one) & _open_files(other) == set()
@@ -59,5 +70,4 @@ def _open_files(process: int) -> set[str]:
 )
 def test_what_is_looked_at_while_loading_asks_for_a_fresh_process(tmp_path: Path, more: dict[str, str]) -> None:
     assert plain(environment_of(tmp_path, {}))
-    assert warm_for(environment_of(tmp_path, {})) is not None
     assert not plain(environment_of(tmp_path, more))
