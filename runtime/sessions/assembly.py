@@ -222,7 +222,7 @@ def assembled(
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
-    open_questions = OpenQuestions(record, journal, pages, questions, around)
+    open_questions = OpenQuestions(record, journal, pages, questions, around.places)
     event_handler = EventHandler(
         *(journal, dispatcher, human_attendees, pages, open_questions),
         loops if busy == "interrupt" else None,

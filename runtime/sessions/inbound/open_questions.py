@@ -7,14 +7,12 @@ from collections.abc import Mapping
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import UNSEEN, Address
+from runtime.core.address import UNSEEN, Address, threads_below
 from runtime.core.background import OnDemand
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.question_threads import threads_below
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
@@ -27,14 +25,14 @@ class OpenQuestions:
     """
 
     def __init__(
-        self, record: SessionRecord, journal: Journal, pages: Pages, questions: Questions, around: NodeContext
+        self, record: SessionRecord, journal: Journal, pages: Pages, questions: Questions, places: PlaceStore | None
     ) -> None:
         pages.asked = self.settled
         self._record = record
         self._journal = journal
         self.questions = questions
         """All that are open, and the call that asks one."""
-        self._store = None if record.address.platform in UNSEEN else around.places
+        self._store = None if record.address.platform in UNSEEN else places
         self._held: dict[str, Address] = {}
         self._comparing = OnDemand(self._compare)
 
