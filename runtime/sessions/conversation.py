@@ -30,7 +30,6 @@ from runtime.language.program import Program
 from runtime.sessions.commands.fork import forked, scratch_of, why_lost
 from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
-from runtime.sessions.inbound.threads import is_below_question
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
@@ -39,6 +38,7 @@ from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
+from runtime.sessions.tasks.question_threads import is_below_question
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.schedules import SCHEDULE
