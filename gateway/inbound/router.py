@@ -63,6 +63,13 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+
+class Answer(Protocol):
+    """Answers one person of a conversation; where others would read it, `otherwise` is said in its place."""
+
+    def __call__(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object: ...
+
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
 
@@ -91,7 +98,7 @@ class Entrance:
     personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
-    answer: TellAlone | None = None
+    answer: Answer | None = None
     takes_feedback: bool = True
 
 
@@ -260,8 +267,15 @@ class InboundRouter:
         """A command about who gives it."""
         entrance = self._entrance
         alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        if event.command == "memory" and not isinstance(self._adapter, CanTellAlone):
+            alone = None if entrance.answer is None else self._rather_nobody
         carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
         await carry_out(event, program, self._texts, entrance.say, alone)
+
+    def _rather_nobody(self, to: Address, person_id: str, text: str) -> None:
+        """Answer one person, and where others would read it say that it cannot be shown there."""
+        assert self._entrance.answer is not None
+        self._entrance.answer(to, person_id, text, self._texts("memory.alone_only"))
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)

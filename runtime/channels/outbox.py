@@ -19,6 +19,7 @@ class PageSpec:
     name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
     the lease of the conversation's shard is surely ours; that is the conversation `home`, if it is not `address`.
     `stands` is what people may see of it already: it stays until the page is longer, where it may become that again.
+    `alone` is the id of the one person who is to see it, where the platform can do that; "" for everybody there.
     """
 
     id: str
@@ -32,6 +33,7 @@ class PageSpec:
     leased: bool = True
     home: Address | None = None
     stands: str = ""
+    alone: str = ""
 
 
 class PageRecord(Protocol):
