@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY
 from runtime.core.errors import (
     AdapterError,
@@ -378,22 +378,6 @@ class Conversation:
             self._broken = self._around.texts("session.broken", error=error_text(cause))
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")
-
-
-class _Unrecorded:
-    """For what may be lost in a crash."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Not kept."""
-
-    async def grows(self, text: str, /) -> None:
-        """Not kept."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """Not kept."""
-
-
-UNRECORDED = _Unrecorded()
 
 
 def _leaves(group: BaseException) -> list[BaseException]:
