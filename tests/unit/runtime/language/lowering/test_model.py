@@ -80,8 +80,9 @@ class NoAnswer(Answer):
     """That of a model which cannot be reached."""
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        for piece in "":
+            yield piece
         raise LLMUnavailable("gone")
-        yield self._text
 
 
 class ScriptedModel:
