@@ -15,7 +15,7 @@ from adapters.web import codec
 from adapters.web.acts import PLATFORM, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.charters.charter import MAX_TITLE, Charter
+from adapters.web.charters.charter import MAX_TITLE, Charter, charter_of
 from adapters.web.charters.charters import Charters
 from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MAX_TEXT, Person
@@ -84,7 +84,7 @@ class RoomTables:
 
     charters: ChangedTogether
     directory: Records
-    files: Records
+    files: ChangedTogether
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class WebAdapter:
         if closed:
             made = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
             with _kept(nonce):
-                await self._board.alter(id_, lambda now: made if now == Charter() else now)
+                await self._board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 

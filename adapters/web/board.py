@@ -14,7 +14,7 @@ import anyio
 import anyio.lowlevel
 
 from adapters.web import codec
-from adapters.web.charters.charter import Charter
+from adapters.web.charters.charter import Charter, charter_of
 from adapters.web.charters.charters import Charters
 from adapters.web.codec import Cut, Person, Presence, RoomHead, Shown
 from adapters.web.echo import Echo
@@ -76,14 +76,15 @@ class Board:
         """The rooms on a person's list: the first room, then the others, the most recently active first."""
         known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
         ordered = [self.first_room, *(room for room in known if room != self.first_room)]
-        found = [(room, charters.get(room, Charter())) for room in ordered]
+        found = [(room, charters.get(room) or charter_of(room, None)) for room in ordered]
         listed = [one for one in found if one[1].lists(person_id)]
         return [RoomHead(room, await self._head(room), charter) for room, charter in listed]
 
     async def open_rooms(self) -> int:
         """The number of rooms that everybody sees."""
         charters = await self.charters.all()
-        return sum(charters.get(info.id, Charter()).kind == "open" for info in await self._store.rooms())
+        rooms = [info.id for info in await self._store.rooms()]
+        return sum((charters.get(room) or charter_of(room, None)).kind == "open" for room in rooms)
 
     async def alter(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
         """Change a room's charter, and show it to everybody."""
@@ -99,7 +100,11 @@ class Board:
         await self._show_charter(room, before, await self.charters.get(room))
 
     async def _show_charter(self, room: str, before: Charter | None, charter: Charter) -> None:
-        """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it."""
+        """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it.
+
+        What was there before may have been forgotten, or be the same: others ask for a charter between its change and
+        the news of it. So whoever looks at the room is always asked for.
+        """
         head = RoomHead(room, await self._head(room), charter)
         frames: dict[str, str] = {}
         for number, browser in enumerate(self._hub.everybody()):
@@ -109,7 +114,7 @@ class Board:
                 if title not in frames:
                     frames[title] = codec.room(head, person)
                 browser.push(frames[title])
-            elif before is not None and before.lists(person):
+            elif browser.room == room or (before is not None and before.lists(person)):
                 self._hub.send_away(browser, room)
                 browser.push(codec.gone(room))
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:

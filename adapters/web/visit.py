@@ -22,14 +22,14 @@ from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
     Change,
-    Direct,
     Gather,
     Join,
+    ListPeople,
+    Members,
     Older,
     Open,
     Ping,
     Press,
-    Private,
     React,
     Request,
     Say,
@@ -158,14 +158,20 @@ class Visit:
         room = getattr(request, "room", None)
         if room is not None and not await self._admitted(room, request):
             return
-        if isinstance(request, Private | Direct) and not self._house.ledger.messages.take(self._browser.person.id):
-            self._browser.push(codec.error("That is a lot at once. Try again in a moment."))
-        elif isinstance(request, Gather):
-            await self._house.gatherings.take(self._browser, request)
+        if isinstance(request, Gather):
+            if (room is None or await self._known(room)) and self._may_act(request):
+                await self._house.gatherings.take(self._browser, request)
         elif isinstance(request, Join | Older | Search | Typing | Open | Ping):
             await self._look(request)
         else:
             await self._acts.take(request)
+
+    def _may_act(self, request: Request) -> bool:
+        """Whether this is not too much at once; else the page is told."""
+        if isinstance(request, Members | ListPeople) or self._house.ledger.messages.take(self._browser.person.id):
+            return True
+        self._browser.push(codec.error("That is a lot at once. Try again in a moment."))
+        return False
 
     async def _admitted(self, room: str, request: Request) -> bool:
         """Whether the person sees this room; else the page is told as if there was none."""
@@ -226,15 +232,15 @@ class Visit:
             self._browser.push(codec.error(f"A room's name needs letters or digits, at most {MAX_ROOM_NAME} in all."))
             return
         known = await self._board.has(room)
-        if known and not (await self._board.charters.get(room)).admits(self._browser.person.id):
-            self._browser.push(codec.absent(room))
+        seen = known and (await self._board.charters.get(room)).admits(self._browser.person.id)
+        if not seen and room.startswith((DIRECT, PRIVATE)):  # whether or not there is one
+            self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
             return
         if not known:
-            if room.startswith((DIRECT, PRIVATE)):
-                self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
-                return
             if await self._board.open_rooms() >= MAX_ROOMS:
                 self._browser.push(codec.error(f"There are {MAX_ROOMS} rooms already. Use one of them."))
+                return
+            if not self._may_act(Open(name)):
                 return
             person = self._browser.person
             text = f"{person.name} opened this room."

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import anyio
 
@@ -20,7 +19,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.hooks import Answer, Kept, PutMark, Reload, TellAlone, nothing_to_reload, unheard
+from gateway.inbound.hooks import Answer, Kept, PutMark, Reload, Say, TellAlone, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
@@ -52,12 +51,6 @@ _ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", V
 
 PROGRAM_CHOICE = "program."
 """The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
-
-
-class Say(Protocol):
-    """Tells a conversation something outside any session, perhaps with choices below."""
-
-    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
 LOOKED_AT = 40
-"""So many sessions one answer looks at."""
+"""The sessions that one answer looks at."""
 
 _REMEMBERED = 1_000
 """The sessions whose meetings are remembered until something happens in them."""

@@ -23,11 +23,11 @@ MOST = 200
 """The most sessions of one answer."""
 
 LOOKED_AT = 1_000
-"""So many sessions one answer looks at for those that are wanted; the next one goes on from there."""
+"""The sessions that one answer looks at for those that are wanted; the next answer goes on from there."""
 
 _PAGE = 200
 _LAST_FACTS = 60
-"""Among so many of the last facts of a session its last words are looked for."""
+"""The last facts of a session among which its last words are looked for."""
 
 _WORDS = 160
 

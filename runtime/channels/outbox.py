@@ -61,6 +61,22 @@ def unheard(_kept: bool, /) -> None:
     """Nobody wants to know."""
 
 
+class _Unrecorded:
+    """For what may be lost in a crash."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def grows(self, text: str, /) -> None:
+        """Not kept."""
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """Not kept."""
+
+
+UNRECORDED = _Unrecorded()
+
+
 class LivePage(Protocol):
     """A page on its way to people's eyes."""
 

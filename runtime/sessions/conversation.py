@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY
 from runtime.core.errors import (
     AdapterError,
@@ -237,8 +237,8 @@ class Conversation:
         if entry.event.kind == SCHEDULE and self._around.schedules is not None:
             answers = ScheduleAnswers(self._around.schedules, self._around.clock)
             with suppress(LeaseLost):  # then the next node does
-                said, alone = await answers.answer(entry.event, self._around.texts), only_asks(entry.event)
-                await self._say(entry, said, entry.event.asker if alone else "")
+                alone = entry.event.asker if only_asks(entry.event) else ""
+                await self._say(entry, await answers.answer(entry.event, self._around.texts), alone)
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
@@ -275,8 +275,10 @@ class Conversation:
             if not await given_back(entry.event, store, self._inbox):
                 await self._tell(entry, "inbound.full")
         elif entry.event.kind not in UNANSWERED_IN_PLACES:
-            question = await is_below_question(entry.event.place, store)
-            await self._tell(entry, f"session.{'question_thread_closed' if question else 'meeting_place_over'}")
+            what = (
+                "question_thread_closed" if await is_below_question(entry.event.place, store) else "meeting_place_over"
+            )
+            await self._tell(entry, f"session.{what}")
         await self._dismiss(entry)
 
     async def _dismiss(self, entry: InboxEntry) -> None:
@@ -376,22 +378,6 @@ class Conversation:
             self._broken = self._around.texts("session.broken", error=error_text(cause))
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")
-
-
-class _Unrecorded:
-    """For what may be lost in a crash."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Not kept."""
-
-    async def grows(self, text: str, /) -> None:
-        """Not kept."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """Not kept."""
-
-
-UNRECORDED = _Unrecorded()
 
 
 def _leaves(group: BaseException) -> list[BaseException]:

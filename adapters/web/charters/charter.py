@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -22,6 +23,7 @@ MAX_PEOPLE = 500
 """The people of one private room."""
 
 _ID_BYTES = 12
+_CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
 _WEB = "web"
 
 
@@ -77,8 +79,12 @@ class Charter:
         )
 
 
-def charter_of(text: str) -> Charter:
-    """The charter that is kept as this text."""
+def charter_of(room: str, text: str | None) -> Charter:
+    """The charter that is kept as this text. Without one a room is open, unless its id is that of another kind: whoever
+    was in that room, nobody sees it any more.
+    """
+    if text is None:
+        return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
     data = json.loads(text)
     return Charter(**{**data, "left": frozenset(data.get("left", ()))})
 

@@ -212,5 +212,5 @@ def _title(name: str) -> str:
     """A title without invisible characters. Raises _NotDone."""
     title = "".join(char for char in " ".join(name.split()) if char.isprintable()).strip()
     if not title or len(title) > MAX_TITLE:
-        raise _NotDone(f"A title needs a visible character, and has at most {MAX_TITLE}.")
+        raise _NotDone(f"A title needs a visible character, and at most {MAX_TITLE} characters in all.")
     return title

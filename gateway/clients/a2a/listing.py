@@ -19,7 +19,7 @@ from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import SessionCatalog
 
 MAX_LOOKED_AT = 1_000
-"""Among so many of the sessions that were active last a client's tasks are looked for."""
+"""The most recently active sessions among which a client's tasks are looked for."""
 
 _AT_ONCE = 100
 

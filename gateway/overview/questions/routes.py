@@ -27,7 +27,7 @@ MAX_WORDS = 10_000
 """The length of the longest answer."""
 
 SETTLED_WITHIN_S = 5.0
-"""So long an answer waits for the session to take it."""
+"""How long an answer waits for the session to take it."""
 
 MOST = 50
 """The most questions of one page: each is looked up in its session."""
@@ -80,7 +80,8 @@ class QuestionRoutes:
             raise await self._closed(client, session, page)
         await self.rooms.check_room(client, found.record)
         if found.of:
-            raise HTTPException(409, f"Only {', '.join(found.of)} can answer this.")
+            who = ", ".join(found.of) if client.scopes.content else "somebody else"
+            raise HTTPException(409, f"Only {who} can answer this.")
         event = self._event(client, found, *_said(body, found))
         try:
             await self.inbox.add(event)
@@ -89,7 +90,7 @@ class QuestionRoutes:
         if not await self.questions.until_closed(found, SETTLED_WITHIN_S):
             return answer({"settled": False, "counted": None, "answer": None, "by": None}, 202)
         how = await self.questions.answered(session, found.call, int(found.asked.page))
-        return answer(_outcome(how, event))
+        return answer(_outcome(how, event, content=client.scopes.content))
 
     async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
@@ -99,6 +100,8 @@ class QuestionRoutes:
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
             return HTTPException(409, "This question is no longer open: it was closed before anybody answered.")
+        if not client.scopes.content:
+            return HTTPException(409, "This question was answered already.")
         by = f", by {how.by}" if how.by else ""
         return HTTPException(409, f"This question was answered already: {how.answer}{by}.")
 
@@ -134,10 +137,11 @@ def _said(body: Any, found: OpenQuestion) -> tuple[str, str]:
     raise HTTPException(422, f"An answer has {wanted} of at most {MAX_WORDS:,} characters.")
 
 
-def _outcome(how: Answered | None, event: InboxEvent) -> dict[str, Any]:
+def _outcome(how: Answered | None, event: InboxEvent, *, content: bool) -> dict[str, Any]:
     if how is None:
         return {"settled": True, "counted": False, "answer": None, "by": None}
-    return {"settled": True, "counted": how.event == event.id, "answer": how.answer, "by": how.by or None}
+    said, by = (how.answer, how.by or None) if content else (None, None)
+    return {"settled": True, "counted": how.event == event.id, "answer": said, "by": by}
 
 
 def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:

@@ -66,7 +66,8 @@ class ScratchRoutes:
         if at is not None and not (type(at) is int and 0 < at < _MOST):
             raise HTTPException(422, "at is the number of a fact.")
         copy = await _done(self.scratch.begin(client, _session(request), at, _text(body, "key", MAX_KEY)))
-        told = {"session": copy.session, "seq": copy.seq, "words": copy.words, "begun": copy.begun}
+        words = copy.words if client.scopes.content else ""
+        told = {"session": copy.session, "seq": copy.seq, "words": words, "begun": copy.begun}
         return answer(told, 201 if copy.begun else 202)
 
     async def say(self, request: Request) -> Response:

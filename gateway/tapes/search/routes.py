@@ -25,7 +25,7 @@ from runtime.stores.sessions import SessionRecord
 
 MAX_HITS = 100
 MAX_SESSIONS = 200
-"""Among so many of the sessions that were active last is searched."""
+"""The most recently active sessions that are searched."""
 
 MAX_QUESTION_CHARS = 1_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -68,6 +68,8 @@ class Pages:
         self._unfinished = 0
         self._resting = False
         self._quiet = False
+        self.asked: Callable[[], Awaitable[None]] | None = None
+        """Awaited once the platform has a question, before that counts as shown: a crash then finds it owed."""
 
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
@@ -320,7 +322,7 @@ class Pages:
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(
-                spec, PageRecord(self._journal, page, spec.address, self._bus)
+                spec, PageRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
             )
         return live
 

@@ -47,10 +47,10 @@ from runtime.tape.state.session import SessionState
 _Known = TypeVar("_Known")
 
 MAX_ASIDES = 50
-"""So much of what happened to messages is kept for an agent to see."""
+"""The number of things that happened to messages and are kept for an agent to see."""
 
 MAX_QUOTED_CHARS = 500
-"""So much of what an agent said is kept to be quoted."""
+"""The length to which what an agent said is kept to be quoted."""
 
 
 def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:

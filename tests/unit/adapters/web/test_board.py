@@ -62,6 +62,21 @@ async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None
     assert [each["text"] for each in (await seen(shown))["messages"]] == ["Once upon"]
 
 
+async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_before_the_news_came() -> None:
+    room, records, hub = "private-0011223344556677", MemoryRecords(), Hub()
+    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(records))
+    await shown.alter(room, lambda _: Charter("Wedding", "private", people={"web:ada": "Ada", "web:bob": "Bob"}))
+    page = Browser(Person("web:ada", "Ada"))
+    hub.enter(page)
+    await shown.join(page, room, None)
+    await Charters(records).change(room, lambda now: replace(now, people={"web:bob": "Bob"}))  # on another node
+    await shown.charters.get(room)
+    await shown.chartered(room)
+    await shown.post(room, RoomPost("m1", "web:bob", "Bob", "person", "She is gone", NOON))
+    frames = [json.loads(await page.next_frame()) for _ in range(page.waiting)]
+    assert frames[-1] == {"t": "gone", "room": room}
+
+
 async def test_growth_of_one_room_is_not_shown_in_another() -> None:
     shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "here"))
