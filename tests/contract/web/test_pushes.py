@@ -138,17 +138,17 @@ async def test_who_is_logged_out_is_not_told() -> None:
 
 async def test_who_looks_at_the_room_on_another_node_is_not_told() -> None:
     async with pushing() as stand, page_socket(stand.chat) as ada:
-        grace, board = PushedBrowser(), stand.chat.adapter.board
-        await stand.subscribe("g", grace)
+        board = stand.chat.adapter.board
+        for person in (GRACE, Person("web:eve", "Eve")):
+            await stand.subscribe(person.name, PushedBrowser(), person)
         await ada.join()
         board.people_elsewhere("other", "lobby", Presence((GRACE,), 1))
-        assert (await ada.until("people"))["present"] == 2
-        await ada.say("@Grace, you see it")
-        await ada.until("message")
+        await ada.until("people", present=2)
+        await ada.say("@Grace sees it, @Eve does not")
+        assert await stand.service.until(1) == ["Eve"]
         board.people_elsewhere("other", "lobby", Presence((), 0))
-        await ada.say("@Grace, you are away")
-        await stand.service.until(1)
-        assert [each["text"] for each in stand.service.said("g", grace)] == ["@Grace, you are away"]
+        await ada.say("@Grace is away")
+        assert await stand.service.until(2) == ["Eve", "Grace"]
 
 
 async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_there_before() -> None:
