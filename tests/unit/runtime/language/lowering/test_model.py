@@ -80,8 +80,8 @@ class NoAnswer(Answer):
     """That of a model which cannot be reached."""
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        yield ""
         raise LLMUnavailable("gone")
-        yield self._text
 
 
 class ScriptedModel:
