@@ -255,8 +255,8 @@ class WebAdapter:
         return found.data
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """Show a text on the pages on which this person looks at the room, at this node. Nobody keeps it."""
-        self._hub.to_person(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+        """Show a text on the pages on which this person looks at the room. Nobody keeps it."""
+        self._board.tell_alone(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""

@@ -300,6 +300,15 @@ class Board:
         """Show another node's frame."""
         self._hub.to_room(room, frame)
 
+    def tell_alone(self, room: str, person_id: str, frame: str) -> None:
+        """Show a frame on the pages on which one person looks at a room, on all nodes. Nobody keeps it."""
+        self.show_alone(room, person_id, frame)
+        self._echo.alone(room, person_id, frame)
+
+    def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
+        """As `tell_alone`, on this node."""
+        self._hub.to_person(room, person_id, frame)
+
     def _left(self, room: str) -> None:
         """Forget a room that no page shows."""
         self._seen.pop(room, None)

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
-from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number, whole
+from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, answer, body_of, number, whole
 from gateway.clients.scopes import CONTROL
 from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
@@ -102,9 +102,7 @@ class EventRoutes:
                 await self._feed.log.read(cursor, count=1)
             except EventsGone:
                 return await self.gone()
-            return StreamingResponse(
-                self._stream(client, wanted, cursor), media_type=_STREAM, headers={"cache-control": "no-store"}
-            )
+            return StreamingResponse(self._stream(client, wanted, cursor), media_type=_STREAM, headers=STREAM_HEADERS)
         limit = whole(request, "limit", READ_AT_ONCE, MAX_READ, least=1)
         wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
         with self._feed.reading(client, wanted, cursor) as subscription:

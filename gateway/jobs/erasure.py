@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from runtime.core.address import Address
+from runtime.core.address import Address, threads_below
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.sessions.inbound.threads import threads_below
 from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.traces import Traces, Whose

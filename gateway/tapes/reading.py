@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
-from gateway.clients.requests import answer, chosen, whole
+from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.tapes.tapes import Tape, Tapes
 from runtime.core.ids import SessionId
@@ -112,7 +112,7 @@ class ReadingRoutes:
         except (ValueError, LookupError) as error:
             raise HTTPException(422, "Last-Event-ID is the id of an event of this stream.") from error
         return StreamingResponse(
-            self._stream(client, tape, place), media_type="text/event-stream", headers={"cache-control": "no-store"}
+            self._stream(client, tape, place), media_type="text/event-stream", headers=STREAM_HEADERS
         )
 
     async def _stream(self, client: Client, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:

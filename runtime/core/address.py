@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from runtime.core.ids import FIRST_AGENT
 
@@ -39,6 +40,13 @@ def thread_name(message: str) -> str:
     adds after `@` to say who has posted it.
     """
     return message.partition("@")[0]
+
+
+def threads_below(conversation: Address, messages: Sequence[str]) -> list[Address]:
+    """The threads that people may begin below messages; a thread has none below its own."""
+    if conversation.thread is not None:
+        return []
+    return [replace(conversation, thread=name) for name in dict.fromkeys(map(thread_name, messages))]
 
 
 def platform_in(key: str) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import UNSEEN, Address
+from runtime.core.address import UNSEEN, Address, threads_below
 from runtime.core.background import OnDemand
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.inbound.threads import threads_below
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from runtime.core.address import Address, threads_below
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.inbound.threads import is_below_question, threads_below
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import Asking
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
@@ -49,3 +49,9 @@ class QuestionThreads:
         elif not await given_back(event, self._store, self._inbox):
             self._pages.tell(self._pages.texts("inbound.full"), event.place)
         return True
+
+
+async def is_below_question(place: Address, store: PlaceStore) -> bool:
+    """Whether a place is a thread below a question of a task, open or closed."""
+    held = await store.get(place)
+    return held is not None and held.meeting is None

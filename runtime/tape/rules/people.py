@@ -125,7 +125,7 @@ def _aside(state: SessionState, _: int, fact: AsideAdded) -> None:
 def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
     page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
-    page.place = fact.place
+    page.place, page.alone = fact.place, fact.alone
     frame = state.frames.get(fact.frame)
     if frame is not None:
         page.step = f"{state.name_of(fact.agent)}.{frame.playbook} {frame.at or frame.step or ''}".rstrip()

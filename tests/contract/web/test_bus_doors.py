@@ -304,6 +304,7 @@ async def test_an_event_is_taken_once_and_says_who_reads_it(valkey_socket: Path)
         assert (await http.post("/events", json=build(1))).json() == {"accepted": 1, "known": 0, "receivers": 0}
         assert (await http.post("/events", json=build(1))).json() == {"accepted": 0, "known": 1, "receivers": 0}
         async with http.stream("GET", "/events", headers={"accept": "text/event-stream"}) as stream:
+            assert stream.headers["x-accel-buffering"] == "no", "nginx keeps small pieces back unless told"
             lines = stream.aiter_lines()
             await anext(lines)
             batch = [build(1), build(2)]

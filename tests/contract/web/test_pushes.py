@@ -8,6 +8,7 @@ import pytest
 from adapters.web.codec import Person
 from gateway.web.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
 from runtime.core.address import Address, Speaker
+from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import ADA, GRACE, page_socket
 from tests.fakes.pages.push_service import PushedBrowser, claims
@@ -167,9 +168,9 @@ async def test_addresses_that_are_no_push_services_and_strangers_are_refused() -
 
 async def test_the_key_is_made_once_and_browsers_are_bounded() -> None:
     records = MemoryRecords()
-    keys = {(await Subscriptions(records).key()).public for _ in range(3)}
+    keys = {(await Subscriptions(records, FakeClock()).key()).public for _ in range(3)}
     assert len(keys) == 1
-    subscriptions, browser = Subscriptions(records, lambda _: True), PushedBrowser()
+    subscriptions, browser = Subscriptions(records, FakeClock(), lambda _: True), PushedBrowser()
     for number in range(MAX_BROWSERS + 2):
         await subscriptions.subscribe("web:g", "G", Subscription(f"e{number}", browser.p256dh, browser.auth))
     kept = (await subscriptions.of("web:g")).browsers

@@ -7,7 +7,7 @@ import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -268,7 +268,17 @@ def commit_call(
         *((keys.events, keys.events_cut) if commit.events else ()),
     ]
     mark = _asked(commit.taken_in)
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
+    return names, [
+        commit.lease.token,
+        commit.expect,
+        digest,
+        *content[:10],
+        sender.writer,
+        sender.call,
+        sender.known,
+        mark,
+        *content[10:],
+    ]
 
 
 def _asked(taken_in: str | None) -> str:
