@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.e2e.browsing import LIMIT_MS
 from tests.e2e.gateway_process import Gateway
@@ -17,7 +17,8 @@ from tests.e2e.web.console_stand import PASSWORD, at_work
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 SCREENS = ("Now", "Sessions", "Work", "Decisions", "People", "Programs", "Models", "Tools")
-WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+WIDE = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
 DRAWN = {"runOnly": ["color-contrast", "scrollable-region-focusable", "target-size", "aria-required-children"]}
 """The rules of axe whose outcome depends on how a page is drawn."""
 EVERYTHING: dict[str, Any] = {}

@@ -15,11 +15,10 @@ from adapters.pages.reactions import Reactions
 from gateway.inbound.origins import Origins
 from gateway.outbound.answer_pages import AnswerPage
 from gateway.outbound.pages import Outbound
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
-from runtime.sessions.conversation import UNRECORDED
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import TOTAL

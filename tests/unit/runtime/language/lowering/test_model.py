@@ -80,7 +80,8 @@ class NoAnswer(Answer):
     """That of a model which cannot be reached."""
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        yield ""
+        for piece in "":
+            yield piece
         raise LLMUnavailable("gone")
 
 
