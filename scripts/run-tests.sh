@@ -31,15 +31,15 @@ part 2 $(third 2) tests/contract/web >"$parts/2.log" 2>&1 &
 two=$!
 part 3 $(third 0) tests/chaos >"$parts/3.log" 2>&1 &
 three=$!
-part 4 tests/unit/runtime >"$parts/4.log" 2>&1 &
+part 4 tests/unit/runtime/sessions >"$parts/4.log" 2>&1 &
 four=$!
 ended='wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130'
 trap "$ended" INT
 trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
 echo "Parts by themselves, and what parts agree on:"
-part 0 --ignore=tests/unit/runtime --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract/web
-echo "Whole gateways, and the runtime by itself:"
+part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract/web
+echo "Whole gateways, and sessions by themselves:"
 wait $one $two $three $four
 cat "$parts"/?.log
 "$python" -m tests.repeat "$parts"
