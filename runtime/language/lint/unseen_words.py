@@ -22,9 +22,7 @@ def unseen_words(program: Program) -> Iterator[Finding]:
         for playbook in agent.playbooks:
             if any(event_trigger(trigger.text) for trigger in playbook.triggers) and _says(agent, playbook):
                 message = f"nobody sees what {playbook.name} says to people: it begins on an event of another program"
-                hint = (
-                    f"Write `{PLACE}: team` between --- lines at the top, with the name of one of [tasks.places]."
-                )
+                hint = f"Write `{PLACE}: team` between --- lines at the top, with the name of one of [tasks.places]."
                 yield Finding(playbook.span, message, hint, playbook.name)
 
 
