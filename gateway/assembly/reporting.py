@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -20,11 +20,9 @@ from gateway.reports.asked_model import AskedModel
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of
-from gateway.settings.programs.models import ModelServer, sources_of
-from gateway.settings.tree import Settings
+from gateway.settings.programs.models import leads_to
 from runtime.core.ids import schedule_id
 from runtime.events.service import ScheduleFailing
-from runtime.llm.models import DEFAULT, PURPOSES
 from runtime.sessions.failures import Failure
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.storage.redis.inbox import RedisInbox
@@ -67,34 +65,16 @@ def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[Failure
     """The desk, and the calls of the tasks that look into failures."""
     own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
     tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
-    accounts = Accounts(tapes, own.masking, own.texts)
-    asked = AskedModel(
-        wanted.ask_model, own.programs, AsItIsNow(lambda: own.routes.models), tapes, _models(own.settings)
-    )
+    accounts = Accounts(tapes, own.masking, own.texts, private=own.settings.console.private)
+    models = partial(leads_to, own.settings.models, model=own.settings.model or "")
+    routed = AsItIsNow(lambda: own.routes.models)
+    asked = AskedModel(wanted.ask_model, own.programs, routed, tapes, models)
     debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s, asked) if wanted.ask_model else None
     llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
     publish = own.bus.publish
     inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted, asked, publish)
     desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
     return desk, calls_of(inquiry, owners, wanted.within_s)
-
-
-def _models(settings: Settings) -> Callable[[str], Collection[str]]:
-    """What names of models lead to, "" for the default, as litellm calls it. A purpose without a model of its own leads
-    nowhere."""
-
-    def of(name: str) -> Collection[str]:
-        if name in PURPOSES.values() and name not in settings.models:
-            return ()
-        found: set[str | None] = set()
-        for source in sources_of(settings.models, name or DEFAULT):
-            entry = settings.models.get(source)
-            found.add(
-                settings.model if source == DEFAULT else entry.model if isinstance(entry, ModelServer) else source
-            )
-        return {one for one in found if one is not None}
-
-    return of
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:

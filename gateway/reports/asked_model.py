@@ -22,8 +22,8 @@ _ANSWERS = frozenset({"execute", "decide"})
 
 class AskedModel:
     """The model for each report. `wanted` True asks one about every failure, "auto" the program's own about those of
-    conversations that it has answered: of several the one for choices, else the default, else another, and only one that
-    has answered in that conversation."""
+    conversations that it has answered: of several the one for choices, else the default, else another, and only one
+    that has answered in that conversation."""
 
     def __init__(
         self,

@@ -98,7 +98,7 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """So much time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
+    """Time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
 
     line: int
     seconds: float = 0.0

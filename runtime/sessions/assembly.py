@@ -169,7 +169,7 @@ def assembled(
     # What executes playbooks.
     memory_posts = MemoryPosts(
         journal,
-        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock),
+        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock, around.meanings),
         around.memories,
     )
     context = ExecutionContext(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from runtime.core.address import Address
+from runtime.core.address import Address, platform_in
 from runtime.core.errors import ConversationFull
 from runtime.core.ids import PersonId, person_id
 from runtime.core.message import Quote, SpokenMessage
@@ -67,7 +67,7 @@ CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 
 CONVERSATION_BOUND = 200
-"""So many of them."""
+"""The events of these kinds that may wait in one conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,11 @@ class InboxEvent:
     place: Address | None = None
     spoken: SpokenMessage | None = None
     looking_at: str = ""
+
+    @property
+    def asker(self) -> str:
+        """Who is to be answered alone: the person, where others read along; "" where nobody else does."""
+        return "" if self.private or platform_in(self.person_id) != self.address.platform else self.person_id
 
     @property
     def author(self) -> PersonId:

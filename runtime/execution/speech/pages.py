@@ -26,6 +26,7 @@ from runtime.execution.speech.presence import Presence
 from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
+from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.state.people import PageState
@@ -242,11 +243,17 @@ class Pages:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
         self.notice(text, place)
 
-    def notice(self, text: str, place: Address | None = None, reply: str | None = None) -> str | None:
+    def answer(self, text: str, asked: InboxEvent) -> None:
+        """Answer a command there where it was given: to who gave it, where others read along and the platform can."""
+        self.notice(text, asked.place, alone="" if self._journal.state.private else asked.asker)
+
+    def notice(
+        self, text: str, place: Address | None = None, reply: str | None = None, *, alone: str = ""
+    ) -> str | None:
         """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
             return None  # a task tells its orderer how it ended, and nobody else
-        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place)))
+        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place, alone=alone)))
         self._journal.note(PageFinished(page, text))
         self.show(self._journal.state.pages[page])
         return page
@@ -329,6 +336,7 @@ class Pages:
                 file=page.file,
                 people=mentioned(page, self._journal.state, self._humans),
                 stands=page.stands or page.opened.get(0, ""),
+                alone=page.alone,
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(

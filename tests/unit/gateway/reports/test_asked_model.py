@@ -12,6 +12,8 @@ import pytest
 from gateway.reports.asked_model import AskedModel
 from gateway.reports.task import DebugTasks, task_of
 from gateway.settings.limits import ReportSettings
+from gateway.settings.programs.models import leads_to
+from gateway.settings.tree import load
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
@@ -95,6 +97,19 @@ async def test_of_several_models_one_is_asked_that_has_answered_the_conversation
     made = naming(A="own", B="other")
     several = asked(made, "execute", leads={one: f"openai/{model}" for one, model in leads.items()})
     assert await several.of(report(made)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "leads"),
+    [("", {"openai/d"}), ("fast", {"groq/f"}), ("summary", set()), ("own", {"groq/f", "openai/o"})],
+)
+def test_names_of_the_settings_lead_to_models_as_conversations_write_them_down(name: str, leads: set[str]) -> None:
+    written = {"default": {"model": "openai/d"}, "fast": "groq/f", "own": "fast, openai/o"}
+    assert leads_to(load(environment={}, flags={"models": written}).models, name, model="") == leads
+
+
+def test_the_default_of_settings_without_a_table_is_their_model() -> None:
+    assert (leads_to({}, "", model="openai/d"), leads_to({}, "", model="")) == ({"openai/d"}, set())
 
 
 async def test_the_routes_model_is_one_of_several_where_agents_name_none() -> None:
