@@ -97,6 +97,21 @@ def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused
     return kind(f"The model {model} rejects the request: {text}")
 
 
+def no_provider(model: str) -> LLMRefused:
+    """The name of the model says nothing of who offers it."""
+    return LLMRefused(
+        f'The model "{model}" names no known provider; write provider/model, such as openai/gpt-4.1-mini or '
+        "ollama_chat/qwen3."
+    )
+
+
+def no_key(model: str) -> LLMKeyRefused:
+    """A provider wants a key, and there is none."""
+    return LLMKeyRefused(
+        f"There is no key for {model}; set its provider's variable, such as OPENAI_API_KEY, or PARLEY_MODEL_API_KEY."
+    )
+
+
 def unreachable(text: str, model: str) -> LLMUnavailable:
     """No answer, or none to its end."""
     return LLMUnavailable(f"The model {model} cannot be reached: {text}")
