@@ -26,6 +26,6 @@ WORKDIR /home/parley
 VOLUME /data
 EXPOSE 8420
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8420/healthz', timeout=4)"]
+    CMD ["sh", "-c", "python -c \"import urllib.request as r; r.urlopen('http://127.0.0.1:$PARLEY_WEB__PORT/healthz', timeout=4)\""]
 ENTRYPOINT ["parley"]
 CMD ["run"]

@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --require-hashes
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --no-compile --require-hashes
+# By as many processes as there are cores. What cannot be compiled is for another Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 "$(CURDIR)/$(VENV)/lib" || true
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench chaos eval site clean pins
@@ -52,9 +54,12 @@ $(VENV)/.installed: requirements.txt scripts/make-environment.sh
 	@scripts/make-environment.sh $(PYTHON) $(VENV)
 	@echo "Installing what Parley needs (once)…"
 	@$(INSTALL) -r requirements.txt
+	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
-	@echo "Installing what the tests need (once)…"
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt scripts/make-environment.sh
+	@scripts/make-environment.sh $(PYTHON) $(VENV)
+	@echo "Installing what Parley and its tests need (once)…"
 	@$(INSTALL) -r requirements-dev.txt
-	@touch $@
+	@$(COMPILE)
+	@touch $(VENV)/.installed $@

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.e2e.warm_starts import WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
@@ -28,6 +30,18 @@ def pytest_configure() -> None:
 def anyio_backend() -> str:
     """Everything runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One loaded process for the whole run, of which gateways are copies: on Linux, where a copy is a whole process."""
+    if sys.platform != "linux":
+        yield
+        return
+    WarmStarts.running = warm = WarmStarts(tmp_path_factory.mktemp("warm"))
+    yield
+    WarmStarts.running = None
+    warm.end()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ changed            something is kept: read it from the store                    
 text               a text grows: keep its first characters, and add these                         to followers
 again              I do not have what this text begins with                                       to its teller
 charter            a room's charter has changed                                          to all
+alone              what one person's pages are told, as `frame`                        to followers
 frame              what pages are told and nobody keeps, such as who is typing                    to followers
 """
 
@@ -50,6 +51,10 @@ class Audience(Protocol):
 
     def show(self, room: str, frame: str, /) -> None:
         """A frame for the pages that show a room."""
+        ...
+
+    def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
+        """A frame for the pages on which one person looks at a room."""
         ...
 
 
@@ -123,6 +128,11 @@ class Echo:
         if room in self._followers:
             self._later(room, t="frame", room=room, frame=frame)
 
+    def alone(self, room: str, person_id: str, frame: str) -> None:
+        """A frame for the pages on which one person looks at a room."""
+        if room in self._followers:
+            self._later(room, t="alone", room=room, person=person_id, frame=frame)
+
     def grew(self, room: str, message_id: str, text: str) -> None:
         """A text from this node has grown."""
         if self._news is None:
@@ -187,6 +197,8 @@ class Echo:
                     await self._news.tell(json.dumps(again), to=sender)
             case "frame":
                 audience.show(room, news["frame"])
+            case "alone":
+                audience.show_alone(room, news["person"], news["frame"])
             case "charter":
                 await audience.chartered(room)
             case "active":

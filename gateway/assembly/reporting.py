@@ -63,7 +63,7 @@ def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[Failure
     """The desk, and the calls of the tasks that look into failures."""
     own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
     tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
-    accounts = Accounts(tapes, own.masking, own.texts)
+    accounts = Accounts(tapes, own.masking, own.texts, private=own.settings.console.private)
     asked = AskedModel(wanted.ask_model, own.programs, AsItIsNow(lambda: own.routes.models), tapes)
     debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s, asked) if wanted.ask_model else None
     llm = own.engine.llm if wanted.ask_model and own.engine is not None else None

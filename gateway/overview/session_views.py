@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, number
 from gateway.overview.moments import Moments
 from gateway.overview.strip import strip_of
@@ -42,6 +43,10 @@ class SessionViews:
     moments: Moments
     programs: Mapping[str, Program]
 
+    @property
+    def _rooms(self) -> ClosedRooms:
+        return ClosedRooms(self.catalog, self.tapes)
+
     async def strip(self, request: Request) -> Response:
         """The marks of the facts up to `until`, `limit` of them; `next` is the `until` of those before."""
         client, known = await self._found(request)
@@ -50,15 +55,15 @@ class SessionViews:
         limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
         after = max(0, until - limit)
         facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
-        marks = [mark.data(content=client.scopes.content) for mark in strip_of(facts)]
+        content = await self._rooms.words(client.scopes, known.record)
+        marks = [mark.data(content=content) for mark in strip_of(facts)]
         return answer({"marks": marks, "head": head, "first": after + 1, "next": after or None})
 
     async def state(self, request: Request) -> Response:
         """The session after fact `at`: its agents, their stacks, variables and steps. It needs the scope `content`."""
         client, known = await self._found(request)
-        if not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
         record = known.record
+        await self._rooms.check(client, record)
         at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
         moment = await self.moments.at(record.id, at)
         program, state = self.programs.get(record.program), moment.state

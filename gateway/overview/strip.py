@@ -34,7 +34,7 @@ PEOPLE = "people"
 """The lane of what people say."""
 
 MAX_TEXT = 2_000
-"""So many characters of a text are on the strip; the fact has all."""
+"""The characters of a text that the strip shows; the fact has all of it."""
 
 _ANSWER = "Answer"
 """The call by which a model answers a question of the runtime."""

@@ -183,14 +183,16 @@ class Team:
         changes[key] = (kept, json.dumps({**data, "names": [*names, renamed.name]}))
         if not await self._records.change(changes):
             raise NotAdmitted(_TAKEN.format(name=renamed.name))
-        known = await self._people.find(person.id)
-        if known is not None:
-            await self._people.set(person.id, known.role, renamed.name)
+        await self._people.rename(person.id, renamed.name)
         return renamed
 
     async def log_out(self, login: str) -> None:
-        """End one log-in."""
-        await self._records.remove(f"login:{_digest(login)}")
+        """End one log-in, on all the pages of its device."""
+        key = f"login:{_digest(login)}"
+        kept = await self._records.get(key)
+        await self._records.remove(key)
+        if kept is not None:
+            await self._news(json.loads(kept)["person"])
 
     async def log_out_everywhere(self, person_id: str) -> None:
         """End all log-ins of a person."""

@@ -51,7 +51,7 @@ def is_service(endpoint: str) -> bool:
         return False
     host = parts.hostname or ""
     known = any(host == service or host.endswith(f".{service}") for service in SERVICES)
-    return plain and known and parts.netloc.isascii() and len(endpoint) <= MAX_ENDPOINT
+    return plain and known and endpoint.isascii() and endpoint.isprintable() and len(endpoint) <= MAX_ENDPOINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,9 @@ class Subscriptions:
             others = tuple(one for one in now.browsers if one.endpoint != browser.endpoint)
             return replace(now, name=name, browsers=(*others, browser)[-MAX_BROWSERS:])
 
+        for other, wishes in await self.all():  # who was at this browser before is there no longer
+            if other != person_id and any(one.endpoint == browser.endpoint for one in wishes.browsers):
+                await self.unsubscribe(other, browser.endpoint)
         await self._change(person_id, with_it)
         return True
 

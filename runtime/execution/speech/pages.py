@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,6 +25,7 @@ from runtime.execution.speech.page_records import PageRecord, PageStream, Unseen
 from runtime.execution.speech.presence import Presence
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
+from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.state.people import PageState
@@ -67,6 +68,8 @@ class Pages:
         self._unfinished = 0
         self._resting = False
         self._quiet = False
+        self.asked: Callable[[], Awaitable[None]] | None = None
+        """Awaited once the platform has a question, before that counts as shown: a crash then finds it owed."""
 
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
@@ -222,11 +225,17 @@ class Pages:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
         self.notice(text, place)
 
-    def notice(self, text: str, place: Address | None = None, reply: str | None = None) -> str | None:
+    def answer(self, text: str, asked: InboxEvent) -> None:
+        """Answer a command there where it was given: to who gave it, where others read along and the platform can."""
+        self.notice(text, asked.place, alone="" if self._journal.state.private else asked.asker)
+
+    def notice(
+        self, text: str, place: Address | None = None, reply: str | None = None, *, alone: str = ""
+    ) -> str | None:
         """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
             return None  # a task tells its orderer how it ended, and nobody else
-        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place)))
+        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place, alone=alone)))
         self._journal.note(PageFinished(page, text))
         self.show(self._journal.state.pages[page])
         return page
@@ -309,10 +318,11 @@ class Pages:
                 file=page.file,
                 people=mentioned(page, self._journal.state, self._humans),
                 stands=page.stands or page.opened.get(0, ""),
+                alone=page.alone,
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(
-                spec, PageRecord(self._journal, page, spec.address, self._bus)
+                spec, PageRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
             )
         return live
 

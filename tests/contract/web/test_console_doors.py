@@ -45,6 +45,7 @@ async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_
             "until": "",
             "words": True,
             "acts": False,
+            "private": False,
         }
         assert [event.name for event in world.told if event.name.startswith("console")] == [
             "console.refused",

@@ -52,7 +52,8 @@ async def test_each_room_tells_of_what_its_person_chose_and_shows_what_they_want
         async with stand.client() as http:
             assert (await http.post("/push/show", json={"shows": "no"})).status_code == 204
             assert (await http.get("/push")).json()["choices"] == {"lobby": "nothing"}
-            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, {}):
+            no_id = {"room": "No Room", "choice": "all"}
+            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, no_id, {}):
                 assert (await http.post("/push/choose", json=wrong)).status_code == 400
         await stand.choose("mentions")
         said = await ada.say("three, @Grace")
@@ -80,6 +81,20 @@ async def test_who_looks_who_wrote_and_who_may_not_see_the_room_are_not_told() -
         await ada.until("people", present=1)
         await ada.say("You are away")
         assert await stand.service.until(1) == ["Grace"]
+
+
+async def test_an_address_that_cannot_be_asked_does_not_keep_others_from_being_told() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        kept = Subscription(stand.service.endpoint("odd") + "\x00", PushedBrowser().p256dh, PushedBrowser().auth)
+        await stand.subscriptions.subscribe("web:odd", "Odd", kept)
+        await stand.subscriptions.choose("web:odd", "lobby", "all")
+        await stand.subscribe("g", PushedBrowser())
+        await stand.choose("all")
+        await ada.join()
+        await ada.say("one")
+        await stand.service.until(1)
+        await ada.say("two")
+        assert await stand.service.until(2) == ["g", "g"]
 
 
 async def test_an_agents_answer_is_told_when_it_is_finished() -> None:
@@ -119,6 +134,18 @@ async def test_who_is_logged_out_is_not_told() -> None:
         await ada.say("@Grace @Eve, again")
         assert await stand.service.until(2) == ["e", "e"]
         assert (await stand.subscriptions.of(GRACE.id)).browsers == ()
+
+
+async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_there_before() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        shared = PushedBrowser()
+        await stand.subscribe("shared", shared, GRACE)
+        await stand.subscribe("shared", shared, Person("web:eve", "Eve"))
+        await ada.join()
+        await ada.say("For @Grace alone")
+        await ada.say("And @Eve")
+        await stand.service.until(1)
+        assert [each["text"] for each in stand.service.said("shared", shared)] == ["And @Eve"]
 
 
 async def test_addresses_that_are_no_push_services_and_strangers_are_refused() -> None:

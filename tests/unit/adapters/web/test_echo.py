@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from adapters.web import codec
 from adapters.web.board import Board
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import Charters
@@ -209,6 +210,20 @@ async def test_nothing_is_told_of_a_room_that_no_other_node_looks_at() -> None:
         await bob.board.change("lobby", "m", "Once there was", final=False)
         await anyio.wait_all_tasks_blocked()
         assert ada.news.told("text") == ada.news.told("changed") == []
+
+
+async def test_an_answer_for_one_person_reaches_their_pages_on_other_nodes_and_nobody_else() -> None:
+    async with houses("a", "b", "c") as (ada, bob, cid):
+        for house in (ada, cid):
+            await house.look()
+        await anyio.wait_all_tasks_blocked()
+        frame = codec.alone("lobby", None, "For you")
+        bob.board.tell_alone("lobby", "web:a", frame)
+        with anyio.fail_after(LIMIT_S):
+            while await ada.page.next_frame() != frame:
+                pass
+        await anyio.wait_all_tasks_blocked()
+        assert frame not in cid.page._frames
 
 
 async def test_a_new_room_comes_into_the_lists_of_all_nodes() -> None:
