@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,13 @@ def pytest_configure() -> None:
     every process that it starts."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import TaskOrdered, TaskOver
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
@@ -31,6 +32,7 @@ MOST_FACTS = 5_000
 """The facts of one strip."""
 
 _MOST = 2**53
+_OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class SessionViews:
         after = max(0, until - limit)
         facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
         content = await self._rooms.words(client.scopes, known.record)
-        marks = [mark.data(content=content) for mark in strip_of(facts)]
+        ordered = await self._ordered(known.record.id, after, facts)
+        marks = [mark.data(content=content) for mark in strip_of(facts, ordered=ordered)]
         return answer({"marks": marks, "head": head, "first": after + 1, "next": after or None})
 
     async def state(self, request: Request) -> Response:
@@ -104,6 +107,12 @@ class SessionViews:
         if known is None:
             raise HTTPException(404, "There is no such session.")
         return client, known
+
+    async def _ordered(self, session: SessionId, before: int, facts: Sequence[Fact]) -> int:
+        """The tasks that were ordered up to fact `before`, where these facts have tasks: they name them by number."""
+        if not before or not any(fact.kind in _OF_TASKS for fact in facts):
+            return 0
+        return (await self.moments.at(session, before)).state.ordered
 
     async def _fact(self, session: SessionId, seq: int) -> Fact | None:
         async for fact in self.tapes.read_session(session, after=seq - 1, until=seq):
