@@ -139,7 +139,7 @@ class WebAdapter:
         self._titled = rules.titled
         self._hub = Hub()
         self._intake = Intake()
-        self._echo = Echo(news)
+        self._echo = Echo(news, clock)
         charters = Charters(None if rules.tables is None else rules.tables.charters)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
         directory = Directory(None if rules.tables is None else rules.tables.directory)

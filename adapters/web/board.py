@@ -16,9 +16,10 @@ import anyio.lowlevel
 from adapters.web import codec
 from adapters.web.charters.charter import Charter, charter_of
 from adapters.web.charters.charters import Charters
-from adapters.web.codec import Cut, Person, RoomHead, Shown
+from adapters.web.codec import Cut, Person, Presence, RoomHead, Shown
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
+from adapters.web.people.elsewhere import MAX_TOLD, Elsewhere
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
@@ -57,11 +58,14 @@ class Board:
         self._store = store
         self._hub = hub
         self._echo = echo or Echo(None)
+        self._elsewhere = Elsewhere(self._echo.clock)
+        hub.with_others = self._elsewhere.with_these
         self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None
         """Called with each message once, when it is finished, by the node that shows it first."""
         self._seen: dict[str, int] = {}
         hub.on_empty = self._left
         hub.bulletin.on_turn = self._echo.active
+        hub.bulletin.on_people = self._echo.people_changed
         hub.bulletin.hears_of = self._hears_of
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
@@ -238,8 +242,27 @@ class Board:
         return found[: MAX_FOUND + 1]
 
     def people(self, room: str) -> Sequence[Person]:
-        """The people who look at the room, those that are named."""
-        return self._hub.presence(room).people
+        """The people who look at the room on any node, as far as they are named."""
+        return self._hub.everybody_in(room).people
+
+    def people_here(self, room: str, /) -> Presence:
+        """Who looks at a room on this node."""
+        here = self._hub.here(room)
+        return Presence(tuple(here.values())[:MAX_TOLD], len(here))
+
+    def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
+        """Another node says who looks at a room there."""
+        self._elsewhere.told(node, room, presence)
+        self._show_people(room)
+
+    def forget_ended(self) -> None:
+        """Forget people of whom their node says nothing more."""
+        for room in self._elsewhere.forget_ended():
+            self._show_people(room)
+
+    def _show_people(self, room: str) -> None:
+        if self._hub.here(room):
+            self._hub.bulletin.people_changed(room, here=False)
 
     async def has(self, room: str) -> bool:
         return room == self.first_room or await self._head(room) > 0

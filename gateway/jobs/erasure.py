@@ -16,7 +16,7 @@ from runtime.stores.operation.traces import Traces, Whose
 from runtime.stores.session_file import files_of
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
-from runtime.tape.facts.pages import PartSent
+from runtime.tape.facts.pages import PageBegun, PartSent
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskAsks
@@ -145,6 +145,8 @@ class Erasure:
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
+            begun = read_as(fact, PageBegun)
+            places += [] if begun is None or begun.place is None else [begun.place]
             placed = read_as(fact, MeetingPlaced)
             places += [] if placed is None else [placed.place]
             asked = read_as(fact, TaskAsks)

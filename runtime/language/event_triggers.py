@@ -13,6 +13,10 @@ from runtime.language.trigger_words import event_trigger
 WHOLE = "event"
 """The parameter that gets the whole event."""
 
+PLACE = "deliver"
+"""The key between the `---` lines of a program that names the place where people see what such playbooks say to them:
+one of `[tasks.places]`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Begun:

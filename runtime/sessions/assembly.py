@@ -144,7 +144,7 @@ def assembled(
     session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
     # What people see, and who is there.
-    pages = Pages(session, around.outbox, record.address, around.texts)
+    pages = Pages(session, around.outbox, record.address, around.texts, around.task_places)
     places = MeetingPlaces(record, journal, pages, around, inbox)
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)

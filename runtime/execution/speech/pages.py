@@ -23,6 +23,7 @@ from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.mentions import mentioned
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
+from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
 from runtime.stores.inbox import InboxEvent
@@ -49,8 +50,17 @@ class Pages:
     utterance to the same target.
     """
 
-    def __init__(self, session: SessionContext, outbox: Outbox, address: Address, texts: Texts) -> None:
+    def __init__(
+        self,
+        session: SessionContext,
+        outbox: Outbox,
+        address: Address,
+        texts: Texts,
+        places: Mapping[str, Address] | None = None,
+    ) -> None:
+        """`places` are conversations by the names that the settings have for them."""
         journal = session.journal
+        self._told = (places or {}).get(str(session.program.metadata.get(PLACE, "")))
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
         self._room = Signal()
@@ -110,7 +120,7 @@ class Pages:
 
         One that is open in another place than what is said now is closed.
         """
-        place = place_of(self._journal.state, frame, to)
+        place = self._place_of(frame, to)
         page = self._journal.state.open_page(frame, to)
         if page is not None and page.place == place:
             return page
@@ -120,6 +130,14 @@ class Pages:
         agent = self._journal.state.frames[frame].agent
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
+
+    def _place_of(self, frame: str, to: str) -> Address | None:
+        """The place where people see what a frame says. What an event of another program began has no conversation: it
+        is seen where the program says, in a place of the settings.
+        """
+        order = self._journal.state.order
+        begun = order is not None and bool(order.event)
+        return place_of(self._journal.state, frame, to) or (self._told if begun else None)
 
     def _answered(self, agent: AgentId, place: Address | None) -> str | None:
         """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
@@ -145,7 +163,7 @@ class Pages:
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A separate page for a file; it is finished with the text beside the file."""
         agent = self._journal.state.frames[frame].agent
-        place = place_of(self._journal.state, frame, "file")
+        place = self._place_of(frame, "file")
         seq = self._journal.note(PageBegun(frame, agent, "file", file=file, place=place))
         return self._journal.state.pages[str(seq)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from adapters.web.codec import Person
+from adapters.web.codec import Person, Presence
 from gateway.web.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
 from runtime.core.address import Address, Speaker
 from tests.fakes.clock import FakeClock
@@ -134,6 +134,21 @@ async def test_who_is_logged_out_is_not_told() -> None:
         await ada.say("@Grace @Eve, again")
         assert await stand.service.until(2) == ["e", "e"]
         assert (await stand.subscriptions.of(GRACE.id)).browsers == ()
+
+
+async def test_who_looks_at_the_room_on_another_node_is_not_told() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        board = stand.chat.adapter.board
+        for person in (GRACE, Person("web:eve", "Eve")):
+            await stand.subscribe(person.name, PushedBrowser(), person)
+        await ada.join()
+        board.people_elsewhere("other", "lobby", Presence((GRACE,), 1))
+        await ada.until("people", present=2)
+        await ada.say("@Grace sees it, @Eve does not")
+        assert await stand.service.until(1) == ["Eve"]
+        board.people_elsewhere("other", "lobby", Presence((), 0))
+        await ada.say("@Grace is away")
+        assert await stand.service.until(2) == ["Eve", "Grace"]
 
 
 async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_there_before() -> None:

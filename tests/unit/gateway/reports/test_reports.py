@@ -79,7 +79,7 @@ class Office:
         self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
         self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
         self.programs = {made.name: made}
-        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store)
+        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store, lambda _: ())
         tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
         told = (self.accounts, self.owners, english(), sleepers.clock, self.bus)
         self.desk = FailureDesk(self.store, self.programs, *told, tasks)
