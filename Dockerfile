@@ -9,7 +9,9 @@ COPY adapters ./adapters
 COPY runtime ./runtime
 COPY config ./gateway/_data/config
 COPY examples ./gateway/_data/examples
-RUN cp -r parley gateway adapters runtime "$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/" \
+RUN packages="$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+    && cp -r parley gateway adapters runtime "$packages/" \
+    && (cd "$packages" && /venv/bin/python -m compileall -q parley gateway adapters runtime) \
     && printf '#!/bin/sh\nexec /venv/bin/python -m gateway "$@"\n' > /venv/bin/parley && chmod +x /venv/bin/parley
 
 FROM python:3.12-slim
@@ -24,6 +26,6 @@ WORKDIR /home/parley
 VOLUME /data
 EXPOSE 8420
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8420/healthz', timeout=4)"]
+    CMD ["sh", "-c", "python -c \"import urllib.request as r; r.urlopen('http://127.0.0.1:$PARLEY_WEB__PORT/healthz', timeout=4)\""]
 ENTRYPOINT ["parley"]
 CMD ["run"]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gateway.inbound.person_limits import PersonLimits
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
+    from gateway.programs.pins import Pins
     from gateway.reports.again import Decisions
     from runtime.language.program import Program
     from runtime.memories.books import Memories
@@ -64,13 +65,21 @@ def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
     return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
-def reload_by(connection: RedisConnection, who: str) -> Callable[[], Awaitable[None]]:
-    """Ask all nodes for a reload of their programs; `who` is no node."""
-    from gateway.programs.reloading import PROGRAM_NEWS
+def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[], Awaitable[None]]:
+    """Tell all nodes that there is something new, such as that programs are to be reloaded; `who` is no node."""
     from runtime.storage.redis.room_news import RedisRoomNews
 
-    news = RedisRoomNews(connection, who, PROGRAM_NEWS)
+    news = RedisRoomNews(connection, who, channel)
     return lambda: news.tell(who)
+
+
+def pins_in(connection: RedisConnection, clock: Clock) -> Pins:
+    """What was rolled back, from the database."""
+    from gateway.programs.pins import PINS_TABLE, Pins
+    from gateway.programs.versions import VERSIONS_TABLE
+    from runtime.storage.redis.records import RedisRecords
+
+    return Pins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:
@@ -202,12 +211,16 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     """The events of all shards for the clients of this process."""
+    from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
     from gateway.clients.readers import READERS_TABLE, Readers
     from runtime.storage.redis.operation.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
+    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+    from runtime.storage.redis.sessions.store import RedisSessionStore
 
-    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
+    rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
+    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock), rooms)
 
 
 def decisions_of(keeping: Keeping) -> Decisions:

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
-from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number, whole
+from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, answer, body_of, number, whole
 from gateway.clients.scopes import CONTROL
 from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
@@ -102,9 +102,7 @@ class EventRoutes:
                 await self._feed.log.read(cursor, count=1)
             except EventsGone:
                 return await self.gone()
-            return StreamingResponse(
-                self._stream(client, wanted, cursor), media_type=_STREAM, headers={"cache-control": "no-store"}
-            )
+            return StreamingResponse(self._stream(client, wanted, cursor), media_type=_STREAM, headers=STREAM_HEADERS)
         limit = whole(request, "limit", READ_AT_ONCE, MAX_READ, least=1)
         wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
         with self._feed.reading(client, wanted, cursor) as subscription:
@@ -112,10 +110,9 @@ class EventRoutes:
                 events = await subscription.next(wait_s=wait_s, at_most=limit)
             except EventsGone:
                 return await self.gone()
-            content = client.scopes.content
             return answer(
                 {
-                    "events": [logged.event.as_data(content=content) for logged in events],
+                    "events": [await subscription.shown(logged.event) for logged in events],
                     "cursor": cursor_text(subscription.cursor),
                 }
             )
@@ -146,8 +143,7 @@ async def _portion(subscription: Subscription) -> str:
     """The next events as server-sent events. The last one has the cursor as its id: who resumes from an earlier one
     gets some of them again."""
     events = await subscription.next(wait_s=KEEP_ALIVE_S)
-    content = subscription.client.scopes.content
-    lines = [f"data: {write_json(logged.event.as_data(content=content))}\n" for logged in events]
+    lines = [f"data: {write_json(await subscription.shown(logged.event))}\n" for logged in events]
     if not lines:
         return f"id: {cursor_text(subscription.cursor)}\n\n: still here\n\n"
     lines[-1] = f"id: {cursor_text(subscription.cursor)}\n{lines[-1]}"

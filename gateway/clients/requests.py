@@ -17,6 +17,8 @@ MAX_WAIT_S = 60.0
 
 _MAX_DIGITS = 20
 _NO_STORE = {"cache-control": "no-store"}
+STREAM_HEADERS = {**_NO_STORE, "x-accel-buffering": "no"}
+"""The headers of an answer that comes in pieces: nothing in between may keep them back, as nginx does unless told."""
 
 
 async def body_of(request: Request) -> Any:

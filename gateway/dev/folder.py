@@ -52,6 +52,7 @@ services:
     environment:
       PARLEY_REDIS_URL: redis://valkey:6379/0
       PARLEY_DATA_DIR: /data
+      PARLEY_DOTENV: /dev/null # env_file has read it; the container's user may not
       # It is published on this machine only, so it may be open. To publish it for others, set PARLEY_WEB__PASSWORD in
       # .env, and in PARLEY_WEB__PUBLIC_HOSTS the names under which browsers come.
       PARLEY_WEB__OPEN: "true"

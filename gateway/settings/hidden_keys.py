@@ -15,6 +15,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from gateway.settings.dotenv import dotenv_file, dotenv_variables
+from runtime.core.errors import ConfigError
+
 OUR_KEY = "PARLEY_MODEL_API_KEY"
 
 _HANDED = "_PARLEY_HIDDEN_KEYS"
@@ -29,7 +32,7 @@ def hide_keys() -> None:
     """Restart this process without providers' keys if its environment or its .env has any; else return."""
     if os.name != "posix" or hidden_keys():
         return
-    found = {**_in_dotenv(Path(".env")), **os.environ}
+    found = {**_in_dotenv(dotenv_file(Path(), os.environ)), **os.environ}
     # Both ways of naming the key are an error, which `load` tells.
     wanted = {name for name in found if _SECRET.fullmatch(name) or (name == OUR_KEY and f"{OUR_KEY}_FILE" not in found)}
     files = {name: _unnamed_file(found[name]) for name in sorted(wanted) if found[name]}
@@ -64,11 +67,9 @@ def _in_dotenv(path: Path) -> dict[str, str]:
     try:
         if "_API_KEY" not in path.read_text(encoding="utf-8"):
             return {}
-    except (OSError, UnicodeDecodeError):  # `load` says what is wrong with it
+        return {name: value for name, value in dotenv_variables(path).items() if value}
+    except (OSError, UnicodeDecodeError, ConfigError):  # `load` says what is wrong with it
         return {}
-    from dotenv import dotenv_values  # noqa: PLC0415 - most have no keys there, and this runs before all else
-
-    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value}
 
 
 def _unnamed_file(text: str) -> int:

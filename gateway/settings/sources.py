@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dotenv import dotenv_values
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from gateway.settings.dotenv import DOTENV_VARIABLE
 from runtime.core.errors import ConfigError
 
 PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
+_NO_KEYS = (CONFIG_VARIABLE, DOTENV_VARIABLE)
 
 FILE_TABLES = frozenset({"console.roles", "participants.tokens", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses, each with a file that holds a secret."""
@@ -109,16 +110,9 @@ def environment_layer(place: str, variables: Mapping[str, str]) -> Layer:
     values = {
         name.removeprefix(PREFIX).lower().replace("__", "."): value
         for name, value in variables.items()
-        if name.startswith(PREFIX) and name != CONFIG_VARIABLE and value != ""
+        if name.startswith(PREFIX) and name not in _NO_KEYS and value != ""
     }
     return Layer(place, values, variable_name)
-
-
-def dotenv_variables(path: Path) -> dict[str, str]:
-    """The variables of a .env file, taken literally; none when there is no such file."""
-    if not path.is_file():
-        return {}
-    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value is not None}
 
 
 def toml_layer(path: Path | None) -> Layer:

@@ -24,6 +24,7 @@ from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
+from gateway.settings.dotenv import dotenv_file, dotenv_variables
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
@@ -48,7 +49,6 @@ from gateway.settings.sources import (
     FILE_TABLES,
     Layer,
     default_data_dir,
-    dotenv_variables,
     environment_layer,
     flag_layer,
     refuse_secrets_for_files,
@@ -171,7 +171,7 @@ def load(
     layers = (
         flag_layer(flags or {}),
         environment_layer("environment", variables),
-        environment_layer(str(here / ".env"), _dotenv(here, variables)),
+        environment_layer(str(dotenv_file(here, variables)), _dotenv(here, variables)),
         toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
@@ -275,8 +275,8 @@ def _variables(environment: Mapping[str, str] | None, directory: Path | None) ->
 
 def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of .env, without the hidden ones."""
-    hidden = hidden_keys(environment)
-    return {name: value for name, value in dotenv_variables(here / ".env").items() if name not in hidden}
+    found, hidden = dotenv_variables(dotenv_file(here, environment)), hidden_keys(environment)
+    return {name: value for name, value in found.items() if name not in hidden}
 
 
 def _is_providers(name: str) -> bool:

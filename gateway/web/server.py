@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from collections.abc import Generator, Sequence
 
@@ -110,5 +111,6 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except OSError as error:
-        text = f"web: cannot listen on {host} port {port}: {error.strerror}. Choose another with PARLEY_WEB__PORT"
+        why = error.strerror if error.errno is None else os.strerror(error.errno)  # Python adds the address to its own
+        text = f"web: cannot listen on {host} port {port}: {why}. Choose another with --port or PARLEY_WEB__PORT"
         raise ConfigError(text) from error

@@ -194,6 +194,7 @@ class NodeContext:
 
 
 _ALONE: Mapping[str, Any] = {
+    "extended": None,
     "memories": None,
     "mailboxes": NoMailboxes(),
     "places": None,

@@ -12,6 +12,7 @@ import typer
 
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 from gateway.cli.serve.until_stopped import serve_until_stopped
+from runtime.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from gateway.service import Ready
@@ -144,11 +145,16 @@ def _flags(config: Path | None, model: str | None, port: int | None) -> dict[str
 
 
 def _hidden(state: Path) -> None:
-    """State belongs into no repository."""
-    state.mkdir(exist_ok=True)
+    """Make the folder for state, which belongs into no repository. Raises ConfigError."""
     ignored = state / ".gitignore"
-    if not ignored.exists():
-        ignored.write_text("*\n", encoding="utf-8")
+    try:
+        state.mkdir(exist_ok=True)
+        if not ignored.exists():
+            ignored.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"{ignored.absolute()} cannot be written ({error.strerror}); set PARLEY_DATA_DIR to a folder for the state."
+        ) from error
 
 
 def _is_free(host: str, port: int) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -51,12 +53,20 @@ def init(
     except OSError as error:
         note(f"parley: {directory} cannot be written ({error.strerror}); choose another directory.")
         raise typer.Exit(FAILED) from error
-    say("\nNext:")
-    if directory != Path():
-        say(f"  cd {directory}")
+    say_next(directory)
     say("  cp .env.example .env    then put your model's key in it")
     say("  parley check            is everything in place?")
     say("  parley run hello.pb     talk with it in the browser")
+
+
+def say_next(folder: Path) -> None:
+    """Begin the list of what comes next: the way to the folder, and to the command where the terminal has none."""
+    say("\nNext:")
+    command = Path(sys.executable).with_name("parley")
+    if shutil.which(command.name) is None and command.exists():
+        say(f'  export PATH="{command.parent}:$PATH"')
+    if folder != Path():
+        say(f"  cd {folder}")
 
 
 def write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:

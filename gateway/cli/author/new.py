@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.author.init import ENV_EXAMPLE, write_new
+from gateway.cli.author.init import ENV_EXAMPLE, say_next, write_new
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _platform(name: str | None, switches: Mapping[str, str], *, asks: bool) -> s
 def _chosen(question: str, names: Sequence[str]) -> str:
     """One of the names, by itself or by its number."""
     while True:
-        answer = str(typer.prompt(question, default="1")).strip()
+        answer = str(typer.prompt(question, default="1")).strip().lower()
         if answer in names:
             return answer
         if answer.isdecimal() and 1 <= int(answer) <= len(names):
@@ -168,14 +168,12 @@ def _show(result: TalkResult) -> None:
 
 
 def _next(folder: Path, platform: str, names: Sequence[str], secrets: Mapping[str, str]) -> None:
-    say("\nNext:")
-    if folder != Path():
-        say(f"  cd {folder}")
+    say_next(folder)
     missing = [name for name in names if not secrets.get(name)]
     if missing:
         copy = "cp .env.example .env    then" if not (folder / ".env").exists() else "in .env,"
         say(f"  {copy} put {' and '.join(missing)} in it (docs/chats/{platform}.md)")
     say("  parley check            is everything in place?")
-    say("  parley dev              talk with it in the browser, and change it")
+    say("  parley dev              talk with it in the browser, and change it (--model scripted: without a model)")
     say("  parley test             hold its talks")
     say("  parley run              serve it; compose.yaml and the .service file do that on a server")

@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway.clients.admission import Admission, Client
 from gateway.clients.model.budget import Budgets
 from gateway.clients.model.wire import Asked, error_data, event, piece, read_asked, whole_answer
-from gateway.clients.requests import body_of
+from gateway.clients.requests import STREAM_HEADERS, body_of
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMTimeout
@@ -258,8 +258,12 @@ async def _streamed(pieces: AsyncIterator[bytes], scope: Scope, receive: Receive
 
 
 def _head() -> Message:
-    headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
-    return {"type": "http.response.start", "status": 200, "headers": headers}
+    headers = {"content-type": "text/event-stream; charset=utf-8", **STREAM_HEADERS}
+    return {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
 
 
 async def _while_connected(receive: Receive, work: Any) -> None:

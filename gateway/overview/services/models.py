@@ -26,7 +26,7 @@ from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
 from runtime.stores.operation.usage import Amounts
 
 TRIED_WITHIN_S = 30.0
-"""So long a test call waits for one model."""
+"""The time limit of a test call to one model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,22 @@ def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[s
     return tuple(dict.fromkeys(found))
 
 
+def leads_to(models: Mapping[str, Entry], name: str, *, model: str) -> set[str]:
+    """The models that a name leads to, as litellm calls them. "" is the default, which is `model` where the table has
+    none; the name of a purpose that has no model of its own leads nowhere. Raises ConfigError as `sources_of`.
+    """
+    if name in PURPOSES.values() and name not in models:
+        return set()
+    found = set[str]()
+    for source in sources_of(models, name or DEFAULT):
+        entry = models.get(source)
+        if isinstance(entry, ModelServer):
+            found.add(entry.model)
+        else:
+            found.add(model if source == DEFAULT else source)
+    return found - {""}
+
+
 def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
     """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
     services = service_sources(models)

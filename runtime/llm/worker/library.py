@@ -24,6 +24,9 @@ from runtime.llm.worker.prices import listed_prices, priced, sees
 from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
 _LEAVE_LIMIT_S = 1.0
+_NO_PROVIDER, _MISSING_KEY = "LLM Provider NOT provided", "Missing credentials"
+"""By which litellm's own refusals are known."""
+
 _PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exception - )?")
 """litellm's prefix of a provider's text, such as "litellm.APIError: APIError: OpenAIException - "."""
 
@@ -159,6 +162,10 @@ def _translated(error: Exception, model: str) -> LLMError:
     said = _PREFIX.sub("", str(error).strip())
     text = said.splitlines()[0][:500] if said else type(error).__name__
     status = getattr(error, "status_code", None)
+    if _NO_PROVIDER in said:
+        return failures.no_provider(model)
+    if _MISSING_KEY in said:
+        return failures.no_key(model)
     if failures.no_credit(status, said):
         return failures.quota_spent(text, model)
     if "RateLimitError" in names:
@@ -166,7 +173,7 @@ def _translated(error: Exception, model: str) -> LLMError:
     if "ContextWindowExceededError" in names:
         return failures.prompt_too_long(text, model)
     if "BudgetExceededError" in names or failures.is_final(status):
-        return failures.refused(status, text, model)
+        return failures.refused(status, text, model, said)
     return failures.unreachable(text, model)
 
 

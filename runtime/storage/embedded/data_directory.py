@@ -24,7 +24,10 @@ def prepare(data_dir: Path) -> Path:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         data_dir.chmod(0o700)
     except OSError as error:
-        raise ConfigError(f"The data directory {data_dir} cannot be used: {error.strerror}.") from error
+        raise ConfigError(
+            f"The data directory {data_dir} cannot be used ({error.strerror}). Choose another with --data-dir or "
+            "PARLEY_DATA_DIR."
+        ) from error
     return data_dir.resolve()
 
 
@@ -40,7 +43,7 @@ def exclusive_use(data_dir: Path) -> Iterator[None]:
             owner = path.read_text().strip() or "unknown"
             raise ConfigError(
                 f"The data directory {data_dir} is in use by another gateway (process {owner}). "
-                "Stop it, or choose another directory."
+                "Stop it, or choose another directory with --data-dir."
             ) from None
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())

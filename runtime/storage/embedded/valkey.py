@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 from collections import deque
 from collections.abc import AsyncIterator
@@ -40,6 +41,7 @@ _ANSWER_LIMIT_S = 2.0
 _FIRST_PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.1
 _LOG_LIMIT_BYTES = 1_000_000
+_LEAST_FREE_BYTES = 64 * 1024
 _SHOWN_LOG_BYTES = 500
 
 _LOG_GROWTH_PERCENT = 50
@@ -139,7 +141,7 @@ class _DiedAtStart(StorageUnavailable):
     """A server has ended before it answered."""
 
     def __init__(self, data_dir: Path, why: str) -> None:
-        super().__init__(f"The server of {data_dir} did not start ({why}).{_log_end(data_dir)}")
+        super().__init__(f"The server of {data_dir} did not start ({why}).{_log_end(data_dir)}{_full(data_dir)}")
         self.why = why
 
 
@@ -300,6 +302,19 @@ def _open_log(data_dir: Path) -> int:
     path = _log_path(data_dir)
     fresh = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND | (os.O_TRUNC if fresh else 0), 0o600)
+
+
+def _full(data_dir: Path) -> str:
+    """What an error adds where the disk is full: then the server cannot even write its log."""
+    try:
+        free = shutil.disk_usage(data_dir).free
+    except OSError:
+        return ""
+    return (
+        ""
+        if free > _LEAST_FREE_BYTES
+        else f" The disk of {data_dir} is full ({free // 1024} KiB free): free some space."
+    )
 
 
 def _log_end(data_dir: Path) -> str:

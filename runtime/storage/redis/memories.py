@@ -21,7 +21,7 @@ _FORGET = load_script("memory_forget")
 _KEEP_VECTORS = load_script("memory_keep_vectors")
 
 GONE_S = 30 * 86_400
-"""So long it is known that a memory was forgotten."""
+"""How long it is known that a memory was forgotten."""
 
 
 class RedisMemories:

@@ -149,6 +149,7 @@ async def service(
 async def stream(world: World, path: str, **headers: str) -> AsyncIterator[AsyncIterator[dict[str, str]]]:
     """Server-sent events, each as its fields."""
     async with world.http(**headers) as http, http.stream("GET", path) as response:
+        assert response.headers["x-accel-buffering"] == "no", "nginx keeps small pieces back unless told"
         assert response.status_code == 200, await response.aread()
         yield _events(response)
 

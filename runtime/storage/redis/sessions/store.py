@@ -7,7 +7,7 @@ import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -38,10 +38,10 @@ _BRANCH = load_script("sessions/branch")
 _KEEP = load_script("sessions/keep_snapshot")
 
 EARLIER_FACTS = 2_000
-"""At least so many facts lie between two of the earlier snapshots that stay for who looks into the past."""
+"""The fewest facts between two of the earlier snapshots, which stay for a look into the past."""
 
 EARLIER_BYTES = 32
-"""So many bytes of them there are for each fact at most: a tenth of what facts take."""
+"""The most bytes of earlier snapshots for each fact: a tenth of what facts take."""
 
 
 class RedisSessionStore:
@@ -268,7 +268,17 @@ def commit_call(
         *((keys.events, keys.events_cut) if commit.events else ()),
     ]
     mark = _asked(commit.taken_in)
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
+    return names, [
+        commit.lease.token,
+        commit.expect,
+        digest,
+        *content[:10],
+        sender.writer,
+        sender.call,
+        sender.known,
+        mark,
+        *content[10:],
+    ]
 
 
 def _asked(taken_in: str | None) -> str:

@@ -250,3 +250,15 @@ def test_check_of_a_program_warns_of_calls_of_what_is_not_there(tmp_path: Path) 
     assert done.returncode == 0
     assert "a.pb:4:3: warning: there is no playbook FindOrdr\n  4 | - FindOrdr(1)\n    |   ^^^^^^^^\n" in done.stdout
     assert "Did you mean FindOrder?" in done.stdout
+
+
+def test_dev_says_that_its_folder_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "hello.pb").write_text(
+        "# Greeter\nGreets.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Wait\n"
+    )
+    (tmp_path / ".parley").touch()
+    done = _parley(tmp_path, "dev", PARLEY_DATA_DIR="")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        f"parley: {tmp_path}/.parley/.gitignore cannot be written (File exists); set PARLEY_DATA_DIR"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,27 @@ def test_named_config_must_exist_and_broken_toml_names_the_line(tmp_path: Path) 
 def test_config_named_by_variable_is_relative_to_the_working_directory(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text('model = "other"')
     assert load(environment={"PARLEY_CONFIG": "other.toml"}, directory=tmp_path).model == "other"
+
+
+def test_dotenv_lies_where_its_variable_says_and_may_be_none(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PARLEY_MODEL=beside")
+    (tmp_path / "secrets").write_text("PARLEY_MODEL=named\nNEAR_API_KEY=k")
+    assert load(environment={"PARLEY_DOTENV": "secrets"}, directory=tmp_path).model == "named"
+    assert environment_keys({"PARLEY_DOTENV": "secrets"}, tmp_path) == {"NEAR_API_KEY"}
+    assert load(environment={"PARLEY_DOTENV": "/dev/null"}, directory=tmp_path).model is None
+
+
+def test_dotenv_that_cannot_be_read_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_bytes(b"PARLEY_MODEL=\xff")
+    with pytest.raises(ConfigError, match=r"\.env: not valid UTF-8: .* at byte 13"):
+        load(environment={}, directory=tmp_path)
+
+    def refused(*_: object, **__: object) -> None:  # root, who may run this test, can read every file
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("dotenv.dotenv_values", refused)
+    with pytest.raises(ConfigError, match=r"\.env: cannot be read \(Permission denied\).* PARLEY_DOTENV=/dev/null"):
+        load(environment={}, directory=tmp_path)
 
 
 def test_lists_come_as_toml_lists_or_separated_by_commas(tmp_path: Path) -> None:

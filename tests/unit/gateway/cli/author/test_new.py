@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.cli.author.init import ENV_EXAMPLE
+from gateway.cli.author.init import ENV_EXAMPLE, say_next
 from gateway.dev.folder import Wanted, files_of
 from gateway.dev.templates import TEMPLATES, Template
 from gateway.programs.loading import routes_of
@@ -57,6 +57,7 @@ def test_what_a_server_needs_serves_this_folder(tmp_path: Path) -> None:
     gateway = yaml.safe_load((folder / "compose.yaml").read_text())["services"]["gateway"]
     assert (gateway["working_dir"], gateway["command"]) == ("/program", ["run"])
     assert "./:/program:ro" in gateway["volumes"]
+    assert gateway["environment"]["PARLEY_DOTENV"] == "/dev/null", "the container's user may not read .env"
     unit = (folder / "my-shop.service").read_text()
     assert f"WorkingDirectory={folder}\n" in unit
     assert "parley run\n" in unit
@@ -96,3 +97,16 @@ def test_secrets_are_for_their_owner_alone(tmp_path: Path) -> None:
 
     write(tmp_path, {".env": "A=b\n"})
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
+
+
+def test_what_comes_next_begins_with_the_way_to_a_command_that_the_terminal_does_not_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "parley").touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", "/usr/bin")
+    say_next(Path("desk"))
+    assert capsys.readouterr().out == f'\nNext:\n  export PATH="{tmp_path}:$PATH"\n  cd desk\n'
+    monkeypatch.setenv("PATH", str(tmp_path))
+    say_next(Path())
+    assert capsys.readouterr().out == "\nNext:\n"

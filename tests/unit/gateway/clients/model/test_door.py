@@ -113,6 +113,11 @@ async def test_the_official_client_gets_an_answer_whole_and_in_pieces() -> None:
         assert [model.id async for model in await sdk.models.list()] == ["default", "fast"]
 
 
+async def test_nothing_between_the_door_and_the_client_keeps_pieces_back() -> None:
+    answer = await stand().ask(stream=True)
+    assert answer.headers["x-accel-buffering"] == "no"
+
+
 async def test_what_is_asked_reaches_the_model_as_it_is() -> None:
     there = stand()
     schema = {"type": "object"}

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -281,6 +282,16 @@ async def test_an_error_in_the_block_comes_out_as_it_is(tmp_path: Path) -> None:
 async def test_a_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(valkey, "server_arguments", lambda *_: ["--no-such-setting", "1"])
     with pytest.raises(StorageUnavailable, match="no-such-setting"):
+        async with EmbeddedValkey(tmp_path):
+            pass
+
+
+async def test_a_server_that_cannot_start_says_that_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(valkey, "server_arguments", lambda *_: ["--no-such-setting", "1"])
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=4096))
+    with pytest.raises(StorageUnavailable, match=r"is full \(4 KiB free\): free some space"):
         async with EmbeddedValkey(tmp_path):
             pass
 
