@@ -9,7 +9,9 @@ COPY adapters ./adapters
 COPY runtime ./runtime
 COPY config ./gateway/_data/config
 COPY examples ./gateway/_data/examples
-RUN cp -r parley gateway adapters runtime "$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/" \
+RUN packages="$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+    && cp -r parley gateway adapters runtime "$packages/" \
+    && (cd "$packages" && /venv/bin/python -m compileall -q parley gateway adapters runtime) \
     && printf '#!/bin/sh\nexec /venv/bin/python -m gateway "$@"\n' > /venv/bin/parley && chmod +x /venv/bin/parley
 
 FROM python:3.12-slim

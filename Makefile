@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --require-hashes
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --no-compile --require-hashes
+# By as many processes as there are cores. What cannot be compiled is for another Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 "$(CURDIR)/$(VENV)/lib" || true
 
 FAILED := Not installed. Is there a network? Behind a proxy set HTTPS_PROXY; for an index of your own PIP_INDEX_URL. Then try again.
 
@@ -54,9 +56,12 @@ $(VENV)/.installed: requirements.txt scripts/make-environment.sh
 	@scripts/make-environment.sh $(PYTHON) $(VENV)
 	@echo "Installing what Parley needs (once)…"
 	@$(INSTALL) -r requirements.txt || { echo "$(FAILED)" >&2; exit 1; }
+	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
-	@echo "Installing what the tests need (once)…"
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt scripts/make-environment.sh
+	@scripts/make-environment.sh $(PYTHON) $(VENV)
+	@echo "Installing what Parley and its tests need (once)…"
 	@$(INSTALL) -r requirements-dev.txt || { echo "$(FAILED)" >&2; exit 1; }
-	@touch $@
+	@$(COMPILE)
+	@touch $(VENV)/.installed $@

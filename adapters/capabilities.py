@@ -61,7 +61,7 @@ class Capabilities:
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts
     everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. `threads` says that
     conversations can be opened beside others (`CanOpenThread`), at least in some places; one that people begin below a
-    message has that message's id as `Address.thread`. What is zero, None
+    message has that message's id as `Address.thread`, up to an `@` (`thread_name`). What is zero, None
     or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
     beside the typing sign (`status_text`), no marks on people's messages, no room for free answers (`Choice.free`),
     no end of edits: `editable_for_s` is how old a message may be that still grows. An adapter whose platform has that

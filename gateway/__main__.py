@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 
+from gateway.collection import collect_rarely
 from gateway.settings.hidden_keys import hide_keys
 
 
 def main() -> None:
     """Run the command line. Ctrl-C before a command has begun ends the process without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    collect_rarely()
     if sys.argv[1:2] in (["run"], ["standby"]):
         hide_keys()
     from gateway.cli.commands import app  # noqa: PLC0415 - takes a while, in which Ctrl-C may come

@@ -15,6 +15,7 @@ from gateway.access.admission import AccessRules
 from gateway.access.roles import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
 from gateway.extensions.loading import load_extensions
+from gateway.inbound.commands import ALONE
 from gateway.settings.connections.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
@@ -83,6 +84,7 @@ def _telegram(ground: Ground) -> Listed | None:
         rich=own.rich,
         commands=ground.commands,
         translations=ground.translations,
+        alone=ALONE,
         chats=own.allow_chats,
     )
     records = ground.records("telegram")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tests, in three parts at once that take about as long: those with whole processes wait more than they compute. What
+# All tests, in five parts at once that take about as long: two compute, and three with whole processes mostly wait. What
 # failed beside the others is repeated alone (tests/repeat.py). With arguments: only those, once.
 #   run-tests.sh PYTHON [ARGUMENT OF PYTEST…]
 set -u
@@ -21,20 +21,26 @@ part() { # NAME ARGUMENT OF PYTEST…
     echo $? >"$folder/status"
 }
 
-first=$(ls tests/e2e/*/test_*.py | awk 'NR % 2 == 1')
-second=$(ls tests/e2e/*/test_*.py | awk 'NR % 2 == 0')
-part 1 $first tests/contract --ignore=tests/contract/web >"$parts/1.log" 2>&1 &
+third() { # REMAINDER: every third file of the tests with whole gateways
+    ls tests/e2e/*/test_*.py | awk "NR % 3 == $1"
+}
+
+part 1 $(third 1) >"$parts/1.log" 2>&1 &
 one=$!
-part 2 $second tests/chaos tests/contract/web >"$parts/2.log" 2>&1 &
-other=$!
+part 2 $(third 2) tests/contract/web >"$parts/2.log" 2>&1 &
+two=$!
+part 3 $(third 0) tests/chaos >"$parts/3.log" 2>&1 &
+three=$!
+part 4 tests/unit/runtime/sessions >"$parts/4.log" 2>&1 &
+four=$!
 ended='wait; cat "$parts"/?.log; rm -rf "$parts"; exit 130'
 trap "$ended" INT
 trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
-echo "Parts by themselves:"
-part 0 --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract
-echo "What parts agree on, and whole gateways:"
-wait $one $other
+echo "Parts by themselves, and what parts agree on:"
+part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract/web
+echo "Whole gateways, and sessions by themselves:"
+wait $one $two $three $four
 cat "$parts"/?.log
 "$python" -m tests.repeat "$parts"
 status=$?

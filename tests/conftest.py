@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.e2e.warm_starts import WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
@@ -22,12 +25,31 @@ def pytest_configure() -> None:
     every process that it starts."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """Everything runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One loaded process for the whole run, of which gateways are copies: on Linux, where a copy is a whole process."""
+    if sys.platform != "linux":
+        yield
+        return
+    WarmStarts.running = warm = WarmStarts(tmp_path_factory.mktemp("warm"))
+    yield
+    WarmStarts.running = None
+    warm.end()
 
 
 @pytest.fixture(scope="session")

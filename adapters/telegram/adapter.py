@@ -94,7 +94,7 @@ class TelegramAdapter:
         self._receivers = await self._identified()
         feed = Feed()
         async with beside() as tasks:
-            self._intake = Intake(feed, self._clock, tasks, self._numbers, self._memory)
+            self._intake = Intake(feed, self._clock, tasks, self._numbers, self._memory, self._alone)
             items = feed.items()
             for bot, receiver in self._receivers.items():
                 await self._listen(self._intake, bot, receiver, tasks.start_soon)
@@ -313,11 +313,13 @@ class TelegramAdapter:
             start(intake.poll, bot, receiver)
 
     async def _offer_commands(self, bot: OurBot) -> None:
-        await bot.api.offer_commands(self._options.commands)
-        for language, commands in self._options.translations.items():
-            code = language.partition("-")[0]
-            if len(code) == LANGUAGE_LETTERS:
-                await bot.api.offer_commands(commands, code)
+        codes = {language: language.partition("-")[0] for language in self._options.translations}
+        spoken = {code: language for language, code in codes.items() if len(code) == LANGUAGE_LETTERS}
+        menus = {None: self._options.commands} | {code: self._options.translations[spoken[code]] for code in spoken}
+        for code, commands in menus.items():
+            await bot.api.offer_commands(commands, code)
+            if self._options.alone:
+                await bot.api.offer_commands(commands, code, self._options.alone)
 
     def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> RenderedPage:
         shown = self._options.show_names

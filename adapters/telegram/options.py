@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,7 +18,8 @@ class TelegramOptions:
     "groups" it stands in private chats, too, unless the agent is the first one, for which the bot stands. A poll
     waits at most `poll_timeout_s` for a message; with `webhook_url` there are no polls, updates come there.
     `listen` says whether people in a topic where we speak are always speaking to us. `commands` stand in the menu with
-    their descriptions, `translations` are descriptions by language. `chats` are groups where we should be.
+    their descriptions, `translations` are descriptions by language; of `alone` in groups only the bot hears.
+    `chats` are groups where we should be.
     """
 
     base_url: str | None = None
@@ -30,6 +31,7 @@ class TelegramOptions:
     rich: Rich = "auto"
     commands: Mapping[str, str] = field(default_factory=dict)
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    alone: Collection[str] = ()
     chats: Sequence[str] = ()
     call_timeout_s: float = 10.0
     poll_timeout_s: float = 25.0

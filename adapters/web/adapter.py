@@ -15,7 +15,7 @@ from adapters.web import codec
 from adapters.web.acts import PLATFORM, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.charters.charter import MAX_TITLE, Charter
+from adapters.web.charters.charter import MAX_TITLE, Charter, charter_of
 from adapters.web.charters.charters import Charters
 from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MAX_TEXT, Person
@@ -25,7 +25,7 @@ from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
 from adapters.web.people.directory import Directory
-from adapters.web.people.gatherings import Gatherings, IsOwner
+from adapters.web.people.gatherings import Gatherings, IsOwner, ShutOut, nobody_is_out
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
 from adapters.web.threads import quote_of
@@ -84,7 +84,7 @@ class RoomTables:
 
     charters: ChangedTogether
     directory: Records
-    files: Records
+    files: ChangedTogether
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,10 @@ class RoomRules:
     """Knows who may rename and archive every open room."""
     tables: RoomTables | None = None
     """None: every room is open to all."""
+    shut_out: ShutOut = nobody_is_out
+    """Knows who cannot come in any more."""
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
     voice_s: int = 0
     """How long a voice note may be that people record; 0 where nobody listens to them."""
 
@@ -135,11 +139,13 @@ class WebAdapter:
         self._titled = rules.titled
         self._hub = Hub()
         self._intake = Intake()
-        self._echo = Echo(news)
+        self._echo = Echo(news, clock)
         charters = Charters(None if rules.tables is None else rules.tables.charters)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
         directory = Directory(None if rules.tables is None else rules.tables.directory)
-        gatherings = Gatherings(self._board, directory, clock, rules.is_owner, rules.agents)
+        gatherings = Gatherings(
+            self._board, directory, clock, rules.is_owner, rules.agents, rules.shut_out, rules.overseen
+        )
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
@@ -249,8 +255,8 @@ class WebAdapter:
         return found.data
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """Show a text on the pages on which this person looks at the room, at this node. Nobody keeps it."""
-        self._hub.to_person(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+        """Show a text on the pages on which this person looks at the room. Nobody keeps it."""
+        self._board.tell_alone(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""
@@ -266,7 +272,7 @@ class WebAdapter:
         if closed:
             made = Charter(title[:MAX_TITLE], "private", above.made_by, above.people)
             with _kept(nonce):
-                await self._board.alter(id_, lambda now: made if now == Charter() else now)
+                await self._board.alter(id_, lambda now: made if now == charter_of(id_, None) else now)
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 

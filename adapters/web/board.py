@@ -14,11 +14,12 @@ import anyio
 import anyio.lowlevel
 
 from adapters.web import codec
-from adapters.web.charters.charter import Charter
+from adapters.web.charters.charter import Charter, charter_of
 from adapters.web.charters.charters import Charters
-from adapters.web.codec import Cut, Person, RoomHead, Shown
+from adapters.web.codec import Cut, Person, Presence, RoomHead, Shown
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
+from adapters.web.people.elsewhere import MAX_TOLD, Elsewhere
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
@@ -57,11 +58,14 @@ class Board:
         self._store = store
         self._hub = hub
         self._echo = echo or Echo(None)
+        self._elsewhere = Elsewhere(self._echo.clock)
+        hub.with_others = self._elsewhere.with_these
         self.on_said: Callable[[str, RoomMessage], None] = lambda _room, _message: None
         """Called with each message once, when it is finished, by the node that shows it first."""
         self._seen: dict[str, int] = {}
         hub.on_empty = self._left
         hub.bulletin.on_turn = self._echo.active
+        hub.bulletin.on_people = self._echo.people_changed
         hub.bulletin.hears_of = self._hears_of
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
@@ -72,14 +76,15 @@ class Board:
         """The rooms on a person's list: the first room, then the others, the most recently active first."""
         known, charters = [info.id for info in await self._store.rooms()], await self.charters.all()
         ordered = [self.first_room, *(room for room in known if room != self.first_room)]
-        found = [(room, charters.get(room, Charter())) for room in ordered]
+        found = [(room, charters.get(room) or charter_of(room, None)) for room in ordered]
         listed = [one for one in found if one[1].lists(person_id)]
         return [RoomHead(room, await self._head(room), charter) for room, charter in listed]
 
     async def open_rooms(self) -> int:
         """The number of rooms that everybody sees."""
         charters = await self.charters.all()
-        return sum(charters.get(info.id, Charter()).kind == "open" for info in await self._store.rooms())
+        rooms = [info.id for info in await self._store.rooms()]
+        return sum((charters.get(room) or charter_of(room, None)).kind == "open" for room in rooms)
 
     async def alter(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
         """Change a room's charter, and show it to everybody."""
@@ -95,7 +100,11 @@ class Board:
         await self._show_charter(room, before, await self.charters.get(room))
 
     async def _show_charter(self, room: str, before: Charter | None, charter: Charter) -> None:
-        """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it."""
+        """Show a room to who sees it, and take it from who does not any more. Nobody else hears of it.
+
+        What was there before may have been forgotten, or be the same: others ask for a charter between its change and
+        the news of it. So whoever looks at the room is always asked for.
+        """
         head = RoomHead(room, await self._head(room), charter)
         frames: dict[str, str] = {}
         for number, browser in enumerate(self._hub.everybody()):
@@ -105,11 +114,16 @@ class Board:
                 if title not in frames:
                     frames[title] = codec.room(head, person)
                 browser.push(frames[title])
-            elif before is not None and before.lists(person):
+            elif browser.room == room or (before is not None and before.lists(person)):
                 self._hub.send_away(browser, room)
                 browser.push(codec.gone(room))
             if number % _SHOWN_AT_ONCE == _SHOWN_AT_ONCE - 1:
                 await anyio.lowlevel.checkpoint()
+
+    def _is_out(self, browser: Browser, room: str) -> bool:
+        """Whether the person of a page is known not to see a room any more."""
+        charter = self.charters.remembered(room)
+        return charter is not None and not charter.admits(browser.person.id)
 
     def _hears_of(self, room: str, person_id: str) -> bool:
         return self.charters.is_open(room) or self.charters.admits(room, person_id)
@@ -185,6 +199,8 @@ class Board:
             cut = await self._changed(room, version) if version else None
             if cut is None:
                 cut = await self._page(room, before_seq=None, reset=True)
+            if self._is_out(browser, room):  # and has been told so, since the request was admitted
+                return
             self._seen.setdefault(room, max((shown.message.version for shown in cut.messages), default=version or 0))
             self._hub.show(browser, room)
             browser.push(codec.joined(room, cut, self._hub.presence(room)))
@@ -194,7 +210,9 @@ class Board:
     async def older(self, browser: Browser, room: str, before_seq: int) -> None:
         """Send the page the messages before `before_seq`."""
         async with self._lock(room):
-            browser.push(codec.older(room, await self._page(room, before_seq=before_seq, reset=False)))
+            page = await self._page(room, before_seq=before_seq, reset=False)
+            if not self._is_out(browser, room):
+                browser.push(codec.older(room, page))
 
     async def newest(self, room: str, count: int) -> Sequence[RoomMessage]:
         """The newest messages as stored, oldest first."""
@@ -207,6 +225,8 @@ class Board:
         """
         async with self._search_turn:
             found = await self._found(room, words.casefold().split())
+        if self._is_out(browser, room):
+            return
         browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
 
     async def _found(self, room: str, words: Sequence[str]) -> Sequence[Shown]:
@@ -222,8 +242,27 @@ class Board:
         return found[: MAX_FOUND + 1]
 
     def people(self, room: str) -> Sequence[Person]:
-        """The people who look at the room, those that are named."""
-        return self._hub.presence(room).people
+        """The people who look at the room on any node, as far as they are named."""
+        return self._hub.everybody_in(room).people
+
+    def people_here(self, room: str, /) -> Presence:
+        """Who looks at a room on this node."""
+        here = self._hub.here(room)
+        return Presence(tuple(here.values())[:MAX_TOLD], len(here))
+
+    def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
+        """Another node says who looks at a room there."""
+        self._elsewhere.told(node, room, presence)
+        self._show_people(room)
+
+    def forget_ended(self) -> None:
+        """Forget people of whom their node says nothing more."""
+        for room in self._elsewhere.forget_ended():
+            self._show_people(room)
+
+    def _show_people(self, room: str) -> None:
+        if self._hub.here(room):
+            self._hub.bulletin.people_changed(room, here=False)
 
     async def has(self, room: str) -> bool:
         return room == self.first_room or await self._head(room) > 0
@@ -283,6 +322,15 @@ class Board:
     def show(self, room: str, frame: str, /) -> None:
         """Show another node's frame."""
         self._hub.to_room(room, frame)
+
+    def tell_alone(self, room: str, person_id: str, frame: str) -> None:
+        """Show a frame on the pages on which one person looks at a room, on all nodes. Nobody keeps it."""
+        self.show_alone(room, person_id, frame)
+        self._echo.alone(room, person_id, frame)
+
+    def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
+        """As `tell_alone`, on this node."""
+        self._hub.to_person(room, person_id, frame)
 
     def _left(self, room: str) -> None:
         """Forget a room that no page shows."""

@@ -45,11 +45,14 @@ class Bulletin:
         self._people: dict[str, int] = {}
         self._told: OrderedDict[Reader, int] = OrderedDict()
         self._here: dict[str, int] = {}
+        self._moved: dict[str, None] = {}
         self._news = anyio.Event()
         self.hears_of: Callable[[str, str], bool] = lambda _room, _person: True
         """Whether a person, by id, may hear of a room; "" is anybody."""
         self.on_turn: Callable[[str, int], None] = lambda _room, _seq: None
         """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
+        self.on_people: Callable[[str], None] = lambda _room: None
+        """Called once a turn for each room whose people on this node have changed."""
 
     async def run(self, clock: Clock) -> None:
         """Send news, until cancelled."""
@@ -74,13 +77,17 @@ class Bulletin:
         if here:
             self._here[room] = seq
 
-    def people_changed(self, room: str) -> None:
-        """The people who look at a room have changed."""
+    def people_changed(self, room: str, *, here: bool = True) -> None:
+        """The people who look at a room have changed; `here`: on this node."""
         self._people[room] = self._next_number()
+        if here:
+            self._moved[room] = None
 
     def forget(self, room: str) -> None:
         """Forget a room that no page shows."""
         self._people.pop(room, None)
+        self._moved[room] = None
+        self._news.set()
 
     def _next_number(self) -> int:
         self._number += 1
@@ -92,6 +99,9 @@ class Bulletin:
         for room, seq in self._here.items():
             self.on_turn(room, seq)
         self._here.clear()
+        for room in self._moved:
+            self.on_people(room)
+        self._moved.clear()
         frames = _Frames(self._presence, self._heads, self.hears_of)
         behind = takewhile(lambda each: each[1] < self._number, self._told.items())
         for reader, told in list(islice(behind, MAX_TOLD_A_TURN)):

@@ -5,8 +5,10 @@ who                a node missed something: say again which rooms you follow    
 active             a room has a new message, for the list of rooms                                to all
 changed            something is kept: read it from the store                                      to followers
 text               a text grows: keep its first characters, and add these                         to followers
+people             who looks at a room on this node                                         to all
 again              I do not have what this text begins with                                       to its teller
 charter            a room's charter has changed                                          to all
+alone              what one person's pages are told, as `frame`                        to followers
 frame              what pages are told and nobody keeps, such as who is typing                    to followers
 """
 
@@ -18,8 +20,10 @@ from typing import Any, Protocol
 
 import anyio
 
-from adapters.web.codec import common_length
+from adapters.web.codec import Person, Presence, common_length
 from adapters.web.news import RoomNews
+from adapters.web.people.elsewhere import RENEW_S
+from runtime.core.clock import Clock, SystemClock
 
 _MAX_FRAMES = 200
 """The number of frames that may wait to be sent; the oldest are dropped beyond it."""
@@ -48,16 +52,35 @@ class Audience(Protocol):
         """A room's charter has changed."""
         ...
 
+    def people_here(self, room: str, /) -> Presence:
+        """Who looks at a room on this node, as far as others are told."""
+        ...
+
+    def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
+        """Who looks at a room on another node."""
+        ...
+
+    def forget_ended(self) -> None:
+        """Forget people of whom their node says nothing more."""
+        ...
+
     def show(self, room: str, frame: str, /) -> None:
         """A frame for the pages that show a room."""
+        ...
+
+    def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
+        """A frame for the pages on which one person looks at a room."""
         ...
 
 
 class Echo:
     """The exchange of events. Sending never waits: the newest text of each message is sent in its turn."""
 
-    def __init__(self, news: RoomNews | None) -> None:
+    def __init__(self, news: RoomNews | None, clock: Clock | None = None) -> None:
         self._news = news
+        self.clock = clock or SystemClock()
+        self._moved: dict[str, None] = {}
+        self._peopled: dict[str, None] = {}
         self._followers: dict[str, set[str]] = {}
         self._followed: dict[str, None] = {}
         self._growing: dict[str, tuple[str, str]] = {}
@@ -80,10 +103,12 @@ class Echo:
             await self._send(None, t="who")
             for room in list(self._followed):
                 await self._send(None, t="follow", room=room)
+            self._tell_people_again()
             await audience.catch_up_all()
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._tell_all)
+            tasks.start_soon(self._tell_all, audience)
+            tasks.start_soon(self._renew, audience)
             await news.listen(opened, heard)
 
     async def follow(self, room: str) -> bool:
@@ -112,6 +137,31 @@ class Echo:
         if self._news is not None:
             self._later(None, t="charter", room=room)
 
+    def people_changed(self, room: str) -> None:
+        """The people who look at a room on this node have changed."""
+        if self._news is not None:
+            self._moved[room] = None
+            self._something.set()
+
+    async def _renew(self, audience: Audience) -> None:
+        while True:
+            await self.clock.sleep_until(self.clock.monotonic() + RENEW_S)
+            self._tell_people_again()
+            audience.forget_ended()
+
+    def _tell_people_again(self) -> None:
+        for room in self._peopled:
+            self._moved[room] = None
+        self._something.set()
+
+    async def _tell_people(self, room: str, presence: Presence) -> None:
+        if presence.count:
+            self._peopled[room] = None
+        else:
+            self._peopled.pop(room, None)
+        named = [[one.id, one.name] for one in presence.people]
+        await self._send(None, t="people", room=room, people=named, present=presence.count)
+
     def changed(self, room: str) -> None:
         """A change in a room was stored."""
         if room in self._followers:
@@ -122,6 +172,11 @@ class Echo:
         """A frame for all pages that show a room."""
         if room in self._followers:
             self._later(room, t="frame", room=room, frame=frame)
+
+    def alone(self, room: str, person_id: str, frame: str) -> None:
+        """A frame for the pages on which one person looks at a room."""
+        if room in self._followers:
+            self._later(room, t="alone", room=room, person=person_id, frame=frame)
 
     def grew(self, room: str, message_id: str, text: str) -> None:
         """A text from this node has grown."""
@@ -141,7 +196,7 @@ class Echo:
         self._frames.append((room, news))
         self._something.set()
 
-    async def _tell_all(self) -> None:
+    async def _tell_all(self, audience: Audience) -> None:
         while True:
             await self._something.wait()
             self._something = anyio.Event()
@@ -149,6 +204,10 @@ class Echo:
                 room = next(iter(self._changed))
                 del self._changed[room]
                 await self._send(room, t="changed", room=room)
+            while self._moved:
+                room = next(iter(self._moved))
+                del self._moved[room]
+                await self._tell_people(room, audience.people_here(room))
             while self._frames:
                 to, news = self._frames.popleft()
                 await self._send(to, **news)
@@ -187,6 +246,11 @@ class Echo:
                     await self._news.tell(json.dumps(again), to=sender)
             case "frame":
                 audience.show(room, news["frame"])
+            case "alone":
+                audience.show_alone(room, news["person"], news["frame"])
+            case "people":
+                people = tuple(Person(id_, name) for id_, name in news["people"])
+                audience.people_elsewhere(sender, room, Presence(people, news["present"]))
             case "charter":
                 await audience.chartered(room)
             case "active":
@@ -209,6 +273,7 @@ class Echo:
                     self._forget(known, sender)
                 for followed in self._followed:
                     self._later(None, t="follow", room=followed)
+                self._tell_people_again()
 
     def _tell_from_the_beginning(self, messages: list[str]) -> None:
         for message_id in messages:

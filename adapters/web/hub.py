@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -108,6 +108,8 @@ class Hub:
         self._browsers: dict[Browser, None] = {}
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
+        self.with_others: Callable[[str, Mapping[str, Person]], Presence] = _alone
+        """All people of a room, with those here."""
         self.on_empty: Callable[[str], None] = lambda _room: None
         """Called when the last page has left a room."""
 
@@ -156,10 +158,19 @@ class Hub:
         self.bulletin.people_changed(room)
 
     def presence(self, room: str) -> Presence:
-        """The people who look at the room, each once, in the order of arrival, under the name of their newest page."""
+        """The people who look at the room, each once, in the order of arrival, under the name of their newest page;
+        then those on other nodes."""
+        everybody = self.everybody_in(room)
+        return replace(everybody, people=everybody.people[:MAX_NAMED])
+
+    def everybody_in(self, room: str) -> Presence:
+        """As `presence`, with all whose names are known."""
+        return self.with_others(room, self.here(room))
+
+    def here(self, room: str) -> Mapping[str, Person]:
+        """The people who look at the room on this node, by id."""
         known = self._rooms.get(room)
-        people = {} if known is None else known.people
-        return Presence(tuple(islice(people.values(), MAX_NAMED)), len(people))
+        return {} if known is None else known.people
 
     def to_room(self, room: str, frame: str, *, but: Browser | None = None) -> None:
         """Send a frame to every page that shows the room."""
@@ -187,6 +198,11 @@ class Hub:
             self.on_empty(room)
             return
         self.bulletin.people_changed(room)
+
+
+def _alone(_room: str, here: Mapping[str, Person]) -> Presence:
+    """There is no other node."""
+    return Presence(tuple(here.values()), len(here))
 
 
 def _count_down(counts: Counter[str], key: str) -> None:

@@ -21,11 +21,16 @@ from adapters.web.people.gatherings import Gatherings
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,
+    Change,
     Gather,
     Join,
+    ListPeople,
+    Members,
     Older,
     Open,
     Ping,
+    Press,
+    React,
     Request,
     Say,
     Search,
@@ -154,11 +159,19 @@ class Visit:
         if room is not None and not await self._admitted(room, request):
             return
         if isinstance(request, Gather):
-            await self._house.gatherings.take(self._browser, request)
+            if (room is None or await self._known(room)) and self._may_act(request):
+                await self._house.gatherings.take(self._browser, request)
         elif isinstance(request, Join | Older | Search | Typing | Open | Ping):
             await self._look(request)
         else:
             await self._acts.take(request)
+
+    def _may_act(self, request: Request) -> bool:
+        """Whether this is not too much at once; else the page is told."""
+        if isinstance(request, Members | ListPeople) or self._house.ledger.messages.take(self._browser.person.id):
+            return True
+        self._browser.push(codec.error("That is a lot at once. Try again in a moment."))
+        return False
 
     async def _admitted(self, room: str, request: Request) -> bool:
         """Whether the person sees this room; else the page is told as if there was none."""
@@ -167,9 +180,11 @@ class Visit:
         if charter.admits(person):
             if isinstance(request, Join | Say) and person in charter.left:
                 await self._board.alter(room, lambda now: replace(now, left=now.left - {person}))
-            if not (charter.archived and isinstance(request, Say)):
+            if not (charter.archived and isinstance(request, Say | Change | React | Press)):
                 return True
-            self._browser.push(codec.refused(request.id, "invalid", "This room is archived."))
+            text = "This room is archived."
+            said = isinstance(request, Say)
+            self._browser.push(codec.refused(request.id, "invalid", text) if said else codec.error(text))
         elif isinstance(request, Say):
             self._browser.push(codec.refused(request.id, "invalid", f"There is no room {room!r}. Open it first."))
         else:
@@ -178,7 +193,7 @@ class Visit:
 
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
-        await self._house.gatherings.directory.met(self._browser.person)
+        await self._house.gatherings.came(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
         limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
         return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
@@ -217,15 +232,15 @@ class Visit:
             self._browser.push(codec.error(f"A room's name needs letters or digits, at most {MAX_ROOM_NAME} in all."))
             return
         known = await self._board.has(room)
-        if known and not (await self._board.charters.get(room)).admits(self._browser.person.id):
-            self._browser.push(codec.absent(room))
+        seen = known and (await self._board.charters.get(room)).admits(self._browser.person.id)
+        if not seen and room.startswith((DIRECT, PRIVATE)):  # whether or not there is one
+            self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
             return
         if not known:
-            if room.startswith((DIRECT, PRIVATE)):
-                self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
-                return
             if await self._board.open_rooms() >= MAX_ROOMS:
                 self._browser.push(codec.error(f"There are {MAX_ROOMS} rooms already. Use one of them."))
+                return
+            if not self._may_act(Open(name)):
                 return
             person = self._browser.person
             text = f"{person.name} opened this room."

@@ -20,7 +20,12 @@ function parley() {
 function inTerminal(words, file) {
   const terminal = vscode.window.createTerminal({ name: "Parley", cwd: path.dirname(file) });
   terminal.show();
-  terminal.sendText([parley(), ...words, file].map((word) => JSON.stringify(word)).join(" "));
+  terminal.sendText([parley(), ...words, file].map(quoted).join(" "));
+}
+
+/** A word for a shell, which looks for nothing in it: files of strangers may be named `$(…)`. */
+function quoted(word) {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function fileOf(given) {
@@ -105,14 +110,17 @@ async function addTests(context) {
       const key = item.uri.fsPath;
       files.set(key, [...(files.get(key) ?? []), ...talks.filter((talk) => !request.exclude?.includes(talk))]);
     }
-    for (const [file, talks] of files) await runFile(run, file, talks, token);
+    for (const [file, talks] of files) {
+      if (!token.isCancellationRequested) await runFile(run, file, talks, token);
+    }
     run.end();
   });
 }
 
 /** Hold a file's talks, and say of each asked one how it ended. */
 async function runFile(run, file, talks, token) {
-  const results = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "parley-")), "results.xml");
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "parley-"));
+  const results = path.join(folder, "results.xml");
   for (const talk of talks) run.started(talk);
   const began = Date.now();
   const output = await new Promise((resolve) => {
@@ -126,6 +134,7 @@ async function runFile(run, file, talks, token) {
   });
   run.appendOutput(output.replace(/\r?\n/g, "\r\n"));
   const xml = fs.existsSync(results) ? fs.readFileSync(results, "utf8") : "";
+  fs.rmSync(folder, { recursive: true, force: true });
   for (const talk of talks) {
     const found = resultOf(xml, talk.label);
     if (!found) run.errored(talk, new vscode.TestMessage(output || "parley test gave no result."));
@@ -169,4 +178,4 @@ function deactivate() {
   return client?.stop();
 }
 
-module.exports = { activate, deactivate, resultOf, talksIn };
+module.exports = { activate, deactivate, quoted, resultOf, talksIn };

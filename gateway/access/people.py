@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from adapters.records import Records
+from adapters.records import ChangedTogether, Records
 from gateway.access.roles import Role, role_named
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -59,7 +59,7 @@ class People:
 
     def __init__(
         self,
-        people: Records,
+        people: ChangedTogether,
         requests: Records,
         told: Records,
         clock: Clock,
@@ -90,6 +90,12 @@ class People:
         await self._requests.remove(person_id)
         await self._tell(person_id)
         return person
+
+    async def rename(self, person_id: str, name: str) -> None:
+        """Keep a person under another name; whatever role an owner gives meanwhile stays."""
+        while (kept := await self._people.get(person_id)) is not None:
+            if await self._people.change({person_id: (kept, json.dumps({**json.loads(kept), "name": name}))}):
+                return
 
     async def forget(self, person_id: str) -> bool:
         """Remove a person's role or block. False when there was none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -19,6 +20,7 @@ from gateway.reports.asked_model import AskedModel
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of
+from gateway.settings.programs.models import leads_to
 from runtime.core.ids import schedule_id
 from runtime.events.service import ScheduleFailing
 from runtime.sessions.failures import Failure
@@ -63,8 +65,10 @@ def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[Failure
     """The desk, and the calls of the tasks that look into failures."""
     own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
     tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
-    accounts = Accounts(tapes, own.masking, own.texts)
-    asked = AskedModel(wanted.ask_model, own.programs, AsItIsNow(lambda: own.routes.models), tapes)
+    accounts = Accounts(tapes, own.masking, own.texts, private=own.settings.console.private)
+    models = partial(leads_to, own.settings.models, model=own.settings.model or "")
+    routed = AsItIsNow(lambda: own.routes.models)
+    asked = AskedModel(wanted.ask_model, own.programs, routed, tapes, models)
     debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s, asked) if wanted.ask_model else None
     llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
     publish = own.bus.publish

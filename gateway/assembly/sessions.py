@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anyio.abc import TaskGroup
 
 from gateway.assembly.foundation import Foundation
@@ -19,7 +21,12 @@ from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.task import programs_of
+from gateway.settings.tree import Settings
 from runtime.channels.extensions import ExtendedChannels
+from runtime.core.address import Address
+from runtime.core.errors import ConfigError
+from runtime.language.event_triggers import PLACE
+from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
@@ -93,7 +100,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
         memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
-        task_places=settings.tasks.addresses(platform_names(settings)),
+        task_places=_places(settings, foundation.programs),
         task_conversation=conversations_of(foundation.isolated),
         mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
@@ -104,3 +111,14 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         runs=reporting.runs,
         reports=reporting.desk,
     )
+
+
+def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str, Address]:
+    """The conversations that tasks may tell something, by name. Raises ConfigError where a program names another."""
+    places = settings.tasks.addresses(platform_names(settings))
+    for name, program in programs.items():
+        wanted = str(program.metadata.get(PLACE, ""))
+        if wanted and wanted not in places:
+            known = ", ".join(places) or "none"
+            raise ConfigError(f"Program {name} says `{PLACE}: {wanted}`, no place of tasks.places; known are: {known}.")
+    return places

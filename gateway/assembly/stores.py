@@ -202,12 +202,16 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     """The events of all shards for the clients of this process."""
+    from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
     from gateway.clients.readers import READERS_TABLE, Readers
     from runtime.storage.redis.operation.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
+    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+    from runtime.storage.redis.sessions.store import RedisSessionStore
 
-    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
+    rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
+    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock), rooms)
 
 
 def decisions_of(keeping: Keeping) -> Decisions:

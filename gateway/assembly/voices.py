@@ -11,16 +11,19 @@ from gateway.assembly.stores import memories_in
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
+from gateway.models.embedding import ModelEmbedder
 from gateway.settings.tree import Settings
 from gateway.voice.listening import ModelListener
 from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
 from runtime.core.clock import Clock
 from runtime.language.program import Program
-from runtime.llm.client import SPEAK, TRANSCRIBE
-from runtime.llm.models import VOICE, Models
+from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE
+from runtime.llm.models import SERVICES, Models
 from runtime.llm.whisper.models import folder_of
+from runtime.memories.meanings import Meanings
 from runtime.sessions.node_context import NodeContext
 from runtime.storage.embedded.data_directory import prepare
+from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.records import RedisRecords
 
@@ -33,13 +36,13 @@ def personal_commands(
 ) -> Mapping[str, PersonalCommand]:
     """The commands about who gives them."""
     memories = memories_in(settings, programs, routes, connection, clock)
-    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in settings.models)
+    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models)
     return {"memory": MemoryCommand(memories).take, "voice": voice.take}
 
 
 def recorded_s(settings: Settings) -> int:
     """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
-    return settings.voice.seconds if VOICE[TRANSCRIBE] in settings.models else 0
+    return settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0
 
 
 def whisper_folder(settings: Settings, size: str) -> Path:
@@ -48,8 +51,8 @@ def whisper_folder(settings: Settings, size: str) -> Path:
 
 
 def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, and who speaks, where models do."""
-    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
+    """The context with who puts recordings into words, who speaks, and who tells meanings, where models do."""
+    ear, mouth, own, tell = models.service(TRANSCRIBE), models.service(SPEAK), settings.voice, around.bus.publish
     if ear is not None and around.intake is not None:
         listener = ModelListener(
             *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
@@ -62,4 +65,8 @@ def voiced(around: NodeContext, models: Models, settings: Settings, connection: 
         records = RedisRecords(connection, VOICE_TABLE)
         speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
         around = replace(around, speaker=speaker)
+    sense = models.service(EMBED)
+    if sense is not None:
+        embedder = ModelEmbedder(sense, around.allowance, tell, around.clock)
+        around = replace(around, meanings=Meanings(RedisMemories(connection), embedder, settings.memory.alike))
     return around

@@ -20,7 +20,7 @@ from runtime.tape.tape import session_tape
 from runtime.tape.view import AGENT_SPAWN
 
 _SESSIONS = 500
-"""Among so many of the sessions that were active last the tasks at work are looked for."""
+"""The most recently active sessions among which the tasks at work are looked for."""
 
 
 @dataclass(frozen=True, slots=True)

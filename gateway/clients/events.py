@@ -110,10 +110,9 @@ class EventRoutes:
                 events = await subscription.next(wait_s=wait_s, at_most=limit)
             except EventsGone:
                 return await self.gone()
-            content = client.scopes.content
             return answer(
                 {
-                    "events": [logged.event.as_data(content=content) for logged in events],
+                    "events": [await subscription.shown(logged.event) for logged in events],
                     "cursor": cursor_text(subscription.cursor),
                 }
             )
@@ -144,8 +143,7 @@ async def _portion(subscription: Subscription) -> str:
     """The next events as server-sent events. The last one has the cursor as its id: who resumes from an earlier one
     gets some of them again."""
     events = await subscription.next(wait_s=KEEP_ALIVE_S)
-    content = subscription.client.scopes.content
-    lines = [f"data: {write_json(logged.event.as_data(content=content))}\n" for logged in events]
+    lines = [f"data: {write_json(await subscription.shown(logged.event))}\n" for logged in events]
     if not lines:
         return f"id: {cursor_text(subscription.cursor)}\n\n: still here\n\n"
     lines[-1] = f"id: {cursor_text(subscription.cursor)}\n{lines[-1]}"

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.readers import Reader, Readers, receivers
 from runtime.core.cloud_event import CloudEvent
+from runtime.core.ids import SessionId
 from runtime.stores.operation.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
+from runtime.tape.view import session_in
 
 OLDEST = "oldest"
 """The cursor before everything that is kept."""
@@ -48,6 +52,14 @@ class Subscription:
         """Whether it may have the event, and wants it."""
         return self.reader.sees(event)
 
+    async def shown(self, event: CloudEvent) -> dict[str, Any]:
+        """An event as this client may have it: with its words, or without. Raises StorageUnavailable."""
+        scopes, session = self.client.scopes, session_in(event.source)
+        content = scopes.content
+        if content and not scopes.private and session is not None and event.words is not None:
+            content = not await self._feed.rooms.has(SessionId(session))
+        return event.as_data(content=content)
+
     async def next(self, *, wait_s: float, at_most: int = READ_AT_ONCE) -> Sequence[LoggedEvent]:
         """The next events, in the order of each source, as soon as there are some; none after `wait_s`. The cursor
         moves with what was looked at. Raises EventsGone and StorageError.
@@ -78,8 +90,9 @@ class Subscription:
 class Feed:
     """Those who read events in this process."""
 
-    def __init__(self, log: EventLog, readers: Readers) -> None:
+    def __init__(self, log: EventLog, readers: Readers, rooms: ClosedRooms) -> None:
         self.log = log
+        self.rooms = rooms
         self._readers = readers
         self.rung = anyio.Event()
         """Set, and replaced, when there is news in any shard."""

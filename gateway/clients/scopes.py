@@ -12,6 +12,9 @@ from runtime.core.cloud_event import is_pattern, matches
 CONTENT = "content"
 """The scope of who may read what people and models write."""
 
+PRIVATE = "private"
+"""The scope of who may read them in private and direct rooms too; alone it allows nothing."""
+
 CONTROL = "bus."
 """The beginning of the types of control frames, which nobody sends as events."""
 
@@ -25,7 +28,7 @@ _OF_GATEWAY = frozenset({"gateway:read", "gateway:write"})
 
 _FORMS = (
     "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, triggers:<program>, "
-    "tapes:read:<name>, tapes:write:<name>, model:<name>, gateway:read, gateway:write, content"
+    "tapes:read:<name>, tapes:write:<name>, model:<name>, gateway:read, gateway:write, content, private"
 )
 
 
@@ -42,6 +45,7 @@ class Scopes:
     tapes_write: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     content: bool = False
+    private: bool = False
     gateway_read: bool = False
     gateway_write: bool = False
 
@@ -78,11 +82,11 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
     found |= {"model": [], "triggers": []}
-    content, whole = False, set[str]()
+    words, whole = set[str](), set[str]()
     for text in texts:
         kind, _, target = text.rpartition(":")
-        if text == CONTENT:
-            content = True
+        if text in (CONTENT, PRIVATE):
+            words.add(text)
         elif text in _OF_GATEWAY:
             whole.add(text.replace(":", "_"))
         elif kind not in found or not target:
@@ -100,7 +104,8 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
         **patterns,
         triggers=triggers,
         models=models,
-        content=content,
+        content=CONTENT in words,
+        private=PRIVATE in words,
         gateway_read="gateway_read" in whole,
         gateway_write="gateway_write" in whole,
     )

@@ -157,7 +157,6 @@ class _Visit:
             tasks.cancel_scope.cancel()
 
     async def _send_events(self, subscription: Subscription) -> _Ending:
-        content = self._client.scopes.content
         while True:
             if len(self._sent) >= WINDOW:
                 self._room = anyio.Event()
@@ -171,7 +170,7 @@ class _Visit:
                 before = {**before, logged.shard: logged.entry_id}
                 text = cursor_text(before)
                 self._sent.append(text)
-                await self._link.send(write_json({**logged.event.as_data(content=content), "cursor": text}))
+                await self._link.send(write_json({**await subscription.shown(logged.event), "cursor": text}))
 
     async def _tell(self, type_: str, frame: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Answer a frame."""

@@ -14,6 +14,7 @@ import anyio
 from starlette.exceptions import HTTPException
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
 from gateway.clients.task_view import OpenQuestion, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address, address_data
@@ -170,7 +171,9 @@ class TaskService:
             if any((scopes.tasks_read, scopes.tasks_write)) and await self._door.known(address_of(id_), id_):
                 return ClientTask(id_, "", TaskView())
         elif client.scopes.may_use("write" if action == "write" else "read", record.program):
-            return await self._seen(record.id, record.program)
+            seen = await self._seen(record.id, record.program)
+            if action == "write" or client.scopes.private or not await is_closed_task(self._door.store, id_):
+                return seen
         raise HTTPException(404, "There is no such task for you.")
 
     async def own(self, id_: SessionId) -> ClientTask:

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from gateway.clients.admission import Client
 from gateway.clients.task_service import TaskService
 from runtime.core.cloud_event import CloudEvent, matches
-from runtime.language.program import PlaybookSpec, Program
-from runtime.language.trigger_words import event_trigger
-
-WHOLE = "event"
-"""The parameter that gets the whole event."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A playbook of an agent class that begins on events of a pattern. `program` is its name in the settings."""
-
-    program: str
-    klass: str
-    playbook: PlaybookSpec
-    pattern: str
-
-    @property
-    def name(self) -> str:
-        """What it is called among all programs."""
-        return f"{self.program}.{self.klass}.{self.playbook.name}"
+from runtime.language.event_triggers import Begun, arguments_of, begun_on_events
+from runtime.language.program import Program
 
 
 class EventTriggers:
@@ -46,7 +26,7 @@ class EventTriggers:
         begun: set[str] = set()
         for event in events:
             for one in self._on(client, event.type):
-                what = (one.klass, one.playbook.name, _arguments(one.playbook, event))
+                what = (one.klass, one.playbook.name, arguments_of(one.playbook, event))
                 await self._tasks.begin(client, one.program, what, _key(one, event), event=event.type)
                 begun.add(one.name)
         return len(begun)
@@ -65,24 +45,8 @@ class EventTriggers:
         """The triggers of a program, which may have been reloaded."""
         known = self._known.get(name)
         if known is None or known[0] is not program:
-            known = self._known[name] = (program, tuple(_triggers(name, program)))
+            known = self._known[name] = (program, tuple(begun_on_events(name, program)))
         return known[1]
-
-
-def _triggers(name: str, program: Program) -> Iterator[Begun]:
-    for agent in program.agents:
-        for playbook in agent.playbooks:
-            for trigger in playbook.triggers:
-                pattern = event_trigger(trigger.text)
-                if pattern is not None:
-                    yield Begun(name, agent.name, playbook, pattern)
-
-
-def _arguments(playbook: PlaybookSpec, event: CloudEvent) -> dict[str, Any]:
-    """What a playbook gets of an event: the whole under that name, and of the data what is called like parameters."""
-    data = event.data if isinstance(event.data, Mapping) else {}
-    whole = {WHOLE: event.as_data(content=False), **data}
-    return {param.name: whole[param.name] for param in playbook.params if param.name in whole}
 
 
 def _key(one: Begun, event: CloudEvent) -> str:

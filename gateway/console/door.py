@@ -44,21 +44,24 @@ _OWNER = replace(_READS, tasks_read=("*",), tapes_read=("*", "sessions.*"), cont
 _ACTS = replace(_OWNER, tasks_write=("*",), tapes_write=("*", "sessions.*"), gateway_write=True)
 
 
-def client_of(login: Login, *, acts: bool) -> Client:
+def client_of(login: Login, *, acts: bool, private: bool) -> Client:
     """A log-in as a client of the bus and the tapes."""
     if login.role != OWNER:
         return Client(f"console.{login.role}", _READS, shown=login.name)
-    return Client(f"console.{OWNER}", _ACTS if acts else _OWNER, shown=login.name or OWNER)
+    scopes = replace(_ACTS if acts else _OWNER, private=private)
+    return Client(f"console.{OWNER}", scopes, shown=login.name or OWNER)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleDoor:
-    """What the routes share. `acts`: whether owners may change something. `tell` hears who comes and goes."""
+    """What the routes share. `acts`: whether owners may change something; `private`: and read what is said in
+    private and direct rooms. `tell` hears who comes and goes."""
 
     logins: Logins
     clock: Clock
     tell: Tell
     acts: bool = False
+    private: bool = False
 
     def routes(self) -> Sequence[BaseRoute]:
         """The routes, beside those of the chat."""
@@ -101,9 +104,9 @@ class _Desk:
         login = await self._login(request)
         if login is None:
             return _answer({"role": None})
-        scopes = client_of(login, acts=self._door.acts).scopes
+        scopes = client_of(login, acts=self._door.acts, private=self._door.private).scopes
         until = login.until.isoformat()
-        may = {"words": scopes.content, "acts": scopes.gateway_write}
+        may = {"words": scopes.content, "acts": scopes.gateway_write, "private": scopes.private}
         return _answer({"role": login.role, "name": login.name, "until": until, **may})
 
     async def login(self, request: Request) -> Response:
@@ -192,7 +195,7 @@ class _Recognising:
             return _answer({"error": "Log in to the console."}, 401)
         if scope["method"] not in _READING and ASKS not in headers:
             return _answer({"error": f"The console's requests carry the header {ASKS}."}, 403)
-        scope[KNOWN] = client_of(login, acts=self._door.acts)
+        scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)
         return login
 
 

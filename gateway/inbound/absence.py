@@ -7,7 +7,7 @@ from collections import OrderedDict
 import anyio
 
 from gateway.cluster.roster import Roster
-from gateway.inbound.router import Say
+from gateway.inbound.hooks import Say
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import beside

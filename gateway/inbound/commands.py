@@ -71,6 +71,9 @@ _ALL = (
     Command("reload", Role.OWNER, free=True),
 )
 
+ALONE = frozenset({"help", "usage", "memory", "voice"})
+"""The commands whose answers are for who gives them; where the platform can, nobody else sees the command either."""
+
 PROGRAM_ROLE = Role.MEMBER
 """The lowest role that may start a program by its route's command."""
 

@@ -1,9 +1,12 @@
-"""What routers call of others: who hears of what was kept, and who reads programs again."""
+"""What routers call of others: who tells people, who hears of what was kept, and who reads programs again."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
+from runtime.core.address import Address
+from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.stores.inbox import InboxEvent
 
@@ -12,6 +15,26 @@ Kept = Callable[[InboxEvent], None]
 
 Reload = Callable[[Texts, bool], Awaitable[str]]
 """Reads programs and settings again. What came of it, in words; errors and keys only where owners alone read them."""
+
+
+class Say(Protocol):
+    """Tells a conversation something outside any session, perhaps with choices below."""
+
+    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
+
+
+TellAlone = Callable[[Address, str, str], object]
+"""Tells one person of a conversation something in private, where the platform can."""
+
+
+class Answer(Protocol):
+    """Answers one person of a conversation; where others would read it, `otherwise` is said in its place."""
+
+    def __call__(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object: ...
+
+
+PutMark = Callable[[Address, str, Mark | None], object]
+"""Puts a reaction on a person's message, where the platform can."""
 
 
 def unheard(_event: InboxEvent) -> None:

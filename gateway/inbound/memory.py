@@ -55,13 +55,15 @@ class MemoryCommand:
         say: Callable[[Address, str], Awaitable[None]],
         tell_alone: Callable[[Address, str, str], object] | None,
     ) -> None:
-        """Carry out the command and answer it: to who asked alone, where the platform can.
+        """Carry out the command and answer it: to who asked alone, and to nobody where others would read it.
 
         `program` is the one that serves there. Carried out again, it changes nothing more.
         """
         answer = texts("programs.no_route") if program is None else await self._answer(asked, program, texts)
-        if asked.private or tell_alone is None:
+        if asked.private:
             await say(asked.address, answer)
+        elif tell_alone is None:
+            await say(asked.address, texts("memory.alone_only"))
         else:
             tell_alone(asked.address, asked.person_id, answer)
 

@@ -6,9 +6,8 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import anyio
 
@@ -20,7 +19,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
+from gateway.inbound.hooks import Answer, Kept, PutMark, Reload, Say, TellAlone, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
@@ -35,7 +34,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
-from runtime.core.message import Choice, Mark
+from runtime.core.message import Choice
 from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
@@ -52,19 +51,6 @@ _ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", V
 
 PROGRAM_CHOICE = "program."
 """The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
-
-
-class Say(Protocol):
-    """Tells a conversation something outside any session, perhaps with choices below."""
-
-    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
-
-
-TellAlone = Callable[[Address, str, str], object]
-"""Tells one person of a conversation something in private, where the platform can."""
-
-PutMark = Callable[[Address, str, Mark | None], object]
-"""Puts a reaction on a person's message, where the platform can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +77,7 @@ class Entrance:
     personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
-    answer: TellAlone | None = None
+    answer: Answer | None = None
     takes_feedback: bool = True
 
 
@@ -260,8 +246,15 @@ class InboundRouter:
         """A command about who gives it."""
         entrance = self._entrance
         alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        if event.command == "memory" and not isinstance(self._adapter, CanTellAlone):
+            alone = None if entrance.answer is None else self._rather_nobody
         carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
         await carry_out(event, program, self._texts, entrance.say, alone)
+
+    def _rather_nobody(self, to: Address, person_id: str, text: str) -> None:
+        """Answer one person, and where others would read it say that it cannot be shown there."""
+        assert self._entrance.answer is not None
+        self._entrance.answer(to, person_id, text, self._texts("memory.alone_only"))
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)

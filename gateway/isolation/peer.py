@@ -53,6 +53,7 @@ class Peer:
         self._waiting: dict[int, tuple[anyio.Event, dict[str, Any]]] = {}
         self._sending = anyio.Lock()
         self._answering = 0
+        self._room = anyio.Semaphore(2 * AT_ONCE)
         self._gone = False
 
     async def run(self) -> None:
@@ -60,7 +61,7 @@ class Peer:
         try:
             async with anyio.create_task_group() as tasks:
                 while (text := await self._message()) is not None:
-                    self._take(json.loads(text), tasks)
+                    await self._take(json.loads(text), tasks)
                 tasks.cancel_scope.cancel()
         finally:
             self._gone = True
@@ -83,8 +84,10 @@ class Peer:
             raise StorageUnavailable("The gateway that this task belongs to has gone.")
         return answer["value"]
 
-    def _take(self, message: dict[str, Any], tasks: TaskGroup) -> None:
+    async def _take(self, message: dict[str, Any], tasks: TaskGroup) -> None:
+        """Take a message. Of an end that calls, and does not read the answers, no more is taken."""
         if "call" in message:
+            await self._room.acquire()
             tasks.start_soon(self._answer, message)
         elif message.get("number") in self._waiting:
             done, answer = self._waiting[message["number"]]
@@ -104,7 +107,10 @@ class Peer:
             answer = {"error": error_data(errors.TaskRefused(f"{message['call']} was not understood: {error!r}"))}
         finally:
             self._answering -= 1
-        await self._send({**answer, "number": message["number"]})
+        try:
+            await self._send({**answer, "number": message["number"]})
+        finally:
+            self._room.release()
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from runtime.core.address import Address
+from runtime.core.address import Address, threads_below
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.question_threads import threads_below
 from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.traces import Traces, Whose
 from runtime.stores.session_file import files_of
+from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
+from runtime.tape.facts.pages import PageBegun, PartSent
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskAsks
@@ -139,14 +140,21 @@ class Erasure:
         messages: dict[str, None] = {}
         files: set[str] = set()
         places: list[Address] = []
+        asks: set[str] = set()
         async for fact in self._readable(known):
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
+            begun = read_as(fact, PageBegun)
+            places += [] if begun is None or begun.place is None else [begun.place]
             placed = read_as(fact, MeetingPlaced)
             places += [] if placed is None else [placed.place]
             asked = read_as(fact, TaskAsks)
             places += [] if asked is None else threads_below(address, asked.messages)
+            question = read_as(fact, QuestionAsked) or read_as(fact, QuestionAskedAgain)
+            asks |= set() if question is None else {question.page}
+            sent = read_as(fact, PartSent)
+            places += [] if sent is None or sent.page not in asks else threads_below(address, [sent.platform_id])
         rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
         if rooms and successor is not None:
             messages = await self._without_those_of(successor, messages)

@@ -10,17 +10,20 @@ from collections.abc import Sequence
 import anyio
 
 from runtime.core.errors import LLMUnavailable
-from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording
-from runtime.llm.models import VOICE
+from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording
+from runtime.llm.models import SERVICES
 
 
 def question_for(names: Sequence[str]) -> CompletionRequest:
-    """What a model of these names is asked: one that listens, a second of silence; one that speaks, a word."""
-    if VOICE[TRANSCRIBE] in names:
+    """What a model of these names is asked: one that listens, a second of silence; one that speaks or tells meanings,
+    a word."""
+    if SERVICES[TRANSCRIBE] in names:
         silence = Recording("silence.wav", "audio/wav", base64.b64encode(_silence()).decode("ascii"))
         return CompletionRequest((), TRANSCRIBE, recording=silence)
-    if VOICE[SPEAK] in names:
+    if SERVICES[SPEAK] in names:
         return CompletionRequest((ChatMessage("user", "Yes."),), SPEAK)
+    if SERVICES[EMBED] in names:
+        return CompletionRequest((ChatMessage("user", "Yes."),), EMBED)
     return CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
 
 

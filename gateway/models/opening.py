@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
-from gateway.settings.programs.models import ModelServer, check_name, sources_of, voice_sources
+from gateway.settings.programs.models import ModelServer, check_name, service_sources, sources_of
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
@@ -19,10 +19,10 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import Link, ModelChain
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
-from runtime.llm.client import TRANSCRIBE, LLMClient
+from runtime.llm.client import EMBED, TRANSCRIBE, LLMClient
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, VOICE, Models
+from runtime.llm.models import DEFAULT, SERVICES, Models
 from runtime.llm.whisper.models import PREFIX as WHISPER
 from runtime.llm.whisper.process import LocalWhisper
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from runtime.llm.options import ModelOptions, Prices
 
 
-VOICE_URLS = {
+SERVICE_URLS = {
     "openai": "https://api.openai.com/v1",
     "groq": "https://api.groq.com/openai/v1",
     "mistral": "https://api.mistral.ai/v1",
 }
-"""Where providers listen and speak by OpenAI's protocol."""
+"""Where providers do it by OpenAI's protocol."""
 
 COOLDOWNS_TABLE = "cooldowns"
 """The records of models that have failed and are not asked for a while."""
@@ -84,7 +84,7 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
         for source, choice in found.items():
             _check_use(source, choice, settings)
             try:
-                options[source] = _voiced(source, await _options(choice, settings, stack, on_event), settings)
+                options[source] = _served(source, await _options(choice, settings, stack, on_event), settings)
             except (LLMUnavailable, NotInstalled) as error:
                 absent[source] = NoModelClient(str(error))
         present = await _clients(settings, options, stack, on_event) if options else {}
@@ -132,26 +132,30 @@ async def _options(
 
 def _check_use(source: str, choice: ModelChoice | NoModel, settings: Settings) -> None:
     """Raise ConfigError for a model that listens and is to do something else."""
-    listens = voice_sources(settings.models).get(source) == VOICE[TRANSCRIBE]
+    listens = service_sources(settings.models).get(source) == SERVICES[TRANSCRIBE]
     if isinstance(choice, ModelChoice) and choice.name.startswith(WHISPER) and not listens:
-        raise ConfigError(f"{choice.name} only listens: it can be models.{VOICE[TRANSCRIBE]}, and nothing else.")
+        raise ConfigError(f"{choice.name} only listens: it can be models.{SERVICES[TRANSCRIBE]}, and nothing else.")
 
 
-def _voiced(source: str, options: ModelOptions, settings: Settings) -> ModelOptions:
-    """The options of what listens or speaks; those of other models as they are. Raises ConfigError."""
-    name = voice_sources(settings.models).get(source)
+def _served(source: str, options: ModelOptions, settings: Settings) -> ModelOptions:
+    """The options of what listens, speaks or tells meanings; those of other models as they are. Raises ConfigError."""
+    name = service_sources(settings.models).get(source)
     if name is None:
         return options
     provider = options.name.partition("/")[0]
-    url = options.base_url or VOICE_URLS.get(provider)
+    url = options.base_url or SERVICE_URLS.get(provider)
     if url is None:
         raise ConfigError(
             f"models.{name}: {options.name} is not asked by OpenAI's protocol. Name a model of "
-            f"{', '.join(VOICE_URLS)}, or give [models.{name}] the base_url of a server that speaks it."
+            f"{', '.join(SERVICE_URLS)}, or give [models.{name}] the base_url of a server that speaks it."
         )
+    if name == SERVICES[EMBED]:
+        wait_s = settings.memory.wait_s
+        timeouts = replace(options.timeouts, first_piece_s=wait_s, whole_s=wait_s)
+        return replace(options, base_url=url, timeouts=timeouts, max_retries=0, service=name)
     own = settings.voice
     timeouts = replace(options.timeouts, first_piece_s=own.wait_s, whole_s=own.wait_s)
-    return replace(options, base_url=url, timeouts=timeouts, max_retries=2, voice=name, speaker=own.speaker)
+    return replace(options, base_url=url, timeouts=timeouts, max_retries=2, service=name, speaker=own.speaker)
 
 
 async def _clients(

@@ -91,7 +91,7 @@ def amounts_of(answer: LLMAnswered) -> Amounts:
 
 
 def last_days(today: date, days: int) -> list[date]:
-    """So many days up to today, as far back as they are kept."""
+    """The last `days` days up to today, as far back as they are kept."""
     return [today - timedelta(days=number) for number in range(min(days, KEPT_DAYS))]
 
 

@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
@@ -14,6 +15,7 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
+from gateway.outbound.answer_pages import AnswerPage, answered_alone
 from gateway.outbound.client_pages import ClientPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import CLIENT, GATEWAY, UNSEEN, Address, Speaker
@@ -61,6 +63,8 @@ class Outbound:
             return _Unseen()
         if presenter is None:
             return _Unreachable(spec.address.platform)
+        if spec.alone and not spec.parts:
+            return AnswerPage(presenter, spec, lambda: self.page(replace(spec, alone=""), record))
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
@@ -104,18 +108,14 @@ class Outbound:
         """Tell one person of a conversation something in private; in the background, and not stored."""
         self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
 
-    def answer(self, address: Address, person_id: str, text: str) -> None:
-        """Answer who asked, so that the others do not see it where that can be done; in the background, not stored."""
-        self._tasks.start_soon(self._answer, address, person_id, text)
+    def answer(self, address: Address, person_id: str, text: str, otherwise: str | None = None) -> None:
+        """Answer who asked, so that the others do not see it; in the background, not stored. Where that cannot be done
+        everybody reads it, or `otherwise` in its place."""
+        self._tasks.start_soon(self._answer, address, person_id, text, otherwise)
 
-    async def _answer(self, address: Address, person_id: str, text: str) -> None:
-        try:
-            alone = await self._presenters[address.platform].answer_alone(address, person_id, text)
-        except AdapterError as error:
-            _log.info("An answer for one person is said to everybody", extra={"error": str(error)})
-            alone = False
-        if not alone:
-            self._begin_saying(address, text)
+    async def _answer(self, address: Address, person_id: str, text: str, otherwise: str | None) -> None:
+        if not await answered_alone(self._presenters[address.platform], address, person_id, text):
+            self._begin_saying(address, text if otherwise is None else otherwise)
 
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from gateway.access.people import Request as AccessRequest
 from gateway.access.roles import Role
+from gateway.clients.admission import Client
 from gateway.clients.requests import answer
 from gateway.overview.pages import limit_of, page_of
 from gateway.overview.people import role_in
@@ -70,7 +71,8 @@ class DecisionRoutes:
         client, limit = self._sources.reader(request), limit_of(request)
         found = await self._sources.letters.page(request.query_params.get("after", ""), limit=limit)
         next_ = found[-1].id if len(found) == limit else None
-        return answer({"letters": [_letter(one, client.scopes.content) for one in found], "next": next_})
+        rows = [_letter(one, await self._words(client, one)) for one in found]
+        return answer({"letters": rows, "next": next_})
 
     async def replay(self, request: Request) -> Response:
         """Have a dead letter processed again."""
@@ -79,6 +81,10 @@ class DecisionRoutes:
     async def drop(self, request: Request) -> Response:
         """Delete a dead letter."""
         return await self._settled(request, self._sources.letters.drop)
+
+    async def _words(self, client: Client, letter: DeadLetter) -> bool:
+        scopes = client.scopes
+        return scopes.content and (scopes.private or not await self._sources.rooms.at(letter.event.address))
 
     async def _decided(self, request: Request, decide: Callable[[int], Awaitable[Outcome]]) -> Response:
         self._sources.writer(request)

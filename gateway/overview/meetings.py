@@ -21,7 +21,7 @@ from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
 LOOKED_AT = 40
-"""So many sessions one answer looks at."""
+"""The sessions that one answer looks at."""
 
 _REMEMBERED = 1_000
 """The sessions whose meetings are remembered until something happens in them."""
@@ -45,10 +45,13 @@ class MeetingRoutes:
             page = await self._sources.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        found = [meeting for known in page.sessions if known.state in _OPEN for meeting in await self._meetings(known)]
-        shown = [one for one in found if over or one["status"] != "ended"]
-        if not client.scopes.content:
-            shown = [{name: value for name, value in one.items() if name != "shared"} for one in shown]
+        shown: list[dict[str, Any]] = []
+        for known in page.sessions:
+            if known.state not in _OPEN:
+                continue
+            words = await self._sources.rooms.words(client.scopes, known.record)
+            meetings = [one for one in await self._meetings(known) if over or one["status"] != "ended"]
+            shown += meetings if words else [{name: one[name] for name in one if name != "shared"} for one in meetings]
         return answer({"meetings": shown, "next": page.next or None})
 
     async def _meetings(self, known: KnownSession) -> Sequence[dict[str, Any]]:

@@ -23,7 +23,7 @@ from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 EVERY = 2_000
-"""A state is kept after so many facts."""
+"""The number of facts after which a state is kept again."""
 
 KEPT_CHARS = 32 * 1024 * 1024
 """The most that is kept of all sessions, in characters; the session looked at the longest ago is forgotten first."""

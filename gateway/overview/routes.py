@@ -26,12 +26,12 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
     status, sessions, served = StatusRoute(sources), SessionRoutes(sources), ProgramRoutes(sources, programs)
     decisions, people, work = DecisionRoutes(sources), PeopleRoutes(sources), WorkRoutes(sources)
     inbox, clock = sources.inbox, sources.clock
-    questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer)
+    questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer, sources.rooms)
     return [
         *questions.routes(),
         *NodeRoutes(sources.drains, sources.living, sources.tell_nodes, sources.writer).routes(),
-        *SavingRoutes(sources.catalog, sources.tapes, sources.talks, programs, sources.writer).routes(),
-        *ScratchRoutes(sources.scratch, sources.writer).routes(),
+        *SavingRoutes(sources.catalog, sources.tapes, sources.talks, programs, sources.writer, sources.rooms).routes(),
+        *ScratchRoutes(sources.scratch, sources.catalog, sources.writer, sources.rooms).routes(),
         Route("/status", status.get, methods=["GET"]),
         Route("/sessions", sessions.some, methods=["GET"]),
         Route("/sessions/{session}", sessions.look, methods=["GET"]),

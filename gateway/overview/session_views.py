@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, number
 from gateway.overview.moments import Moments
 from gateway.overview.strip import strip_of
@@ -22,6 +23,7 @@ from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import TaskOrdered, TaskOver
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
@@ -30,6 +32,7 @@ MOST_FACTS = 5_000
 """The facts of one strip."""
 
 _MOST = 2**53
+_OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ class SessionViews:
     moments: Moments
     programs: Mapping[str, Program]
 
+    @property
+    def _rooms(self) -> ClosedRooms:
+        return ClosedRooms(self.catalog, self.tapes)
+
     async def strip(self, request: Request) -> Response:
         """The marks of the facts up to `until`, `limit` of them; `next` is the `until` of those before."""
         client, known = await self._found(request)
@@ -50,15 +57,16 @@ class SessionViews:
         limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
         after = max(0, until - limit)
         facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
-        marks = [mark.data(content=client.scopes.content) for mark in strip_of(facts)]
+        content = await self._rooms.words(client.scopes, known.record)
+        ordered = await self._ordered(known.record.id, after, facts)
+        marks = [mark.data(content=content) for mark in strip_of(facts, ordered=ordered)]
         return answer({"marks": marks, "head": head, "first": after + 1, "next": after or None})
 
     async def state(self, request: Request) -> Response:
         """The session after fact `at`: its agents, their stacks, variables and steps. It needs the scope `content`."""
         client, known = await self._found(request)
-        if not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
         record = known.record
+        await self._rooms.check(client, record)
         at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
         moment = await self.moments.at(record.id, at)
         program, state = self.programs.get(record.program), moment.state
@@ -99,6 +107,12 @@ class SessionViews:
         if known is None:
             raise HTTPException(404, "There is no such session.")
         return client, known
+
+    async def _ordered(self, session: SessionId, before: int, facts: Sequence[Fact]) -> int:
+        """The tasks that were ordered up to fact `before`, where these facts have tasks: they name them by number."""
+        if not before or not any(fact.kind in _OF_TASKS for fact in facts):
+            return 0
+        return (await self.moments.at(session, before)).state.ordered
 
     async def _fact(self, session: SessionId, seq: int) -> Fact | None:
         async for fact in self.tapes.read_session(session, after=seq - 1, until=seq):

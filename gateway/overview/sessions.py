@@ -23,11 +23,11 @@ MOST = 200
 """The most sessions of one answer."""
 
 LOOKED_AT = 1_000
-"""So many sessions one answer looks at for those that are wanted; the next one goes on from there."""
+"""The sessions that one answer looks at for those that are wanted; the next answer goes on from there."""
 
 _PAGE = 200
 _LAST_FACTS = 60
-"""Among so many of the last facts of a session its last words are looked for."""
+"""The last facts of a session among which its last words are looked for."""
 
 _WORDS = 160
 
@@ -71,7 +71,8 @@ class SessionRoutes:
         if words:
             async with anyio.create_task_group() as tasks:
                 for row, known in zip(rows, found, strict=True):
-                    tasks.start_soon(self._add_last, row, known)
+                    if await self._sources.rooms.words(client.scopes, known.record):
+                        tasks.start_soon(self._add_last, row, known)
         return answer({"sessions": rows, "next": next_ or None, "all": await self._sources.catalog.count()})
 
     async def look(self, request: Request) -> Response:
@@ -113,10 +114,10 @@ class SessionRoutes:
     async def export(self, request: Request) -> Response:
         """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
         client, id_ = self._sources.reader(request), _session_in(request)
-        if not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
-        if await self._sources.catalog.find(id_) is None:
+        known = await self._sources.catalog.find(id_)
+        if known is None:
             raise HTTPException(404, "There is no such session.")
+        await self._sources.rooms.check(client, known.record)
         headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
         return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
 

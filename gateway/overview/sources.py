@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from gateway.access.people import People, Request
 from gateway.clients.admission import Admission, Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.cluster.drains import Drains
 from gateway.inbound.person_limits import PersonLimits
 from gateway.jobs.cron_view import CronEntry
@@ -46,6 +47,7 @@ class Sources:
     `tell_approved` has somebody hear that they were let in, `tell_nodes` the nodes look at what is to be drained."""
 
     admission: Admission
+    rooms: ClosedRooms
     catalog: SessionCatalog
     tapes: TapeReader
     letters: DeadLetters

@@ -16,7 +16,7 @@ from runtime.stores.operation.usage import total
 from runtime.stores.sessions import SHARDS
 
 MOST_LETTERS = 1_000
-"""So many dead letters are counted."""
+"""The dead letters that are counted."""
 
 
 class StatusRoute:

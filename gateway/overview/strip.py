@@ -34,7 +34,7 @@ PEOPLE = "people"
 """The lane of what people say."""
 
 MAX_TEXT = 2_000
-"""So many characters of a text are on the strip; the fact has all."""
+"""The characters of a text that the strip shows; the fact has all of it."""
 
 _ANSWER = "Answer"
 """The call by which a model answers a question of the runtime."""
@@ -81,8 +81,9 @@ class Mark:
 
 @dataclass(slots=True)
 class Strip:
-    """Facts in order, without a gap, as marks."""
+    """Facts in order, without a gap, as marks. `ordered`: the tasks that were ordered before and in them."""
 
+    ordered: int = 0
     marks: dict[str, Mark] = field(default_factory=dict)
     _latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     """The last fact of each frame: a question to a model lies between it and the answer."""
@@ -126,9 +127,9 @@ class Strip:
         return self._latest.get(frame)
 
 
-def strip_of(facts: Iterable[Fact]) -> list[Mark]:
-    """The marks of these facts, in the order in which they begin."""
-    strip = Strip()
+def strip_of(facts: Iterable[Fact], *, ordered: int = 0) -> list[Mark]:
+    """The marks of these facts, in the order in which they begin. `ordered`: the tasks that were ordered before."""
+    strip = Strip(ordered)
     for fact in facts:
         strip.note(fact)
     return sorted(strip.marks.values(), key=lambda mark: mark.first or mark.last or 0)
@@ -249,14 +250,12 @@ def _stopped(strip: Strip, fact: Fact, content: AgentStopped) -> None:
 
 
 def _ordered(strip: Strip, fact: Fact, content: TaskOrdered) -> None:
-    strip.begin(f"task:{content.task}", "task", fact, name=f"{content.klass}.{content.playbook}")
+    strip.ordered += 1
+    strip.begin(f"task:{strip.ordered}", "task", fact, name=f"{content.klass}.{content.playbook}")
 
 
 def _over(strip: Strip, fact: Fact, content: TaskOver) -> None:
-    ordered = [mark for mark in strip.marks.values() if mark.kind == "task"]
-    if 0 < content.number <= len(ordered):
-        mark = ordered[content.number - 1]
-        mark.last, mark.until, mark.ok = fact.seq, fact.at, content.status == "completed"
+    strip.end(f"task:{content.number}", "task", fact).ok = content.status == "completed"
 
 
 def _source(source: Mapping[str, Any] | None) -> str:

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from adapters.web.charters.charter import is_closed
 from gateway.clients.requests import answer, body_of
 from gateway.jobs.cron_view import CronEntry, begin_run
 from gateway.jobs.task_register import KnownTask
@@ -37,7 +38,7 @@ class WorkRoutes:
             page = await self._sources.tasks.page(request.query_params.get("after", ""), limit_of(request))
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [_task(task, client.scopes.content) for task in page.tasks]
+        rows = [_task(task, await self._sources.rooms.words(client.scopes, task.session.record)) for task in page.tasks]
         return answer({"tasks": rows, "next": page.next or None})
 
     async def retry(self, request: Request) -> Response:
@@ -54,9 +55,13 @@ class WorkRoutes:
     async def schedules(self, request: Request) -> Response:
         """The schedules of the settings, then those of conversations. Their words need the scope `content`."""
         client = self._sources.reader(request)
-        content = client.scopes.content
+        scopes = client.scopes
+
+        def shown(entry: CronEntry) -> dict[str, Any]:
+            return _schedule(entry, scopes.content and (scopes.private or not is_closed(entry.address)))
+
         found = await self._sources.schedules()
-        rows, next_ = page_of(request, found, lambda one: one.name, lambda one: _schedule(one, content))
+        rows, next_ = page_of(request, found, lambda one: one.name, shown)
         return answer({"schedules": rows, "next": next_})
 
     async def pause(self, request: Request) -> Response:

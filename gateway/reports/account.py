@@ -10,12 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.web.charters.charter import is_closed
+from gateway.clients.closed_rooms import is_closed_task
 from gateway.observability.masking import Masking
 from gateway.reports.causes import cause_of
+from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
+from runtime.sessions.tasks.letters import session_of
 from runtime.stores.operation.reports import Report
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
@@ -51,8 +55,10 @@ class Account:
 class Accounts:
     """Computes them."""
 
-    def __init__(self, tapes: TapeReader, masking: Masking, texts: Texts) -> None:
+    def __init__(self, tapes: TapeReader, masking: Masking, texts: Texts, *, private: bool = False) -> None:
+        """`private`: owners read what is said in private and direct rooms."""
         self._tapes = tapes
+        self._private = private
         self.masking = masking
         self._texts = texts
 
@@ -73,6 +79,16 @@ class Accounts:
             self._texts(f"debug.try_{cause}"),
             f"parley debug again {report.number}",
         )
+
+    async def hides(self, report: Report) -> bool:
+        """Whether a failure is one of a private or direct room, whose words owners do not read. Raises
+        StorageUnavailable."""
+        if self._private:
+            return False
+        platform, _, conversation = report.conversation.partition(":")
+        address = Address(platform, conversation)
+        task = session_of(address)
+        return is_closed(address) if task is None else await is_closed_task(self._tapes, task) is not False
 
     async def _before(self, report: Report) -> list[Fact]:
         """The failure's fact behind the last ones before it; none where they cannot be read."""

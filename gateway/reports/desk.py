@@ -74,7 +74,7 @@ class FailureDesk:
             try:
                 self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
                 await self._tell(report)
-                if self._debugging is not None and report.session:
+                if self._debugging is not None and report.session and not await self._accounts.hides(report):
                     await self._debugging.order(report)
                 await self._store.tell(report.number)
             finally:
@@ -83,6 +83,7 @@ class FailureDesk:
 
     async def _tell(self, report: Report) -> None:
         account = await self._accounts.of(report)
+        what = report.error_type if await self._accounts.hides(report) else inert(account.what)
         choices = (
             Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
             Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
@@ -94,7 +95,7 @@ class FailureDesk:
             number=report.number,
             conversation=report.conversation,
             where=account.where,
-            what=inert(account.what),
+            what=what,
             cause=account.cause,
             advice=account.advice,
         )

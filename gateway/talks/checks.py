@@ -21,6 +21,7 @@ from gateway.talks.talk import (
     Offered,
     Reached,
     Reply,
+    Returned,
     Shown,
     Stepped,
 )
@@ -183,6 +184,8 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
             return any(fact.wording.fits(failure) for failure in record.failures)
         case Reached():
             return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
+        case Returned():
+            return any(fact.wording.fits(result) for result in record.results)
         case Offered():
             return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
     return False
@@ -204,6 +207,8 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
             return "\n".join(record.failures) or "nothing failed"
         case Reached():
             return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
+        case Returned():
+            return "\n".join(record.results) or "no result"
         case Offered():
             offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
             return f"choices {'; '.join(offered)}" if offered else "no choices"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -14,23 +15,26 @@ from gateway.talks.checks import fits
 from gateway.talks.reports.screen import Screen
 from gateway.talks.staging.answers import Answers, judged
 from gateway.talks.staging.clock import TalkClock, settle
+from gateway.talks.staging.events import orders_of, results_of
 from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.staging.seats import Seats
 from gateway.talks.staging.stage import Ports, Stage
-from gateway.talks.talk import Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
+from gateway.talks.talk import Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameStarted, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.participants import participant_of
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
+from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
+from runtime.stores.inbox import PARTICIPANT, TASK, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
@@ -67,9 +71,9 @@ class Holding:
         self._store = _Store(self._leases, self._inbox)
         self._bus = Bus(self._clock)
         self._beat = BeatRecord()
-        self._shard = shard_of(HERE.key)
         self._private = len(talk.people) <= 1 and not head.group
-        self._read = "0"
+        self._conversations: dict[str, _Here] = {}
+        self._ordered: list[SessionId] = []
         self._sent = 0
         self._asker = ""
         self._agents: dict[str, str] = {}
@@ -89,9 +93,6 @@ class Holding:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Self]:
         """Everything that the beats need."""
-        token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("talk", ttl_s=_FOR_EVER_S))
-        assert token is not None  # nobody else has this store
-        lease = Lease(self._shard, token)
         async with anyio.create_task_group() as self._tasks:
             self._screen = Screen(self._note_message, tasks=self._tasks)
             ports = Ports(
@@ -104,9 +105,8 @@ class Holding:
                 tasks=self._tasks,
                 files=self.files,
             )
-            around = self._stage.context(self._program, ports, alone=self._answers.alone)
-            self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
-            self._lives = False
+            self._around = self._stage.context(self._program, ports, alone=self._answers.alone)
+            await self._conversation(HERE)
             yield self
             self._tasks.cancel_scope.cancel()
 
@@ -126,6 +126,8 @@ class Holding:
                 await self._pass(act)
             case Played():
                 await self._play(act)
+            case Arrived():
+                await self._arrive(act)
         await self._rest(silence_s)
         record.seen.sort(key=lambda seen: seen.place)
         record.ended = self._store.ended
@@ -135,6 +137,8 @@ class Holding:
             variables.setdefault(agent.klass, {}).update(agent.variables)
         record.variables = variables
         record.waits = self._waits(state)
+        record.results = await results_of(self._store, self._ordered)
+        self._ordered.clear()
         if self._answers.judges and not record.fault:
             await self._judge(beat, record)
 
@@ -195,14 +199,29 @@ class Holding:
         for act in acts:
             await self._send(str(act), kind=PARTICIPANT)
 
+    async def _arrive(self, arrived: Arrived) -> None:
+        """Have executed what begins on an event, each in a session of its own, as a gateway does."""
+        now, limits = self._clock.now(), self._around.tasks or TaskLimits()
+        orders = orders_of(self._program, arrived, f"{self._sent + 1}", now, limits.within_s)
+        for task, order in orders:
+            self._ordered.append(task)
+            await self._send(str(order), kind=TASK, at=address_of(task))
+
     async def _send(
-        self, text: str, *, who: str = "", kind: str = "message", choice: str | None = None, files: Sequence[Path] = ()
+        self,
+        text: str,
+        *,
+        who: str = "",
+        kind: str = "message",
+        choice: str | None = None,
+        files: Sequence[Path] = (),
+        at: Address = HERE,
     ) -> None:
         self._sent += 1
         name = who or (self._talk.people or ("Ada",))[0]
         event = InboxEvent(
             str(self._sent),
-            HERE,
+            at,
             self._head.people.get(name) or f"talk:{name}",
             name,
             text,
@@ -214,18 +233,34 @@ class Holding:
             private=self._private,
         )
         await self._inbox.add(event)
-        for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):
-            self._read = entry.entry_id
-            self._conversation.put(entry)
-        if not self._lives:
-            self._lives = True
-            self._tasks.start_soon(self._live)
+        here = await self._conversation(at)
+        for entry in await self._inbox.read({here.lease.shard: here.read}, wait_s=0):
+            here.read = entry.entry_id
+            if entry.event.address == at:
+                here.conversation.put(entry)
+        if not here.lives:
+            here.lives = True
+            self._tasks.start_soon(self._live, here)
         await settle()
 
-    async def _live(self) -> None:
-        """The conversation, until nothing is going on in it and nothing can come by itself."""
-        await self._conversation.run(None)
-        self._lives = False
+    async def _conversation(self, at: Address) -> _Here:
+        """The conversation of an address, which begins when it is first asked for."""
+        here = self._conversations.get(at.key)
+        if here is None:
+            shard = shard_of(at.key)
+            lease = next((one.lease for one in self._conversations.values() if one.lease.shard == shard), None)
+            if lease is None:
+                token = await self._leases.acquire(f"shard:{shard}", LeaseHolder("talk", ttl_s=_FOR_EVER_S))
+                assert token is not None  # nobody else has this store
+                lease = Lease(shard, token)
+            conversation = Conversation(shard, at.key, lambda: lease, self._around, self._inbox)
+            here = self._conversations[at.key] = _Here(conversation, lease)
+        return here
+
+    async def _live(self, here: _Here) -> None:
+        """A conversation, until nothing is going on in it and nothing can come by itself."""
+        await here.conversation.run(None)
+        here.lives = False
         self._store.stir()
 
     # -- until nobody has more to say
@@ -237,7 +272,7 @@ class Holding:
             stirred = self._store.stirred
             if len(self._beat.seen) > _MOST_MESSAGES:
                 self._fault(f"it does not come to rest: more than {_MOST_MESSAGES} messages")
-            elif not self._conversation.quiet:
+            elif not all(here.conversation.quiet for here in self._conversations.values()):
                 await self._work(stirred)
             elif silence_s and (next_s := self._clock.next_short_s(within_s=silence_s)) is not None:
                 if next_s - began_s > _MOST_PASSED_S:
@@ -329,6 +364,16 @@ class Holding:
         self._beat.failures.append(what.error)
         if not isinstance(what, PlaybookFailed):
             self._store.stir()
+
+
+@dataclass(slots=True)
+class _Here:
+    """A conversation of the talk: people's, or that of what an event began. `read` is the last entry of its inbox."""
+
+    conversation: Conversation
+    lease: Lease
+    read: str = "0"
+    lives: bool = False
 
 
 class _Store(MemorySessionStore):

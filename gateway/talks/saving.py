@@ -253,4 +253,4 @@ def _is_told(call: SeenCall, program: Program) -> bool:
 
 def _indented(text: str) -> str:
     """A text as that of an item: its lines below the first are indented, and blank ones stay within it."""
-    return re.sub(r"\n(?=[^\n])", "\n  ", text.strip())
+    return re.sub(r"\n(?=[^\n])", "\n  ", re.sub(r"\r\n?", "\n", text.strip()))

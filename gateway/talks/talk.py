@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -97,7 +98,7 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """So much time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
+    """Time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
 
     line: int
     seconds: float = 0.0
@@ -122,7 +123,22 @@ class Played:
         return f"{self.who}: {self.text}"
 
 
-Act: TypeAlias = Said | Pressed | Waited | Played
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An event of another program arrives, from the client `source`."""
+
+    line: int
+    type: str
+    source: str
+    data: Any = None
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        written = "" if self.data is None else f" {json.dumps(self.data, ensure_ascii=False)}"
+        return f"event: {self.type} from {self.source}{written}"
+
+
+Act: TypeAlias = Said | Pressed | Waited | Played | Arrived
 """What moves a talk on."""
 
 
@@ -278,7 +294,18 @@ class Reached:
         return f"{self.agent} hears {self.wording}"
 
 
-Fact: TypeAlias = Reached | Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What an event began gives a result with these words."""
+
+    line: int
+    wording: Wording
+
+    def __str__(self) -> str:
+        return f"the result {self.wording}"
+
+
+Fact: TypeAlias = Returned | Reached | Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
 """What `expect:` asks for, and `never:` forbids."""
 
 

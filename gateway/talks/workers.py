@@ -26,7 +26,7 @@ from runtime.execution.frames.loop import FrameLoop
 from runtime.llm.client import LLMClient
 
 _GRACE_S = 2.0
-"""So much longer than its limit a talk may take until its process is ended."""
+"""The time beyond its limit that a talk may take before its process is ended."""
 
 Job: TypeAlias = tuple[Loaded, Talk]
 

@@ -20,7 +20,7 @@ from runtime.core.ids import SessionId
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
 
 LOOKED_AT = 10_000
-"""So many entries one answer looks at; the next one goes on from there."""
+"""The entries that one answer looks at; the next answer goes on from there."""
 
 ANSWER_CHARS = 1024 * 1024
 KEEP_ALIVE_S = 15.0
@@ -68,7 +68,7 @@ class ReadingRoutes:
         """All notebooks that the client may read: their heads, forks and branches."""
         client = self._admission.client(request)
         names = await self._readable(client, request.query_params.get("after", ""))
-        found = [await self._tapes.find(name, content=False) for name in names[:LISTED]]
+        found = [await self._tapes.find(name, client.scopes) for name in names[:LISTED]]
         tapes = {tape.name: tape.about() for tape in found if tape is not None}
         for about in tapes.values():
             origin = about["fork_of"]
@@ -116,10 +116,10 @@ class ReadingRoutes:
         )
 
     async def _stream(self, client: Client, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:
-        (branch, seen), content = place, client.scopes.content
+        branch, seen = place
         async with first.following() as following:
             yield f"id: {branch}.{seen}\n\n"
-            while (tape := await self._tapes.find(first.name, content=content)) is not None:
+            while (tape := await self._tapes.find(first.name, client.scopes)) is not None:
                 if tape.branch != branch:
                     shared, branch = await tape.shared_with(branch), tape.branch
                     if shared < seen:
@@ -142,7 +142,7 @@ class ReadingRoutes:
         client = self._admission.client(request)
         name = tape_name(client, "read", request)
         branch = whole(request, "branch", -1, MAX_NUMBER)
-        tape = await self._tapes.find(name, content=client.scopes.content, branch=None if branch < 0 else branch)
+        tape = await self._tapes.find(name, client.scopes, branch=None if branch < 0 else branch)
         if tape is None:
             raise HTTPException(404, f"There is no tape {name}.")
         return client, tape

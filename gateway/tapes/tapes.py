@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from gateway.clients.scopes import JOURNAL
+from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.scopes import JOURNAL, Scopes
 from runtime.core.ids import SessionId
 from runtime.core.json_text import write_json
 from runtime.stores.catalog import SessionCatalog
@@ -70,18 +71,21 @@ class Tape(Protocol):
 
 
 class Tapes:
-    """Finds tapes by their names. `content`: with the words of sessions."""
+    """Finds tapes by their names. Journals come with their words where `scopes` allow that."""
 
     def __init__(self, notebooks: NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
         self.notebooks = notebooks
         self.catalog = catalog
         self.reader = reader
+        self.rooms = ClosedRooms(catalog, reader)
 
-    async def find(self, name: str, *, content: bool, branch: int | None = None) -> Tape | None:
+    async def find(self, name: str, scopes: Scopes, *, branch: int | None = None) -> Tape | None:
         """A tape as it is now. Raises NotebookGone where it has no such branch."""
         if name.startswith(JOURNAL):
             record = await self.record(name)
-            return None if record is None else JournalTape(self.reader, record, content)
+            if record is None:
+                return None
+            return JournalTape(self.reader, record, await self.rooms.words(scopes, record))
         notebook = await self.notebooks.find(name)
         return None if notebook is None else NotebookTape(self.notebooks, notebook, branch)
 

@@ -41,6 +41,7 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "content-security-policy": "default-src 'none'; sandbox",
     "cache-control": "private, max-age=31536000, immutable",
+    "vary": "cookie",
 }
 
 
@@ -71,6 +72,7 @@ class FileRoutes:
                 if body is None:
                     return _refusal(f"This file is larger than {MAX_FILE_BYTES // 2**20} MiB.", 413)
                 id_ = await self._store.keep(body, media_type, person=person.id)
+                await self._shown.uploaded(id_, person.id)
         except ClientDisconnect:
             return Response(status_code=400)
         except TimeoutError:

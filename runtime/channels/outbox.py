@@ -19,6 +19,7 @@ class PageSpec:
     name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
     the lease of the conversation's shard is surely ours; that is the conversation `home`, if it is not `address`.
     `stands` is what people may see of it already: it stays until the page is longer, where it may become that again.
+    `alone` is the id of the one person who is to see it, where the platform can do that; "" for everybody there.
     """
 
     id: str
@@ -32,6 +33,7 @@ class PageSpec:
     leased: bool = True
     home: Address | None = None
     stands: str = ""
+    alone: str = ""
 
 
 class PageRecord(Protocol):
@@ -57,6 +59,22 @@ where it could not be tried now, so that whoever wants it asks again after a res
 
 def unheard(_kept: bool, /) -> None:
     """Nobody wants to know."""
+
+
+class _Unrecorded:
+    """For what may be lost in a crash."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def grows(self, text: str, /) -> None:
+        """Not kept."""
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """Not kept."""
+
+
+UNRECORDED = _Unrecorded()
 
 
 class LivePage(Protocol):

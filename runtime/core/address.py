@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from runtime.core.ids import FIRST_AGENT
 
@@ -32,6 +33,20 @@ class Address:
         """One string for one conversation; equal addresses have equal keys."""
         base = f"{self.platform}:{self.conversation}"
         return base if self.thread is None else f"{base}#{self.thread}"
+
+
+def thread_name(message: str) -> str:
+    """The name of the thread that people may begin below a message: its id on the platform, without what an adapter
+    adds after `@` to say who has posted it.
+    """
+    return message.partition("@")[0]
+
+
+def threads_below(conversation: Address, messages: Sequence[str]) -> list[Address]:
+    """The threads that people may begin below messages; a thread has none below its own."""
+    if conversation.thread is not None:
+        return []
+    return [replace(conversation, thread=name) for name in dict.fromkeys(map(thread_name, messages))]
 
 
 def platform_in(key: str) -> str:

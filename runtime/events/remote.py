@@ -66,7 +66,7 @@ class RemoteListed(OfServer):
 
 @happening("remote.returned", "debug")
 class RemoteReturned(OfServer):
-    """A call of a tool has ended after so many `seconds`; `error` says how it failed."""
+    """A call of a tool has ended after `seconds`; `error` says how it failed."""
 
     playbook: str
     seconds: float

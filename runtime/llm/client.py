@@ -20,6 +20,10 @@ TRANSCRIBE = "transcribe"
 SPEAK = "speak"
 """The purpose of a request that has a text spoken. Its answer is Base64 of an Ogg file."""
 
+EMBED = "embed"
+"""The purpose of a request for what texts mean: each message is one of them. The answer is a line for each, Base64 of a
+vector of signed bytes."""
+
 MAX_ANSWER_CHARS = 200_000
 """The longest answer that is read."""
 
@@ -65,7 +69,7 @@ class CompletionRequest:
     """A request to a model.
 
     `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check",
-    "debug", DESCRIBE, TRANSCRIBE or SPEAK.
+    "debug", DESCRIBE, TRANSCRIBE, SPEAK or EMBED.
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 

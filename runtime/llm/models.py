@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from runtime.llm.client import (
     DESCRIBE,
+    EMBED,
     SPEAK,
     TRANSCRIBE,
     Completion,
@@ -24,8 +25,9 @@ VISION = "vision"
 PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compile": "compile", DESCRIBE: VISION}
 """The names in the settings by the purposes of requests; all others are answered by the default."""
 
-VOICE: Mapping[str, str] = {TRANSCRIBE: "transcription", SPEAK: "speech"}
-"""The names of what listens and speaks. Nothing else answers their requests, and no program may name them."""
+SERVICES: Mapping[str, str] = {TRANSCRIBE: "transcription", SPEAK: "speech", EMBED: "embedding"}
+"""The names of what listens, speaks, and tells what texts mean. Nothing else answers their requests, and no program may
+name them."""
 
 
 class Models:
@@ -48,18 +50,18 @@ class Models:
 
     @property
     def clients(self) -> Mapping[str, LLMClient]:
-        """The models by their names in the settings, without those that listen and speak."""
-        return {name: client for name, client in self._clients.items() if name not in VOICE.values()}
+        """The models by their names in the settings, without those that write no text."""
+        return {name: client for name, client in self._clients.items() if name not in SERVICES.values()}
 
-    def voice(self, purpose: str) -> LLMClient | None:
-        """What listens or speaks; None where there is none."""
-        client = self._clients.get(VOICE[purpose])
+    def service(self, purpose: str) -> LLMClient | None:
+        """What answers requests of such a purpose; None where there is none."""
+        client = self._clients.get(SERVICES[purpose])
         return None if isinstance(client, NoModelClient) else client
 
     def name_for(self, purpose: str, model: str, /) -> str:
         """The name in the settings of what answers a request of this purpose that asks for `model`."""
-        if purpose in VOICE:
-            return VOICE[purpose]
+        if purpose in SERVICES:
+            return SERVICES[purpose]
         name = model or PURPOSES.get(purpose, DEFAULT)
         return DEFAULT if name in PURPOSES.values() and name not in self._clients else name
 

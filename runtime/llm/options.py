@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Voice = Literal["transcription", "speech"]
+Service = Literal["transcription", "speech", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class ModelOptions:
     max_output_tokens: int | None = None
     api_key_file: str | None = None
     api_key_variable: str | None = None
-    voice: Voice | None = None
-    """What it does with voices; None for a model that writes text."""
+    service: Service | None = None
+    """What it does instead of writing text; None for a model that writes."""
     speaker: str = ""
     """Whose voice speaks, by the provider's name."""
 

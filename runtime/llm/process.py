@@ -239,8 +239,8 @@ class _Link:
         """Set when the process is ready or has ended."""
         self.is_ready = False
         self.sees: Sequence[bool | None] = ()
-        self.prices: Sequence[Prices | None] = ()
         """Whether each model takes pictures; None where its provider's data do not say."""
+        self.prices: Sequence[Prices | None] = ()
         self.is_over = False
         self._stream = stream
         self._numbers = count()

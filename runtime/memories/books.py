@@ -19,7 +19,7 @@ BOOKS_KEPT = 256
 """The books that stay in memory, those that were read last."""
 
 AT_ONCE = 200
-"""So many memories are indexed before others have their turn."""
+"""The memories that are indexed before others have their turn."""
 
 _DAY_S = 86_400.0
 

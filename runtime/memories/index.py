@@ -21,7 +21,7 @@ _FIXED_CHARS = 4
 """Shorter words are compared letter by letter."""
 
 _NEAR_WORDS = 3
-"""So many words are taken for what a misspelt one may have meant."""
+"""The words that are taken for what a misspelt one may have meant."""
 
 _OFTEN = 2000
 """A word in more memories than this, and in a fourth of them, tells nothing."""
@@ -29,7 +29,7 @@ _OFTEN = 2000
 
 _LONGEST_QUESTION = 60
 _MOST_MISSPELT = 8
-"""So many words of a question are looked for, and so many of them as misspelt."""
+"""The words of a question that are looked for, and those of them that may be misspelt."""
 
 
 class MemoryIndex:

@@ -11,6 +11,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.memories.books import Book, Memories
+from runtime.memories.meanings import Meanings
 from runtime.memories.refusals import MAX_ABOUT_CHARS, MAX_CHARS, is_instruction, is_personal, is_secret, names_one
 from runtime.memories.standing import (
     Standing,
@@ -25,6 +26,7 @@ from runtime.tape.facts.memories import MemoryMade
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.memory import MadeMemory
+from runtime.voice.listener import Payer
 
 REMEMBERED = "remembered"
 OTHERS = "others"
@@ -34,6 +36,9 @@ _USER = frozenset({"", "user", "human", "person", "speaker", "me", "i", "the use
 _PLACE = frozenset({"place", "group", "room", "here", "everybody", "everyone", "team", "us", "conversation", "thread"})
 _PROGRAM = "program"
 _ID_CHARS = 32
+
+_SMOOTHING = 60
+"""How little the first places of a list count before the later ones (reciprocal rank fusion)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class _Meant:
 class SessionMemory:
     """Remembers and recalls for one session. `memories` are those of the node; None where nothing can be kept."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part's
         self,
         journal: Journal,
         conversation: Address,
@@ -56,14 +61,16 @@ class SessionMemory:
         name: str,
         memories: Memories | None,
         clock: Clock,
+        meanings: Meanings | None = None,
     ) -> None:
-        """`name` is what the session keeps of its program."""
+        """`name` is what the session keeps of its program; `meanings` is None where only words are compared."""
         self._journal = journal
         self._conversation = conversation
         self._others = str(program.metadata.get("memory", "")).lower() == OTHERS
         self._program = name
         self._memories = memories
         self._clock = clock
+        self._meanings = meanings
 
     @property
     def on(self) -> bool:
@@ -188,14 +195,17 @@ class SessionMemory:
 
     async def recall(self, frame: FrameState, question: str) -> list[str]:
         """The texts of the memories that fit a question, the best first."""
-        found = await self._found(frame, question, few=False)
+        found = await self._found(frame, question, question, few=False)
         return [_text(memory) for memory in found]
 
-    async def told(self, frame: FrameState, question: str) -> Sequence[Memory]:
-        """What a model is to be told with a question: all there is where that is little, else what fits best."""
-        return await self._found(frame, question, few=True) if self.on else []
+    async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[Memory]:
+        """What a model is to be told that is `asked` something: all there is where that is little, else what fits best.
 
-    async def _found(self, frame: FrameState, question: str, *, few: bool) -> list[Memory]:
+        For its meaning only what was `heard` is compared, which is the same for all questions of a turn.
+        """
+        return await self._found(frame, f"{heard} {asked}", heard.strip() or asked, few=True) if self.on else []
+
+    async def _found(self, frame: FrameState, question: str, meant: str, *, few: bool) -> list[Memory]:
         stands = await self._standing(frame)
         if isinstance(stands, str):
             return []
@@ -204,8 +214,11 @@ class SessionMemory:
         for scope, owner in self._readable(stands):
             book = await self._whole(scope)
             mine = book.of(owner)
-            best = book.found(question, owner, limit)
-            rest = [memory for memory in reversed(mine) if memory not in best] if few and len(mine) <= limit else []
+            best, all_told = book.found(question, owner, limit), few and len(mine) <= limit
+            if self._meanings is not None and not all_told:
+                payer = Payer(self._journal.session, self._conversation, owner or None)
+                best = _merged(best, await self._meanings.found(mine, meant, limit, payer))[:limit]
+            rest = [memory for memory in reversed(mine) if memory not in best] if all_told else []
             found += [*best, *rest]
         return found[:limit]
 
@@ -236,6 +249,15 @@ class SessionMemory:
         if stands.owner != NOBODY and await self._memories.silence.holds(self._program, stands.owner):
             return "this person has turned memory off"
         return stands
+
+
+def _merged(words: Sequence[Memory], meaning: Sequence[Memory]) -> list[Memory]:
+    """Two lists, the best first, as one: what is far in front in either, and first what is in both."""
+    worth: dict[Memory, float] = {}
+    for found in (words, meaning):
+        for place, memory in enumerate(found):
+            worth[memory] = worth.get(memory, 0.0) + 1 / (_SMOOTHING + place)
+    return sorted(worth, key=worth.__getitem__, reverse=True)
 
 
 def _text(memory: Memory) -> str:

@@ -31,7 +31,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
-from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
@@ -61,6 +61,7 @@ from runtime.sessions.commands.undo import Undo
 from runtime.sessions.failures import Failures
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.inbound.received_files import ReceivedFiles
 from runtime.sessions.inbound.spoken_words import SpokenWords
@@ -112,12 +113,14 @@ class Assembly:
     logs: LogCalls
     memory_posts: MemoryPosts
     spoken_answers: SpokenAnswers
+    open_questions: OpenQuestions
 
     def start_posting(self, tasks: TaskGroup) -> None:
         """Bring to tasks and to the store of memories what they are to have, in `tasks`."""
         self.task_orders.start(tasks)
         self.memory_posts.start(tasks)
         self.spoken_answers.start(tasks)
+        self.open_questions.start(tasks)
 
     async def turned_away(self, event: InboxEvent) -> bool:
         """Whether what was done in a place is no business of the session; then it was answered there."""
@@ -129,6 +132,7 @@ class Assembly:
         await self.spoken_answers.all_spoken()
         await self.task_orders.all_posted()
         await self.memory_posts.all_posted()
+        await self.open_questions.settled()
 
 
 def assembled(
@@ -140,7 +144,7 @@ def assembled(
     session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
     # What people see, and who is there.
-    pages = Pages(session, around.outbox, record.address, around.texts)
+    pages = Pages(session, around.outbox, record.address, around.texts, around.task_places)
     places = MeetingPlaces(record, journal, pages, around, inbox)
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
@@ -165,7 +169,7 @@ def assembled(
     # What executes playbooks.
     memory_posts = MemoryPosts(
         journal,
-        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock),
+        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock, around.meanings),
         around.memories,
     )
     context = ExecutionContext(
@@ -183,8 +187,7 @@ def assembled(
         memory=memory_posts.memory,
     )
     library = Library(context, agents, meeting_host)
-    times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
     calls = calls_of(
@@ -219,8 +222,10 @@ def assembled(
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
+    open_questions = OpenQuestions(record, journal, pages, questions, around.places)
     event_handler = EventHandler(
-        journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
+        *(journal, dispatcher, human_attendees, pages, open_questions),
+        loops if busy == "interrupt" else None,
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
@@ -232,7 +237,7 @@ def assembled(
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
-        spoken_answers.noted,
+        *(spoken_answers.noted, open_questions.noted),
         Failures(record, journal, tasks, around.reports).noted,
         Ratings(record, around.bus).noted,
     )
@@ -279,6 +284,7 @@ def assembled(
         logs,
         memory_posts,
         spoken_answers,
+        open_questions,
     )
 
 
@@ -287,6 +293,11 @@ def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
     if around.intake is None:
         return llm
     return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
+
+
+def _times(program: Program) -> Times:
+    """The triggers at times, by agent class."""
+    return {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:

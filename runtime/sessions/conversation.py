@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY
 from runtime.core.errors import (
     AdapterError,
@@ -33,7 +33,7 @@ from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
-from runtime.sessions.schedules.answers import ScheduleAnswers
+from runtime.sessions.schedules.answers import ScheduleAnswers, only_asks
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
@@ -237,7 +237,8 @@ class Conversation:
         if entry.event.kind == SCHEDULE and self._around.schedules is not None:
             answers = ScheduleAnswers(self._around.schedules, self._around.clock)
             with suppress(LeaseLost):  # then the next node does
-                await self._say(entry, await answers.answer(entry.event, self._around.texts))
+                alone = entry.event.asker if only_asks(entry.event) else ""
+                await self._say(entry, await answers.answer(entry.event, self._around.texts), alone)
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
@@ -246,7 +247,7 @@ class Conversation:
         elif entry.event.kind == "choice":
             await self._tell(entry, "session.question_closed")
         elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
-            await self._tell(entry, command.unanswered)
+            await self._say(entry, self._around.texts(command.unanswered), entry.event.asker)
 
     async def _stop(self, stop: Stop) -> None:
         """There is nothing to stop; what was said before is void all the same, unless the stop is for a meeting."""
@@ -256,7 +257,7 @@ class Conversation:
             return
         for void in stop.entries:
             await self._dismiss(void)
-        await self._tell(stop.entry, "session.nothing_runs")
+        await self._say(stop.entry, self._around.texts("session.nothing_runs"), stop.entry.event.asker)
 
     async def _done_here(self) -> InboxEntry | None:
         """The oldest event that waits and was not done in the place of a meeting; those are dealt with."""
@@ -288,9 +289,10 @@ class Conversation:
         """Say a text of ours that belongs to no session; it may be lost in a crash."""
         await self._say(entry, self._around.texts(key))
 
-    async def _say(self, entry: InboxEntry, text: str) -> None:
+    async def _say(self, entry: InboxEntry, text: str, alone: str = "") -> None:
         event = entry.event
-        spec = PageSpec(uuid.uuid4().hex, event.place or event.address, GATEWAY, home=event.place and event.address)
+        place, home = event.place or event.address, event.place and event.address
+        spec = PageSpec(uuid.uuid4().hex, place, GATEWAY, home=home, alone=alone)
         page = self._around.outbox.page(spec, UNRECORDED)
         with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
             await page.finish(text)
@@ -376,22 +378,6 @@ class Conversation:
             self._broken = self._around.texts("session.broken", error=error_text(cause))
         elif self._attempts >= MAX_ATTEMPTS:
             self._broken = self._around.texts("session.failed")
-
-
-class _Unrecorded:
-    """For what may be lost in a crash."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Not kept."""
-
-    async def grows(self, text: str, /) -> None:
-        """Not kept."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """Not kept."""
-
-
-UNRECORDED = _Unrecorded()
 
 
 def _leaves(group: BaseException) -> list[BaseException]:

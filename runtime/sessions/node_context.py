@@ -26,6 +26,7 @@ from runtime.llm.client import LLMClient
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.memories.books import Memories
+from runtime.memories.meanings import Meanings
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import ReportDesk
@@ -141,6 +142,8 @@ class NodeContext:
     """Those of conversations; None where nobody can make any."""
     memories: Memories | None = None
     """What programs remember of people; None where nothing can be kept."""
+    meanings: Meanings | None = None
+    """Finds memories by what they mean; None where words alone are compared."""
     runs: Runs | None = None
     """Those of all schedules; None where nobody keeps how they end."""
     reports: ReportDesk | None = None
@@ -191,6 +194,7 @@ class NodeContext:
 
 
 _ALONE: Mapping[str, Any] = {
+    "extended": None,
     "memories": None,
     "mailboxes": NoMailboxes(),
     "places": None,

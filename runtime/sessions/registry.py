@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
@@ -20,7 +20,7 @@ from runtime.core.message import Choice
 from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.comebacks import Comebacks
-from runtime.sessions.conversation import UNRECORDED, Conversation
+from runtime.sessions.conversation import Conversation
 from runtime.sessions.node_context import Conversing, NodeContext
 from runtime.sessions.tasks.letters import PLATFORM as TASKS
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry

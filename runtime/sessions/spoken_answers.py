@@ -31,7 +31,7 @@ from runtime.voice.readable import readable
 from runtime.voice.speaker import VOICE_TYPE, Speaker
 
 MAX_WAITING: Final = 4
-"""So many answers wait to be spoken; what is said meanwhile is only read."""
+"""The answers that may wait to be spoken; what is said meanwhile is only read."""
 
 END_LIMIT_S: Final = 20.0
 """How long a session that ends waits for its last words to be spoken."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from runtime.core.address import Address
+from runtime.core.address import Address, platform_in
 from runtime.core.errors import ConversationFull
 from runtime.core.ids import PersonId, person_id
 from runtime.core.message import Quote, SpokenMessage
@@ -67,7 +67,7 @@ CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 
 CONVERSATION_BOUND = 200
-"""So many of them."""
+"""The events of these kinds that may wait in one conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class InboxEvent:
     message that was said, changed, taken back, marked or answered. `choice` is the id of a choice, or the `Rating` by a
     reaction. `private` is False where others can read along.
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
-    owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
-    session lives. `spoken` is added by the session that takes it, where `text` has words of a recording.
-    `looking_at` is what they have open in their client meanwhile, in words.
+    owner did it. `place` is where they did it, if that is a place of a meeting, or a thread below a question, and not
+    `address` itself, in which the session lives. `spoken` is added by the session that takes it, where `text` has words
+    of a recording. `looking_at` is what they have open in their client meanwhile, in words.
     """
 
     id: str
@@ -103,6 +103,11 @@ class InboxEvent:
     place: Address | None = None
     spoken: SpokenMessage | None = None
     looking_at: str = ""
+
+    @property
+    def asker(self) -> str:
+        """Who is to be answered alone: the person, where others read along; "" where nobody else does."""
+        return "" if self.private or platform_in(self.person_id) != self.address.platform else self.person_id
 
     @property
     def author(self) -> PersonId:

@@ -1,5 +1,5 @@
 """The port for conversations that belong to a session which lives elsewhere: places of meetings, threads below what
-tasks have asked."""
+agents and tasks have asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.core.ids import SessionId
 @dataclass(frozen=True, slots=True)
 class HeldPlace:
     """What a place is there for, in a session that lives in the conversation `home`: a meeting, by its id, or None for
-    a thread below the question of a task."""
+    a thread below the question of an agent or a task."""
 
     home: Address
     session: SessionId

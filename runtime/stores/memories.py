@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 from urllib.parse import quote, unquote
@@ -67,6 +67,21 @@ class Memory:
     message: str | None = None
     replaces: tuple[str, ...] = ()
     number: int = 0
+
+
+class VectorStore(Protocol):
+    """What memories mean to a model, as vectors of signed bytes. All of it can be made again.
+
+    Raises StorageUnavailable and nothing else.
+    """
+
+    async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
+        """The vectors of these memories of a scope that the model made, by the memories' ids."""
+        ...
+
+    async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
+        """Keep the vectors of memories of a scope, those alone that are kept themselves and as long as they are."""
+        ...
 
 
 class MemoryStore(Protocol):

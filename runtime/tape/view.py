@@ -43,13 +43,20 @@ SESSION_EVENTS = (
 )
 """The types of all events of sessions."""
 
+_SESSIONS = "/sessions/"
+
 _Said = tuple[str | None, dict[str, Any], dict[str, Any]]
 """The agent that a fact is about, where it names one, and the data and the words of its event."""
 
 
 def source_of(session: str) -> str:
     """The source of a session's events."""
-    return f"/sessions/{session}"
+    return f"{_SESSIONS}{session}"
+
+
+def session_in(source: str) -> str | None:
+    """The session whose events have this source; None for the source of a client."""
+    return source.removeprefix(_SESSIONS) if source.startswith(_SESSIONS) else None
 
 
 def event_type(fact: Content, before: SessionState) -> str | None:

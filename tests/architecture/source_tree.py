@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+_HOLDING = ("body", "orelse", "finalbody", "handlers", "cases")
 PACKAGES = ("parley", "gateway", "adapters", "runtime")
 
 
@@ -25,9 +26,19 @@ def named(path: Path) -> str:
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
     """Every class of the product, with its file."""
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(ast.parse(path.read_bytes())):
             if isinstance(node, ast.ClassDef):
                 yield path, node
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement, and what holds statements, at any depth. Expressions, most of a tree, are not visited."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in _HOLDING:
+            waiting.extend(getattr(node, name, ()))
 
 
 def tracked() -> Iterator[Path]:

@@ -7,14 +7,15 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture.source_tree import ROOT, statements
+
 SHIPPED = ("parley", "gateway", "adapters", "runtime", "examples")
 BESIDE = ("tests", "benchmarks", "evals", "scripts")
 
@@ -63,18 +64,27 @@ def _normal(name: str) -> str:
 
 def imports(*folders: str) -> Iterator[tuple[Path, str]]:
     """Every module that is imported from outside of the project, in full."""
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            names: list[str] = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            for name in names:
-                top = name.partition(".")[0]
-                if top not in sys.stdlib_module_names and top not in (*SHIPPED, *BESIDE):
-                    yield path.relative_to(ROOT), name
+    for folder in folders:
+        yield from _imports(folder)
+
+
+@cache
+def _imports(folder: str) -> tuple[tuple[Path, str], ...]:
+    """What a folder imports: read once, because reading takes seconds."""
+    return tuple(
+        (path.relative_to(ROOT), name)
+        for path in (ROOT / folder).rglob("*.py")
+        for name in _imported(ast.parse(path.read_bytes()))
+        if (top := name.partition(".")[0]) not in sys.stdlib_module_names and top not in (*SHIPPED, *BESIDE)
+    )
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in statements(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @lru_cache

@@ -62,7 +62,7 @@ def test_data_beside_the_code_is_shipped() -> None:
     assert build["targets"]["wheel"]["packages"] == list(PACKAGES)
     assert not {"exclude", "include", "only-include"} & (build.keys() | build["targets"]["wheel"].keys())
     kept = set(tracked())
-    scripts = set((ROOT / "runtime" / "storage" / "redis" / "scripts").glob("*.lua"))
+    scripts = set((ROOT / "runtime" / "storage" / "redis" / "scripts").rglob("*.lua"))
     page = {path for path in (ROOT / "gateway" / "web" / "page").rglob("*") if path.suffix in {".html", ".js", ".css"}}
     assert scripts
     assert page

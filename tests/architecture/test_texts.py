@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from gateway.inbound.commands import COMMANDS, MAX_DESCRIPTION
 from runtime.core.texts import english
@@ -13,18 +14,23 @@ from tests.architecture.source_tree import modules
 KEY = re.compile(r"[a-z]+(\.[a-z_]+)+")
 
 
-def _areas() -> set[str]:
-    return {key.partition(".")[0] for key in english()}
+@cache
+def _areas() -> frozenset[str]:
+    return frozenset(key.partition(".")[0] for key in english())
 
 
-def _named() -> Iterator[str]:
+@cache
+def _named() -> frozenset[str]:
     """Every text in the code; `*` stands for what is filled in."""
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.JoinedStr):
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+    return frozenset(text for path in modules() for text in _texts_in(ast.parse(path.read_bytes())))
+
+
+def _texts_in(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def _keys_in_code() -> set[str]:
@@ -39,7 +45,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def test_every_text_is_said_somewhere() -> None:
     """Where a whole area is asked for (`session.*`), the rest of the key stands somewhere too."""
-    said, words = _keys_in_code(), set(_named())
+    said, words = _keys_in_code(), _named()
     areas = {pattern for pattern in said if pattern.endswith(".*")}
     said = (said - areas) | {area[:-1] + word for area in areas for word in words if re.fullmatch(r"[a-z_*]+", word)}
     patterns = [_pattern(text) for text in said if "*" in text]

@@ -17,9 +17,9 @@ WITHOUT_THE_EDITOR = """
 const Module = require("node:module");
 const load = Module._load;
 Module._load = (name, ...more) => (name.startsWith("vscode") ? {} : load(name, ...more));
-const { resultOf, talksIn } = require(process.argv[1]);
+const { quoted, resultOf, talksIn } = require(process.argv[1]);
 const [text, xml, titles] = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
-console.log(JSON.stringify([talksIn(text), titles.map((title) => resultOf(xml, title))]));
+console.log(JSON.stringify([talksIn(text), titles.map((title) => resultOf(xml, title)), titles.map(quoted)]));
 """
 TALKS = """# Talks
 
@@ -67,11 +67,20 @@ def test_the_test_view_shows_the_talks_of_a_file_and_how_each_ended(tmp_path: Pa
     )
     assert held.returncode == 1, held.stdout + held.stderr
     titles = ['Somebody says "hi" & <more>', "It fails", "Nothing of the kind"]
-    talks, results = read_by_extension(TALKS, (tmp_path / "results.xml").read_text(), titles)
+    talks, results, _ = read_by_extension(TALKS, (tmp_path / "results.xml").read_text(), titles)
     assert talks == [{"title": titles[0], "line": 6}, {"title": titles[1], "line": 12}]
     assert results[0] == {"failure": ""}
     assert "Goodbye" in results[1]["failure"]
     assert results[2] is None
+
+
+def test_a_shell_looks_for_nothing_in_the_name_of_a_file() -> None:
+    names = ["a b.pb", "it's `id` $(id) $HOME.pb", 'say "hi"; id.pb']
+    *_, quoted = read_by_extension("", "", names)
+    said = subprocess.run(
+        ["/bin/sh", "-c", f"printf '%s\\n' {' '.join(quoted)}"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert said.stdout.splitlines() == names
 
 
 @pytest.mark.parametrize("file", ["package.json", "language.json", "syntaxes/parley.tmLanguage.json"])

@@ -21,6 +21,7 @@ from runtime.core.errors import (
     ContextTooLong,
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMQuotaSpent,
     LLMRateLimited,
     LLMRefused,
@@ -263,6 +264,17 @@ async def test_rejected_request_is_not_tried_again(client: AnsweringClient, serv
     with pytest.raises(LLMRefused, match=r"rejects the request: no such thing$"):
         await ask(client)
     assert len(server.requests) == 1
+
+
+async def test_a_flagged_message_says_nothing_about_the_model(client: AnsweringClient, server: OpenAIServer) -> None:
+    flagged = {"message": 'It requires moderation. Your input was flagged for "violence".', "metadata": {"reasons": []}}
+    server.add(Reply(status=403, error=flagged))
+    with pytest.raises(LLMRefused) as refused:
+        await ask(client)
+    assert not isinstance(refused.value, LLMNotOffered)
+    server.add(Reply(status=403, error={"message": "not for this key"}))
+    with pytest.raises(LLMNotOffered):
+        await ask(client)
 
 
 async def test_refused_key_is_said_to_be_that(client: AnsweringClient, server: OpenAIServer) -> None:

@@ -23,6 +23,11 @@ QUIET = (
 expect.set_options(timeout=LIMIT_MS)
 
 
+@pytest.fixture(autouse=True)
+def _warm(warm_starts: None) -> None:
+    """Gateways of these tests do not load their modules each."""
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """Where the system's Chromium is."""

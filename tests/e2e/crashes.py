@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 
-from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, parley
+from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, key_in, parley
 from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.models.answers import Answers, Prompt, answer_with
 from tests.fakes.models.openai_server import OpenAIServer, Reply
@@ -185,7 +185,7 @@ async def tell(directory: Path) -> dict[str, Told]:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(directory),
             "PARLEY_TELEGRAM__TOKEN": TOKEN,
             "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
             "PARLEY_TELEGRAM__ACCESS": "open",

@@ -16,6 +16,7 @@ import httpx
 from anyio.abc import Process, TaskGroup
 from websockets.asyncio.client import connect
 
+from tests.e2e.warm_starts import WarmProcess, warm_for
 from tests.fakes.pages.page_socket import PageSocket
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +39,17 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def key_in(folder: Path) -> dict[str, str]:
+    """A model's key in a file. A gateway that finds one in its environment starts a second time, to hide it."""
+    key = folder / "model.key"
+    key.write_text("key", encoding="utf-8")
+    return {"PARLEY_MODEL_API_KEY_FILE": str(key)}
+
+
 class Gateway:
     """`parley run [PROGRAM]`, or another command that serves, on a data directory that outlives it.
 
-    Its output is read as long as it runs.
+    Its output is read as long as it runs. A fresh one loads its modules itself, see `warm_starts`.
     """
 
     def __init__(
@@ -52,7 +60,10 @@ class Gateway:
         tasks: TaskGroup,
         options: Sequence[str] = (),
         command: str = "run",
+        *,
+        fresh: bool = False,
     ) -> None:
+        self._fresh = fresh
         self._options = options
         self._command = command
         self.url = ""
@@ -61,7 +72,7 @@ class Gateway:
         self._program = program
         self._environment = dict(environment)
         self._tasks = tasks
-        self._process: Process | None = None
+        self._process: Process | WarmProcess | None = None
         self._changed = anyio.Event()
         self._cookies: dict[str, str] = {}
 
@@ -78,13 +89,19 @@ class Gateway:
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
         program = [] if self._program is None else [str(self._program)]
-        command = [sys.executable, "-m", "gateway", self._command, *program, *self._options]
-        environment = environment_of(self.data_dir, self._environment)
-        process = await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
+        process = await self._begun([self._command, *program, *self._options])
         self._process, self.output = process, ""
         self._tasks.start_soon(self._read, process)
+        self._tasks.start_soon(process.wait)
         with anyio.fail_after(START_LIMIT_S):
             self.url = (await self.prints(_URL))[0][1]
+
+    async def _begun(self, arguments: Sequence[str]) -> Process | WarmProcess:
+        environment = environment_of(self.data_dir, self._environment)
+        if not self._fresh and (warm := warm_for(arguments, environment)):
+            return await warm.begin(arguments, environment, self.data_dir)
+        command = [sys.executable, "-m", "gateway", *arguments]
+        return await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
 
     async def prints(self, pattern: str, times: int = 1) -> list[re.Match[str]]:
         """Return when the output of this run contains the pattern so often."""
@@ -103,9 +120,10 @@ class Gateway:
         """Return when it prints something."""
         await self._changed.wait()
 
-    async def _read(self, process: Process) -> None:
-        assert process.stdout is not None
-        async for piece in process.stdout:
+    async def _read(self, process: Process | WarmProcess) -> None:
+        pieces = process.output() if isinstance(process, WarmProcess) else process.stdout
+        assert pieces is not None
+        async for piece in pieces:
             self.output += piece.decode(errors="replace")
             self._note()
         await process.wait()
@@ -175,10 +193,11 @@ async def gateway(
     *,
     options: Sequence[str] = (),
     command: str = "run",
+    fresh: bool = False,
 ) -> AsyncIterator[Gateway]:
     """A running gateway, which is killed in the end if it still lives."""
     async with anyio.create_task_group() as tasks:
-        made = Gateway(data_dir, program, environment or {}, tasks, options, command)
+        made = Gateway(data_dir, program, environment or {}, tasks, options, command, fresh=fresh)
         try:
             await made.start()
             yield made
@@ -190,9 +209,17 @@ async def gateway(
 
 async def parley(data_dir: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
     """Run a command to its end; its exit code, its output and its errors."""
-    command = [sys.executable, "-m", "gateway", *arguments]
+    whole = environment_of(data_dir, environment)
     with anyio.fail_after(START_LIMIT_S):
-        done = await anyio.run_process(command, env=environment_of(data_dir, environment), cwd=data_dir, check=False)
+        if warm := warm_for(arguments, whole):
+            process = await warm.begin(arguments, whole, data_dir, errors_apart=True)
+            try:
+                said, errors = await process.all_output()
+            finally:
+                process.kill()
+            return await process.wait(), said, errors
+        command = [sys.executable, "-m", "gateway", *arguments]
+        done = await anyio.run_process(command, env=whole, cwd=data_dir, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

@@ -32,6 +32,7 @@ class Workspace:
     can_stream: bool = True
     has_thumbs: bool = True
     has_tasks: bool = True
+    has_plans: bool = True
 
 
 class Workspaces:

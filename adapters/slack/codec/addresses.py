@@ -105,10 +105,15 @@ def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) ->
     return [*blocks, _buttons(choices)] if choices else blocks
 
 
-def task_card(task: str, doing: str) -> dict[str, Any]:
+def task_card(task: str, doing: str, status: str = "in_progress") -> dict[str, Any]:
     """What is being done (Block Kit reference, task card block)."""
-    title = doing[:MAX_TASK_TITLE]
-    return {"type": "task_card", "task_id": task[:MAX_BLOCK_ID], "title": title, "status": "in_progress"}
+    return {"type": "task_card", "task_id": task[:MAX_BLOCK_ID], "title": doing[:MAX_TASK_TITLE], "status": status}
+
+
+def plan_block(title: str, tasks: Sequence[tuple[str, str, bool]]) -> dict[str, Any]:
+    """What several do and did (Block Kit reference, plan block): each task's id and title, and whether it goes on."""
+    cards = [task_card(task, doing, "in_progress" if active else "complete") for task, doing, active in tasks]
+    return {"type": "plan", "title": title[:MAX_TASK_TITLE], "tasks": cards}
 
 
 def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:

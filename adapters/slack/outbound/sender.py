@@ -21,6 +21,7 @@ from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.outbound.identities import Identities
 from adapters.slack.outbound.indicators import Indicators
+from adapters.slack.outbound.plans import Plans, is_planned
 from adapters.slack.outbound.showing import check_shown
 from adapters.slack.outbound.streaming import Streams
 from adapters.slack.outbound.threads import REMEMBERED, Threads
@@ -58,6 +59,7 @@ class Sender:
         self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)
         self._uploads = Recent[str, str](REMEMBERED)
+        self._plans = Plans()
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
@@ -118,6 +120,8 @@ class Sender:
         try:
             if message.startswith(FILE_MESSAGE):
                 await workspace.files.remove(message.removeprefix(FILE_MESSAGE))
+            elif is_planned(message):
+                await self._plans.end(to, message, workspace)
             else:
                 await workspace.api.delete(channel_of(to), message)
         except MessageGone:
@@ -141,6 +145,7 @@ class Sender:
             return None
         opened = replace(to, thread=message)
         self._threads.ours.keep(opened.key, True)
+        self._plans.opened(opened, title)
         return opened
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
@@ -170,23 +175,46 @@ class Sender:
     async def show_task(
         self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
     ) -> str:
-        """A task card, under the speaker's name; none beside an open stream of theirs, which shows it itself."""
+        """A task card, under the speaker's name, or a task in the thread's plan; none beside a stream of theirs."""
         workspace = await self._workspaces.of(team_of(to))
         if not workspace.has_tasks or self._streams.grows(to, speaker):
             raise NotDelivered("Slack shows no task card here")
-        blocks = [task_card(card or nonce, doing)]
-        if card is None:
-            card = await self._posted_before(to, doing, speaker, nonce, workspace)
+        if card is not None and is_planned(card):
+            await self._plans.change(to, card, doing, speaker, workspace)
+            return card
+        post = partial(self._post_card, to, doing, nonce=nonce, workspace=workspace)
         try:
-            if card is not None:
-                await workspace.api.edit(channel_of(to), card, blocks)
-                return card
-            self._doubtful.keep(nonce, True)
-            face = self._face(to, speaker, workspace)
-            answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
+            if card is None and workspace.has_plans and self._plans.has(to):
+                try:
+                    return await self._plans.begin(to, doing, speaker, workspace, partial(post, GATEWAY))
+                except BadMarkup:
+                    workspace.has_plans = False
+            blocks = [task_card(card or nonce, doing)]
+            if card is None:
+                return await post(speaker, blocks)
+            await workspace.api.edit(channel_of(to), card, blocks)
         except BadMarkup as error:
             workspace.has_tasks = False
             raise NotDelivered(f"Slack has no task cards here: {error}") from error
+        return card
+
+    async def _post_card(
+        self,
+        to: Address,
+        doing: str,
+        speaker: Speaker,
+        blocks: list[dict[str, Any]],
+        *,
+        nonce: str,
+        workspace: Workspace,
+    ) -> str:
+        """Post a card or plan; one whose posting was unclear is edited."""
+        if (card := await self._posted_before(to, doing, speaker, nonce, workspace)) is not None:
+            await workspace.api.edit(channel_of(to), card, blocks)
+            return card
+        self._doubtful.keep(nonce, True)
+        face = self._face(to, speaker, workspace)
+        answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
         self._doubtful.forget(nonce)
         self._threads.spoke(to, str(answer["ts"]))
         return str(answer["ts"])

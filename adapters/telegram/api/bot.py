@@ -7,14 +7,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import anyio
 import httpx
-from telegram import Bot, BotCommand, InputFile
+from telegram import Bot, InputFile
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
@@ -96,15 +96,19 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The destination of a message, and the number of the message that it answers."""
+    """The destination of a message, and the number of the message that it answers; `alone_to` is that of one which only
+    we see."""
 
     chat_id: int
     thread_id: int | None = None
     reply_to: int | None = None
+    alone_to: int | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         reply = {"message_id": self.reply_to, "allow_sending_without_reply": True} if self.reply_to else None
+        if self.alone_to is not None:
+            reply = {"ephemeral_message_id": self.alone_to}
         return {"chat_id": self.chat_id, "message_thread_id": self.thread_id, "reply_parameters": reply}
 
 
@@ -179,11 +183,20 @@ class BotApi:
             answer = await self._ask(self._calls, "createForumTopic", {"chat_id": chat_id, "name": name})
             return int(answer["message_thread_id"])
 
-    async def offer_commands(self, commands: Mapping[str, str], language: str | None = None) -> None:
-        """Show the commands in the menu: to everybody, or to people with this language (two letters)."""
+    async def offer_commands(
+        self, commands: Mapping[str, str], language: str | None = None, alone: Collection[str] | None = None
+    ) -> None:
+        """Show the commands in the menu: to everybody, or to people with this language (two letters).
+
+        With `alone` in groups: these commands only the bot sees (Bot API 10.2; older servers pass that over).
+        """
+        shown: list[dict[str, Any]] = [{"command": name, "description": text} for name, text in commands.items()]
+        menu: dict[str, Any] = {"commands": shown, "language_code": language}
+        if alone is not None:
+            marked = [one | ({"is_ephemeral": True} if one["command"] in alone else {}) for one in shown]
+            menu |= {"commands": marked, "scope": {"type": "all_group_chats"}}
         with self._call("setMyCommands"):
-            shown = [BotCommand(name, text) for name, text in commands.items()]
-            await self._bot.set_my_commands(shown, language_code=language)
+            await self._ask(self._calls, "setMyCommands", menu)
 
     async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
         """Wait for new updates and return them; acknowledges every update before `offset`. Also raises PollTaken.

@@ -16,7 +16,7 @@ class Envelope:
     """The message that an update is about: its chat, topic and number.
 
     `is_new`: it has just been posted. `sender` is the user name, in lower case, and the name of the person who wrote
-    it.
+    it. `alone`: who wrote one that only we see, and its number among such; it has no other.
     """
 
     chat_id: int
@@ -24,6 +24,7 @@ class Envelope:
     number: int
     is_new: bool = False
     sender: tuple[str, str] | None = None
+    alone: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,11 @@ def envelope_of(update: Json) -> Envelope | None:
         sender: tuple[str, str] | None = None
         if kind in ("message", "edited_message") and is_from_person(message) and message["from"].get("username"):
             sender = message["from"]["username"].casefold(), name_of(message["from"])
-        number = int(message["message_id"])
-        return Envelope(int(message["chat"]["id"]), topic_of(message), number, kind == "message", sender)
+        number, alone = int(message["message_id"]), None
+        if kind == "message" and "ephemeral_message_id" in message:
+            alone = int(message["from"]["id"]), int(message["ephemeral_message_id"])
+        is_new = kind == "message" and alone is None
+        return Envelope(int(message["chat"]["id"]), topic_of(message), number, is_new, sender, alone)
     except NOT_UNDERSTOOD:
         return None
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -19,7 +19,7 @@ from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
-from adapters.telegram.codec.envelope import envelope_of
+from adapters.telegram.codec.envelope import Envelope, envelope_of
 from adapters.telegram.inbound.decode import (
     Ignored,
     Membership,
@@ -68,11 +68,21 @@ class Webhook:
         return hmac.compare_digest(request.headers.get(SECRET_HEADER, "").encode(), self.secret.encode())
 
 
+class HeardAlone(Protocol):
+    """Who answers messages that only we see."""
+
+    def heard(self, chat_id: int, person: int, number: int) -> None:
+        """Such a message came from a person in a group."""
+
+
 class Intake:
     """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
-    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState) -> None:
+    def __init__(
+        self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState, alone: HeardAlone
+    ) -> None:
         self.feed = feed
+        self._alone = alone
         self._memory = memory
         self._clock = clock
         self._tasks = tasks
@@ -115,8 +125,7 @@ class Intake:
         """Return True once the content of the updates is stored, or if they have none for us."""
         envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
         for envelope in envelopes:
-            if envelope.is_new:
-                self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
+            self._note(envelope, bot)
         match decode(updates, receiver, await self._memory.known(envelopes)):
             case Inbound() as item:
                 return await self._given(receiver, item)
@@ -134,6 +143,12 @@ class Intake:
             case Ignored("not understood", detail):
                 _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
         return True
+
+    def _note(self, envelope: Envelope, bot: OurBot) -> None:
+        if envelope.alone is not None:
+            self._alone.heard(self._memory.home(envelope.chat_id), *envelope.alone)
+        if envelope.is_new:
+            self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
 
     async def _given(self, receiver: Receiver, item: Inbound) -> bool:
         """Pass an item on. In a group, the first of our bots that delivers it does."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from runtime.core.address import Address
 
 RoomKind = Literal["open", "private", "direct"]
 
@@ -20,6 +23,8 @@ MAX_PEOPLE = 500
 """The people of one private room."""
 
 _ID_BYTES = 12
+_CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
+_WEB = "web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,19 @@ class Charter:
         )
 
 
-def charter_of(text: str) -> Charter:
-    """The charter that is kept as this text."""
+def charter_of(room: str, text: str | None) -> Charter:
+    """The charter that is kept as this text. Without one a room is open, unless its id is that of another kind: whoever
+    was in that room, nobody sees it any more.
+    """
+    if text is None:
+        return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
     data = json.loads(text)
     return Charter(**{**data, "left": frozenset(data.get("left", ()))})
+
+
+def is_closed(address: Address) -> bool:
+    """Whether an address is a room that is not open, or in one."""
+    return address.platform == _WEB and address.conversation.startswith((DIRECT, PRIVATE))
 
 
 def direct_room(one: str, other: str) -> str:

@@ -27,15 +27,17 @@ class Charters:
         return self._records is not None
 
     async def get(self, room: str) -> Charter:
-        """The charter as it is now."""
+        """The charter as it is now. Of a room that there may not be, nothing is remembered."""
         if self._records is None:
             return Charter()
         kept = await self._records.get(room)
-        return self._remember(room, kept)
+        return charter_of(room, None) if kept is None and room not in self._known else self._remember(room, kept)
 
     async def know(self, room: str) -> Charter:
-        """The charter as it is remembered, and from the store where it is not."""
-        return self._known[room] if room in self._known else await self.get(room)
+        """The charter of a room that there is, as it is remembered, and from the store where it is not."""
+        if self._records is None or room in self._known:
+            return self._known.get(room, Charter())
+        return self._remember(room, await self._records.get(room))
 
     def remembered(self, room: str) -> Charter | None:
         """The charter as it is remembered; None when it is not."""
@@ -64,14 +66,14 @@ class Charters:
         assert self._records is not None
         for _ in range(_ATTEMPTS):
             kept = await self._records.get(room)
-            wanted = edit(Charter() if kept is None else charter_of(kept))
-            if wanted == charter_of(kept or Charter().text()):
+            now = charter_of(room, kept)
+            wanted = edit(now)
+            if wanted == now:
                 return self._remember(room, kept)
             if await self._records.change({room: (kept, wanted.text())}):
                 return self._remember(room, wanted.text())
         return await self.get(room)
 
     def _remember(self, room: str, kept: str | None) -> Charter:
-        charter = Charter() if kept is None else charter_of(kept)
-        self._known[room] = charter
+        charter = self._known[room] = charter_of(room, kept)
         return charter

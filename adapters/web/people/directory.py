@@ -19,6 +19,12 @@ class Directory:
         self._records = records
         self._names: dict[str, str] = {}
 
+    async def calls_otherwise(self, person: Person) -> bool:
+        """Whether somebody is known, by another name."""
+        if self._records is None or self._names.get(person.id) == person.name:
+            return False
+        return await self._records.get(person.id) not in (None, person.name)
+
     async def met(self, person: Person) -> None:
         """Somebody is here, under this name."""
         if self._records is None or self._names.get(person.id) == person.name:

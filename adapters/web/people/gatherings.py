@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import uuid4
 
 from adapters.web import codec
@@ -23,6 +24,13 @@ _WRITERS = 200
 
 RoomAct = Private | Direct | Members | Invite | Leave | Retitle | Archive | ListPeople
 IsOwner = Callable[[str], Awaitable[bool]]
+ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
+"""Who of some people, by id, cannot come in any more."""
+
+
+async def nobody_is_out(_: Collection[str]) -> Collection[str]:
+    """Everybody can come in, as far as is known."""
+    return ()
 
 
 class _NotDone(Exception):
@@ -39,6 +47,9 @@ class Gatherings:
     is_owner: IsOwner
     agents: Sequence[str] = ()
     """The names of agents to whom one can write alone."""
+    shut_out: ShutOut = nobody_is_out
+    overseen: bool = False
+    """Whether who runs the chat can read what is said in private and direct rooms."""
 
     async def take(self, browser: Browser, act: RoomAct) -> None:
         """Do it, or tell the page why not."""
@@ -68,7 +79,16 @@ class Gatherings:
                 await self._archive(person, room, archived=archived)
             case ListPeople():
                 others = [one for one in await self.directory.all() if one.id != person.id]
-                browser.push(codec.directory(others, self.agents))
+                out = await self.shut_out([one.id for one in others])
+                browser.push(codec.directory([one for one in others if one.id not in out], self.agents))
+
+    async def came(self, person: Person) -> None:
+        """Somebody has come, under a name that may be new: their rooms call them by it."""
+        if await self.directory.calls_otherwise(person):
+            for room, charter in (await self.board.charters.all()).items():
+                if charter.people.get(person.id, person.name) != person.name:
+                    await self.board.alter(room, partial(_renamed, person))
+        await self.directory.met(person)
 
     async def opened(self, room: str, person: Person) -> None:
         """Somebody made an open room."""
@@ -80,12 +100,12 @@ class Gatherings:
         await self._make_room()
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
-        await self._note(room, f"{person.name} made this private room. Only who is invited sees it.")
+        await self._note(room, f"{person.name} made this private room. Only who is invited sees it{self._but}.")
         browser.push(codec.opened(room))
 
     async def _direct(self, browser: Browser, other: str, agent: str) -> None:
         person = browser.person
-        name = agent if agent in self.agents else await self.directory.name_of(other) if other else None
+        name = agent if agent in self.agents else await self._name_of(other) if other else None
         if name is None or other == person.id:
             raise _NotDone("There is nobody like that to write to.")
         await self._make_room()
@@ -95,8 +115,16 @@ class Gatherings:
             room, lambda now: replace(now, kind="direct", people=people, agent=agent, archived=False)
         )
         if not await self.board.has(room):
-            await self._note(room, f"Only {person.name} and {name} see this room.")
+            await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
         browser.push(codec.opened(room))
+
+    @property
+    def _but(self) -> str:
+        return ", and who runs this chat" if self.overseen else ""
+
+    async def _name_of(self, person_id: str) -> str | None:
+        """The name of somebody who has been here, and can come again."""
+        return None if await self.shut_out([person_id]) else await self.directory.name_of(person_id)
 
     async def _members(self, browser: Browser, room: str) -> None:
         charter = await self.board.charters.get(room)
@@ -112,7 +140,7 @@ class Gatherings:
         browser.push(codec.members(room, charter, [Person(*one) for one in people.items()], set(here), may=may))
 
     async def _invite(self, person: Person, room: str, other: str) -> None:
-        name = await self.directory.name_of(other)
+        name = await self._name_of(other)
         charter = await self.board.charters.get(room)
         if charter.kind != "private" or name is None:
             raise _NotDone("Only people who have been here can be invited, and only to private rooms.")
@@ -174,9 +202,15 @@ class Gatherings:
         await self.board.post(room, RoomPost(str(uuid4()), "", "Parley", "notice", text, self.clock.now()))
 
 
+def _renamed(person: Person, charter: Charter) -> Charter:
+    if person.id not in charter.people:
+        return charter
+    return replace(charter, people={**charter.people, person.id: person.name})
+
+
 def _title(name: str) -> str:
     """A title without invisible characters. Raises _NotDone."""
     title = "".join(char for char in " ".join(name.split()) if char.isprintable()).strip()
     if not title or len(title) > MAX_TITLE:
-        raise _NotDone(f"A title needs a visible character, and has at most {MAX_TITLE}.")
+        raise _NotDone(f"A title needs a visible character, and at most {MAX_TITLE} characters in all.")
     return title

@@ -26,6 +26,7 @@ from gateway.assembly.stores import (
     usage_in,
 )
 from gateway.clients.admission import Admission
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
@@ -145,7 +146,7 @@ def with_views(options: WebOptions, ground: Ground) -> WebOptions:
     if not own.on:
         return options
     logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), ground.clock)
-    door = ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts)
+    door = ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts, own.private)
     return replace(options, console=door.routes(), around=[Middleware(door.around)])
 
 
@@ -171,6 +172,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
 
     sources = Sources(
         admission=admission,
+        rooms=ClosedRooms(keeping.catalog, keeping.tapes),
         catalog=keeping.catalog,
         tapes=keeping.tapes,
         letters=keeping.letters,

@@ -43,7 +43,7 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
 
 def with_people(options: WebOptions, foundation: Foundation, board: Board) -> WebOptions:
     """The options of the web server, with the way to log in that the settings choose, and with notifications."""
-    subscriptions = Subscriptions(RedisRecords(foundation.connection, SUBSCRIPTIONS_TABLE))
+    subscriptions = Subscriptions(RedisRecords(foundation.connection, SUBSCRIPTIONS_TABLE), foundation.clock)
     options = replace(_with_log_in(options, foundation), pushes=subscriptions)
     logged_in = _everybody if options.log_in is None else options.log_in.is_logged_in
     pusher = Pusher(subscriptions, board, logged_in, foundation.clock, _contact(foundation.settings.web))

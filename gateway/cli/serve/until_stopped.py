@@ -57,7 +57,7 @@ async def _serve(serve: Serve) -> None:
         say(_STOPPING_AT_ONCE if at_once else _STOPPING)
 
     def ready(now: Ready) -> None:
-        collect_rarely()
+        keep_what_exists()
         readies.append(now)
         _announce(now)
 
@@ -72,7 +72,7 @@ async def _serve(serve: Serve) -> None:
     loop.add_signal_handler(signal.SIGHUP, reload)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, number)
-    from gateway.collection import collect_rarely
+    from gateway.collection import keep_what_exists
 
     with hang_up, hung_up:
         async with anyio.create_task_group() as tasks:

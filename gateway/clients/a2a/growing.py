@@ -24,13 +24,16 @@ def growing_artifacts(task: ClientTask) -> Iterator[Artifact]:
 class GrowingTexts:
     """How much of each text somebody has who follows a task."""
 
-    def __init__(self, task: ClientTask) -> None:
-        """Who follows has been given the task as it is."""
-        self._told = {**task.view.growing}
+    def __init__(self, task: ClientTask, *, anew: bool = False) -> None:
+        """Who follows has been given the task as it is; with `anew` nobody knows how much of its texts they have, so
+        that the first piece of each is the whole text, in the place of what they have."""
+        self._told: dict[str, str | None] = dict.fromkeys(task.view.growing) if anew else {**task.view.growing}
 
-    def updates(self, task: ClientTask, context: str) -> Iterator[TaskArtifactUpdateEvent]:
-        """The pieces that are new, and the last ones of texts that are finished."""
-        for page, text in task.view.growing.items():
+    def updates(
+        self, task: ClientTask, context: str, *, finished_alone: bool = False
+    ) -> Iterator[TaskArtifactUpdateEvent]:
+        """The pieces that are new, and the last ones of texts that are finished; with `finished_alone` only those."""
+        for page, text in () if finished_alone else task.view.growing.items():
             if self._told.get(page) != text:
                 yield self._update(task, context, page, text, last=False)
                 self._told[page] = text

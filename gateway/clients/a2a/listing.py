@@ -14,11 +14,12 @@ from gateway.clients.a2a.card import exposed
 from gateway.clients.a2a.messages import Named, task_of
 from gateway.clients.admission import Client
 from gateway.clients.task_service import ClientTask, TaskService
+from runtime.core.address import CLIENT
 from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import SessionCatalog
 
 MAX_LOOKED_AT = 1_000
-"""Among so many of the sessions that were active last a client's tasks are looked for."""
+"""The most recently active sessions among which a client's tasks are looked for."""
 
 _AT_ONCE = 100
 
@@ -56,7 +57,8 @@ class TaskListing:
                     continue
                 found = await self._tasks.own(task)
                 program, home = self._tasks.program(found), found.view.home
-                if program is not None and exposed(program) and home is not None and home.conversation == client.name:
+                own = home is not None and (home.platform, home.conversation) == (CLIENT, client.name)
+                if own and program is not None and exposed(program):
                     yield found
             looked_at += len(page.sessions)
             if not page.next:

@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
 
 from adapters.records import Records
+from gateway.clients.a2a.growing import GrowingTexts
 from gateway.clients.a2a.messages import Mark, Named, updates_of
 from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
@@ -33,6 +34,9 @@ MAX_CONFIGS = 5
 
 GIVE_UP_S = 24 * 3600.0
 """A notification that nobody has taken for so long is let go, with all that would follow."""
+
+PIECES_S = 1.0
+"""The shortest time between two notifications of a text that grows: what comes meanwhile goes with the next."""
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 300.0
@@ -208,16 +212,21 @@ class Pushes:
             del self._sending[push.name]
 
     async def _send_all(self, push: Push) -> None:
-        """Send what is new, in order, until the task is over. What is taken is noted before more is sent."""
+        """Send what is new, in order, until the task is over. What is taken is noted before more is sent; a text that
+        grew when a process died is sent from its beginning, so that nothing of it is there twice."""
         task = await self._tasks.own(SessionId(push.task))
         if not task.program and not await self._tasks.ordered(task.id):
             return  # it was deleted
         if task.program:
             task = await self._tasks.at(task, push.told.seq)
         named = Named(push.task, push.context)
+        growing, due_s = GrowingTexts(task, anew=True), 0.0
         async with aclosing(self._tasks.changes(task)) as changes:
             async for now in changes:
-                for update in updates_of(now, named, push.told):
+                early = self._clock.monotonic() < due_s
+                pieces = [*growing.updates(now, named.context, finished_alone=early)]
+                due_s = self._clock.monotonic() + PIECES_S if pieces and not early else due_s
+                for update in (*pieces, *updates_of(now, named, push.told)):
                     body = MessageToDict(to_stream_response(update))
                     if not await self._taken(push, body):
                         return

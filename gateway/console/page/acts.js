@@ -15,6 +15,7 @@ export function Act({label, about = "", question = "", danger = false, done = ""
   const dialog = useRef(null);
   if (!session.value?.acts) return null;
   const run = async () => {
+    if (busy) return;
     dialog.current?.close();
     setBusy(true);
     try {
@@ -30,7 +31,7 @@ export function Act({label, about = "", question = "", danger = false, done = ""
   };
   const name = about ? `${label} ${about}` : label;
   return html`
-    <button class=${danger ? "danger" : ""} disabled=${busy} aria-label=${name}
+    <button class=${danger ? "danger" : ""} aria-disabled=${busy ? "true" : null} aria-label=${name}
       onClick=${(event) => { event.stopPropagation(); if (question) dialog.current.showModal(); else void run(); }}>${label}</button>
     ${question && html`
       <dialog ref=${dialog} aria-label=${name}>

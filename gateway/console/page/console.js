@@ -3,6 +3,7 @@
 import {Told, told} from "./acts.js";
 import {connected, hush, listen, send, session, whoAmI} from "./api.js";
 import {Decisions} from "./screens/decisions.js";
+import {keepFocus} from "./focus.js";
 import {Login} from "./screens/login.js";
 import {Models} from "./screens/models.js";
 import {Now} from "./screens/now.js";
@@ -51,7 +52,7 @@ function Console() {
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>To the screen</a>
     <header class="top">
-      <strong><img src="/assets/icon.svg" alt="" width="24" height="24" /> Parley</strong>
+      <strong><img src="/assets/icon.svg" alt="" width="24" height="24" /> <span class="word">Parley</span></strong>
       <nav aria-label="Screens">
         ${SCREENS.map(([name, title], number) => html`
           <a key=${name} href=${`#/${name}`} aria-keyshortcuts=${String(number + 1)}
@@ -61,7 +62,7 @@ function Console() {
         ${!connected.value && html`<span class="bad" role="status">Not connected</span>`}
         <span>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
         <button onClick=${() => leave({})}>Log out</button>
-        <button class="wide" onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>
+        <button onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>
       </div>
     </header>
     <main id="main" ref=${main} tabindex="-1">
@@ -80,11 +81,11 @@ async function leave(how) {
 }
 
 function keys(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog[open]")) return;
   const screen = SCREENS[Number(event.key) - 1];
   if (screen) go(screen[0]);
   else if (event.key === "/") document.getElementById("filter")?.focus();
-  else if (["j", "ArrowDown"].includes(event.key) && !event.target.closest(".virtual")) document.querySelector(".virtual")?.focus();
+  else if (["j", "ArrowDown"].includes(event.key) && !event.target.closest(".virtual, .scroll, .strip, pre")) document.querySelector(".virtual")?.focus();
   else return;
   event.preventDefault();
 }
@@ -94,4 +95,5 @@ effect(() => {
   else hush();
 });
 void whoAmI();
+keepFocus(document.getElementById("console"));
 render(html`<${Console} />`, document.getElementById("console"));

@@ -1,6 +1,7 @@
 // A list of any length: only the rows that can be seen are in the page, and more are fetched as one scrolls.
 
 import {news} from "./api.js";
+import {behindPage} from "./paging.js";
 import {html, signal, useEffect, useLayoutEffect, useRef, useState} from "./ui.js";
 
 const SPARE = 8;
@@ -23,8 +24,7 @@ export function useRows(fetchPage, keyOf, about) {
       try {
         const page = await fetchPage("");
         if (left) return;
-        const first = new Set(page.rows.map(keyOf));
-        const behind = own.rows.value.slice(page.rows.length).filter((row) => !first.has(keyOf(row)));
+        const behind = behindPage(own.rows.value, page.rows, keyOf);
         if (!own.fetched.value || !behind.length) own.next = page.next;
         own.rows.value = [...page.rows, ...(page.next ? behind : [])];
         own.trouble.value = "";

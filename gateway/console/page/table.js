@@ -1,10 +1,13 @@
 // Tables: those that are fetched in pages and are live, and those whose rows are there.
 
-import {get} from "./api.js";
+import {get, session} from "./api.js";
 import {useRows} from "./list.js";
 import {html} from "./ui.js";
 
-/** `columns` are [title, cell of a row]; the first one names the row. `path` answers {[name]: rows, next}; `arranged` puts the rows in order. */
+/**
+ * `columns` are [title, cell of a row]; the first one names the row, and `ACTS` is a title of one that is there for those
+ * who may act. `path` answers {[name]: rows, next}; `arranged` puts the rows in order.
+ */
 export function Table({title, path, name, query = {}, keyOf, columns, empty, arranged = (rows) => rows}) {
   const about = `${path}?${JSON.stringify(query)}`;
   const found = useRows(async (after) => {
@@ -29,17 +32,22 @@ export function Plain({title, level = "2", about, ...table}) {
     <${Rows} title=${title} ...${table} />`;
 }
 
-function Rows({title, rows, keyOf, columns, empty}) {
+/** The title of a column of buttons. */
+export const ACTS = "Acts";
+
+/** Rows without a heading. The roles are said because a narrow page shows each row as a card, which is no table to a browser. */
+export function Rows({title, rows, keyOf, columns, empty}) {
   if (!rows.length) return html`<p class="quiet">${empty}</p>`;
+  const shown = columns.filter(([head]) => head !== ACTS || session.value.acts);
   return html`
     <div class="scroll" tabindex="0" role="group" aria-label=${`Table: ${title}`}>
-      <table>
-        <thead><tr>${columns.map(([head]) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
-        <tbody>
+      <table class="rows" role="table">
+        <thead role="rowgroup"><tr role="row">${shown.map(([head]) => html`<th key=${head} scope="col" role="columnheader">${head}</th>`)}</tr></thead>
+        <tbody role="rowgroup">
           ${rows.map((row) => html`
-            <tr key=${keyOf(row)}>${columns.map(([head, cell], number) => number === 0
-              ? html`<th key=${head} scope="row">${cell(row)}</th>`
-              : html`<td key=${head}>${cell(row)}</td>`)}</tr>`)}
+            <tr key=${keyOf(row)} role="row">${shown.map(([head, cell], number) => number === 0
+              ? html`<th key=${head} scope="row" role="rowheader">${cell(row)}</th>`
+              : html`<td key=${head} role="cell" data-head=${head}><div>${cell(row)}</div></td>`)}</tr>`)}
         </tbody>
       </table>
     </div>`;
@@ -47,5 +55,5 @@ function Rows({title, rows, keyOf, columns, empty}) {
 
 /** A link to a session, at a moment of it. */
 export function SessionLink({session, at, text}) {
-  return session ? html`<a href=${`#/session/${session}${at ? `?at=${at}` : ""}`}>${text ?? session.slice(0, 8)}</a>` : html`<span>${text}</span>`;
+  return session ? html`<a href=${`#/session/${session}${at ? `?at=${at}` : ""}`}><bdi>${text ?? session.slice(0, 8)}</bdi></a>` : html`<span>${text}</span>`;
 }

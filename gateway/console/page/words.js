@@ -47,4 +47,7 @@ export function seconds(number) {
   return number < 1 ? `${Math.round(number * 1000)}\u00a0ms` : `${number.toFixed(number < 10 ? 1 : 0)}\u00a0s`;
 }
 
+/** A name or words within a sentence, which letters that run the other way would tear apart. */
+export const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
+
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

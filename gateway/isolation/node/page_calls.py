@@ -20,7 +20,9 @@ MAX_PAGES = 64
 class PageCalls:
     """The pages of one task. `peer` is its process, which keeps on the tape what becomes visible."""
 
-    def __init__(self, outbox: Outbox, rights: Rights) -> None:
+    def __init__(self, outbox: Outbox, rights: Rights, told: Address | None = None) -> None:
+        """`told` is where its program says that people see what an event of another program began."""
+        self._told = told if rights.order.event else None
         self._outbox = outbox
         self._rights = rights
         self._records: dict[str, _RemoteRecord] = {}
@@ -96,7 +98,7 @@ class PageCalls:
 
     def _checked(self, data: Any) -> Address:
         address = ADDRESS.read(data)
-        if address not in (self._rights.order.place, self._rights.address):
+        if address not in (self._rights.order.place, self._rights.address, self._told):
             raise TaskRefused(f"People do not see this task at {address.key[:200]}.")
         return address
 

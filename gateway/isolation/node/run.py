@@ -22,6 +22,7 @@ from gateway.isolation.peer import Link, Peer
 from gateway.isolation.tokens import TaskTokens
 from runtime.core.errors import StorageUnavailable, TaskRefused
 from runtime.core.signals import Signal
+from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import Inbox, InboxEntry
@@ -55,7 +56,9 @@ class TaskRun:
         own = Own(rights, lease)
         self.lease = lease
         self._listens = listens
-        self._pages = PageCalls(around.outbox, rights)
+        program = around.programs.get(rights.program)
+        told = "" if program is None else str(program.metadata.get(PLACE, ""))
+        self._pages = PageCalls(around.outbox, rights, around.task_places.get(told))
         alarm = around.alarm
         store, letters = OwnStore(around.store, own), OwnInbox(inbox, own)
         calls = StoreCalls(store, letters, None if alarm is None else OwnTimers(alarm, own))

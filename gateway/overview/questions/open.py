@@ -27,17 +27,17 @@ APPROVAL = "may"
 """The place of the call by which a tool asks whether it may be used; see `runtime.playbooks.remote`."""
 
 _UNWRITTEN = timedelta(minutes=10)
-"""So long what is noted may still come onto its tape."""
+"""The time within which what is noted may still come onto its tape."""
 
 _WRITTEN = timedelta(seconds=10)
-"""So long it may be noted anew when its tape is that long already."""
+"""The time within which it may be noted again, where its tape is that long already."""
 
 _DIGITS = 16
 _ASKED_WITHIN = 3
 """The facts behind the beginning of a page among which its question is."""
 
 _LOOKED_AT = 2_000
-"""Among so many facts after a question its answer is sought."""
+"""The facts after a question among which its answer is looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
 from gateway.overview.pages import limit_of
 from gateway.overview.questions.open import Answered, OpenQuestion, OpenQuestions
@@ -26,7 +27,7 @@ MAX_WORDS = 10_000
 """The length of the longest answer."""
 
 SETTLED_WITHIN_S = 5.0
-"""So long an answer waits for the session to take it."""
+"""How long an answer waits for the session to take it."""
 
 MOST = 50
 """The most questions of one page: each is looked up in its session."""
@@ -44,6 +45,7 @@ class QuestionRoutes:
     clock: Clock
     reader: Named
     writer: Named
+    rooms: ClosedRooms
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -65,7 +67,7 @@ class QuestionRoutes:
             place = left.pop(0)
             found, last = await self.questions.at(place), place.name
             if found is not None:
-                rows.append(_question(found, client.scopes.content))
+                rows.append(_question(found, await self.rooms.words(client.scopes, found.record)))
         return answer({"questions": rows, "next": last if left else None})
 
     async def answer(self, request: Request) -> Response:
@@ -75,9 +77,11 @@ class QuestionRoutes:
         body = await body_of(request)
         found = await self.questions.find(session, page)
         if found is None:
-            raise await self._closed(session, page)
+            raise await self._closed(client, session, page)
+        await self.rooms.check_room(client, found.record)
         if found.of:
-            raise HTTPException(409, f"Only {', '.join(found.of)} can answer this.")
+            who = ", ".join(found.of) if client.scopes.content else "somebody else"
+            raise HTTPException(409, f"Only {who} can answer this.")
         event = self._event(client, found, *_said(body, found))
         try:
             await self.inbox.add(event)
@@ -86,16 +90,18 @@ class QuestionRoutes:
         if not await self.questions.until_closed(found, SETTLED_WITHIN_S):
             return answer({"settled": False, "counted": None, "answer": None, "by": None}, 202)
         how = await self.questions.answered(session, found.call, int(found.asked.page))
-        return answer(_outcome(how, event))
+        return answer(_outcome(how, event, content=client.scopes.content))
 
-    async def _closed(self, session: SessionId, page: str) -> HTTPException:
+    async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
-        if call is None:
+        if call is None or (not client.scopes.private and await self.rooms.has(session)):
             return HTTPException(404, "There is no such question.")
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
             return HTTPException(409, "This question is no longer open: it was closed before anybody answered.")
+        if not client.scopes.content:
+            return HTTPException(409, "This question was answered already.")
         by = f", by {how.by}" if how.by else ""
         return HTTPException(409, f"This question was answered already: {how.answer}{by}.")
 
@@ -131,10 +137,11 @@ def _said(body: Any, found: OpenQuestion) -> tuple[str, str]:
     raise HTTPException(422, f"An answer has {wanted} of at most {MAX_WORDS:,} characters.")
 
 
-def _outcome(how: Answered | None, event: InboxEvent) -> dict[str, Any]:
+def _outcome(how: Answered | None, event: InboxEvent, *, content: bool) -> dict[str, Any]:
     if how is None:
         return {"settled": True, "counted": False, "answer": None, "by": None}
-    return {"settled": True, "counted": how.event == event.id, "answer": how.answer, "by": how.by or None}
+    said, by = (how.answer, how.by or None) if content else (None, None)
+    return {"settled": True, "counted": how.event == event.id, "answer": said, "by": by}
 
 
 def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:

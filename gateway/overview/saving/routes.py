@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer
 from gateway.overview.questions.routes import Named
 from gateway.overview.saving.talks import NotSaved, TalkMaker
@@ -31,6 +32,7 @@ class SavingRoutes:
     maker: TalkMaker
     programs: Mapping[str, Program]
     writer: Named
+    rooms: ClosedRooms
 
     def routes(self) -> list[BaseRoute]:
         """The route, to be mounted with those of the bus."""
@@ -39,11 +41,10 @@ class SavingRoutes:
     async def save(self, request: Request) -> Response:
         """The talk of a session, and the recorded answers of its model. What has used tools is not held again."""
         client, session = self.writer(request), SessionId(str(request.path_params["session"]))
-        if not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
         known = await self.catalog.find(session)
         if known is None:
             raise HTTPException(404, "There is no such session.")
+        await self.rooms.check(client, known.record)
         program = self.programs.get(known.record.program)
         if program is None or not program.agents:
             raise HTTPException(409, f"The program {known.record.program} is not served here.")

@@ -29,11 +29,11 @@ from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Following, TapeReader
 
 BEGUN_WITHIN_S = 15.0
-"""So long a new copy is waited for."""
+"""How long a new copy is waited for."""
 
 _ID_CHARS = 32
 _SOON = 20
-"""So many facts after a moment of rest an exchange has begun that goes on from there."""
+"""The facts after a moment of rest within which an exchange that goes on from there begins."""
 
 
 class NotPossible(Exception):

@@ -12,12 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
 from gateway.overview.questions.routes import Named
 from gateway.overview.scratch.rooms import NotPossible, ScratchRooms
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, SessionId
 from runtime.sessions.commands.alter import Alteration
+from runtime.stores.catalog import SessionCatalog
 
 MAX_TEXT = 20_000
 """The length of the longest message."""
@@ -35,8 +38,10 @@ Found = TypeVar("Found")
 class ScratchRoutes:
     """The requests about scratch rooms. Each has a key: the same key is done once."""
 
-    rooms: ScratchRooms
+    scratch: ScratchRooms
+    catalog: SessionCatalog
     writer: Named
+    closed: ClosedRooms
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -46,31 +51,40 @@ class ScratchRoutes:
             Route("/sessions/{session}/variables", self.alter, methods=["POST"]),
         ]
 
+    async def _reader(self, request: Request) -> Client:
+        """The client that asks, who may know what is said in the session."""
+        client = self.writer(request)
+        known = await self.catalog.find(_session(request))
+        if known is not None:
+            await self.closed.check_room(client, known.record)
+        return client
+
     async def begin(self, request: Request) -> Response:
         """Copy a session into a scratch room, as it was at fact {"at"}: 201, or 202 where it has not begun yet."""
-        client, body = self.writer(request), await _body(request)
+        client, body = await self._reader(request), await _body(request)
         at = body.get("at")
         if at is not None and not (type(at) is int and 0 < at < _MOST):
             raise HTTPException(422, "at is the number of a fact.")
-        copy = await _done(self.rooms.begin(client, _session(request), at, _text(body, "key", MAX_KEY)))
-        told = {"session": copy.session, "seq": copy.seq, "words": copy.words, "begun": copy.begun}
+        copy = await _done(self.scratch.begin(client, _session(request), at, _text(body, "key", MAX_KEY)))
+        words = copy.words if client.scopes.content else ""
+        told = {"session": copy.session, "seq": copy.seq, "words": words, "begun": copy.begun}
         return answer(told, 201 if copy.begun else 202)
 
     async def say(self, request: Request) -> Response:
         """Say {"text"} to a copy, in the name of the person {"as"} or in one's own."""
-        client, body = self.writer(request), await _body(request)
+        client, body = await self._reader(request), await _body(request)
         text, key = _text(body, "text", MAX_TEXT), _text(body, "key", MAX_KEY)
         person = None if body.get("as") is None else _text(body, "as", MAX_KEY)
-        return _kept(await _done(self.rooms.say(client, _session(request), text, person, key)))
+        return _kept(await _done(self.scratch.say(client, _session(request), text, person, key)))
 
     async def alter(self, request: Request) -> Response:
         """Give the variable {"name"} of {"agent"} another {"value"} in a copy."""
-        client, body = self.writer(request), await _body(request)
+        client, body = await self._reader(request), await _body(request)
         agent, name, key = (_text(body, one, MAX_KEY) for one in ("agent", "name", "key"))
         if "value" not in body or len(json.dumps(body["value"])) > MAX_VALUE:
             raise HTTPException(422, f"value is JSON of at most {MAX_VALUE:,} characters.")
         change = Alteration(AgentId(agent), name, body["value"])
-        return _kept(await _done(self.rooms.alter(client, _session(request), change, key)))
+        return _kept(await _done(self.scratch.alter(client, _session(request), change, key)))
 
 
 async def _done(work: Awaitable[Found]) -> Found:

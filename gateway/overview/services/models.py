@@ -22,11 +22,11 @@ from runtime.llm.chain import Link, ModelChain
 from runtime.llm.client import LLMClient
 from runtime.llm.cooldowns import Cooldown
 from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, PURPOSES, VOICE, Models
+from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
 from runtime.stores.operation.usage import Amounts
 
 TRIED_WITHIN_S = 30.0
-"""So long a test call waits for one model."""
+"""The time limit of a test call to one model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _order(name: str) -> tuple[bool, str]:
 
 
 def _entry(name: str, client: LLMClient, cooling: Mapping[str, Cooldown]) -> dict[str, Any]:
-    purposes = sorted(purpose for purpose, whose in {**PURPOSES, **VOICE}.items() if whose == name)
+    purposes = sorted(purpose for purpose, whose in {**PURPOSES, **SERVICES}.items() if whose == name)
     return {
         "name": name,
         "purposes": ["execute"] if name == DEFAULT else purposes,

@@ -32,15 +32,15 @@ from runtime.tape.facts.session import ProgramAdopted, SessionBegun
 DAYS = 30
 
 LOOKED_AT = 1_000
-"""So many of the sessions that were active last are looked at for those of the program."""
+"""The most recently active sessions that are looked at for those of the program."""
 
 COUNTED = 100
-"""The versions of so many of them are asked for."""
+"""The sessions whose versions are asked for."""
 
 _PAGE = 200
 _AT_ONCE = 8
 _MOST = 50
-"""So many places of failures, and so many rated steps, are listed."""
+"""The places of failures, and the rated steps, that are listed."""
 
 
 class SeenRefusals:

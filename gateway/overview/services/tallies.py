@@ -15,10 +15,10 @@ from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, Remot
 from runtime.events.service import ModelFellBack
 
 LAST = 200
-"""Times are those of so many answers, the last ones."""
+"""The last answers whose times are kept."""
 
 MOST = 500
-"""So many names are counted apart."""
+"""The names that are counted apart."""
 
 _ERROR_CHARS = 500
 

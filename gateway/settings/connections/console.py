@@ -17,12 +17,14 @@ class ConsoleSettings(Section):
     """The console at /console, which is there when it has a password. Who knows it is an owner.
 
     `roles` are files with the passwords of further roles, by their names: those see states and numbers, and no words of
-    people and models. Owners can change something there only with `acts`.
+    people and models. Owners can change something there only with `acts`, and read what is said in private and direct
+    rooms of the web chat only with `private`.
     """
 
     password: SecretStr | None = None
     password_file: FilePath | None = None
     acts: bool = False
+    private: bool = False
     roles: dict[str, FilePath] = Field(default_factory=dict)
 
     @property

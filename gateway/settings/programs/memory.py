@@ -12,6 +12,8 @@ class MemorySettings(Section):
     """Whether programs that say nothing of it remember people, and how much of them for how long.
 
     `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
+    `alike` is how near a memory must be to a question that shares no word with it, as the cosine of their vectors by
+    `models.embedding`, which has `wait_s` for an answer.
     """
 
     on: bool = False
@@ -20,6 +22,8 @@ class MemorySettings(Section):
     per_program: int = Field(default=500, ge=1, le=10_000)
     keep_days: float = Field(default=365.0, gt=0, le=36_500)
     told: int = Field(default=8, ge=1, le=50)
+    alike: float = Field(default=0.3, ge=0, le=1)
+    wait_s: float = Field(default=2.0, gt=0, le=60)
 
     @property
     def limits(self) -> MemoryLimits:

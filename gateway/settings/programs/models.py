@@ -1,4 +1,4 @@
-"""The settings' table of models: one for each purpose, and those that programs and routes name; and those of voices."""
+"""The settings' table of models: one for each purpose, and those that programs and routes name; and of voices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
-from runtime.llm.models import DEFAULT, PURPOSES, VOICE
-from runtime.llm.options import Prices, Voice
+from runtime.llm.client import EMBED
+from runtime.llm.models import DEFAULT, PURPOSES, SERVICES
+from runtime.llm.options import Prices, Service
 from runtime.voice.listener import VoiceLimits
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -108,7 +109,7 @@ def _entry(name: str, value: object) -> Entry:
 def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
     """The names that programs and routes may use, those of purposes first."""
     names = dict.fromkeys([DEFAULT, *PURPOSES.values(), *models])
-    return tuple(name for name in names if name not in VOICE.values())
+    return tuple(name for name in names if name not in SERVICES.values())
 
 
 def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[str, ...]:
@@ -132,15 +133,36 @@ def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[s
     return tuple(dict.fromkeys(found))
 
 
+def leads_to(models: Mapping[str, Entry], name: str, *, model: str) -> set[str]:
+    """The models that a name leads to, as litellm calls them. "" is the default, which is `model` where the table has
+    none; the name of a purpose that has no model of its own leads nowhere. Raises ConfigError as `sources_of`.
+    """
+    if name in PURPOSES.values() and name not in models:
+        return set()
+    found = set[str]()
+    for source in sources_of(models, name or DEFAULT):
+        entry = models.get(source)
+        if isinstance(entry, ModelServer):
+            found.add(entry.model)
+        else:
+            found.add(model if source == DEFAULT else source)
+    return found - {""}
+
+
 def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
     """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
-    voices = voice_sources(models)
+    services = service_sources(models)
     for name, entry in models.items():
         for source in sources_of(models, name):
-            if source in voices and voices[source] != name and name not in voices.values():
-                raise ConfigError(f"models.{name}: {source} is for models.{voices[source]} and writes no text.")
+            if source in services and services[source] != name and name not in services.values():
+                raise ConfigError(f"models.{name}: {source} is for models.{services[source]} and writes no text.")
         if isinstance(entry, ModelServer) and entry.api_key_file is not None:
             _check_readable(name, entry)
+    several = [source for source, name in services.items() if name == SERVICES[EMBED]]
+    if len(several) > 1:
+        raise ConfigError(
+            f"models.{SERVICES[EMBED]} is one model, not {len(several)}: what one says of meanings no other can read."
+        )
     if is_model_set and DEFAULT in models:
         raise ConfigError(
             "model and models.default are both set; keep models.default. What model_base_url and model_api_key_file "
@@ -148,10 +170,10 @@ def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
         )
 
 
-def voice_sources(models: Mapping[str, Entry]) -> dict[str, Voice]:
-    """What the names for voices lead to, each with the name. Raises ConfigError for a source that is to do both."""
-    found: dict[str, Voice] = {}
-    for name in get_args(Voice):
+def service_sources(models: Mapping[str, Entry]) -> dict[str, Service]:
+    """What the names of services lead to, each with the name. Raises ConfigError for a source that is to do both."""
+    found: dict[str, Service] = {}
+    for name in get_args(Service):
         for source in sources_of(models, name) if name in models else ():
             if source in found:
                 raise ConfigError(f"models.{name}: {source} is for models.{found[source]} already.")

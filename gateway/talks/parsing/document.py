@@ -13,7 +13,22 @@ from typing import Any
 import yaml
 
 from gateway.talks.parsing.items import Item, ItemReader, Items, TalkProblems
-from gateway.talks.talk import START, Act, Beat, Fact, Gap, Head, Played, Pressed, Reply, Said, Shown, Talk, Waited
+from gateway.talks.talk import (
+    START,
+    Act,
+    Arrived,
+    Beat,
+    Fact,
+    Gap,
+    Head,
+    Played,
+    Pressed,
+    Reply,
+    Said,
+    Shown,
+    Talk,
+    Waited,
+)
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Program
@@ -250,12 +265,12 @@ class _Draft:
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(one, Said | Pressed | Waited | Played):
+                if isinstance(one, Said | Pressed | Waited | Played | Arrived):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)
         first = beats[0]
-        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, Said) and first.empty
+        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, Said | Arrived) and first.empty
         kept = beats[1:] if begins_with_words else beats
         return Talk(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
 

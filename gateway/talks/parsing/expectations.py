@@ -18,6 +18,7 @@ from gateway.talks.talk import (
     Holds,
     Offered,
     Reached,
+    Returned,
     Stepped,
     Wording,
     check_wording,
@@ -33,15 +34,16 @@ _STEP = re.compile(r"steps?\s+(?:(?P<agent>\w+)\.)?(?P<playbook>\w+)(?::(?P<numb
 _CALL = re.compile(r"calls?\s+(?P<call>.+)$", re.DOTALL)
 _CHOICES = re.compile(r"choices?\s*:?\s+(?P<labels>.+)$")
 _FAILURE = re.compile(r"failures?\b\s*:?\s*(?P<words>.*)$", re.DOTALL)
+_RESULT = re.compile(r"results?\b\s*:?\s*(?P<words>.+)$", re.DOTALL)
 _QUOTED = re.compile(r'(?:words\s+)?(?:"(?P<text>.+)"|“(?P<other>.+)”|(?P<regular>/.+/))$', re.DOTALL)
 _HEARS = re.compile(r"(?P<agent>\w+)\s+hears\s+(?P<words>.+)$", re.DOTALL)
 _VARIABLE = re.compile(r"(?:(?P<agent>\w+)\.)?(?P<test>\$.+)$", re.DOTALL)
 _ASSIGNED = re.compile(r"(\$[\w.\[\]\"']+)\s*=(?!=)\s*")
 _FORMS = (
     'Write `expect: step Main:02`, `expect: call LookUp(id="1")`, `expect: $total is 3`, `expect: "words"`, '
-    "`expect: /pattern/`, `expect: choices Yes, No`, `expect: failure` or `expect: the end`."
+    '`expect: /pattern/`, `expect: choices Yes, No`, `expect: result "words"`, `expect: failure` or `expect: the end`.'
 )
-_WORDS = ("step", "call", "choices", "failure", "end", "words")
+_WORDS = ("step", "call", "choices", "result", "failure", "end", "words")
 
 
 class FactReader:
@@ -56,6 +58,7 @@ class FactReader:
             (_CALL, self._call),
             (_CHOICES, self._choices),
             (_FAILURE, self._failure),
+            (_RESULT, self._result),
             (_HEARS, self._hears),
             (_QUOTED, self._quoted),
             (_VARIABLE, self._holds),
@@ -76,8 +79,8 @@ class FactReader:
     def read_words(self, line: SourceLine, text: str, words: str) -> Fact | None:
         """The fact in a text with a fence below, which has the words; None for a wrong one."""
         hears = re.fullmatch(r"\w+\s+hears", text)
-        if text and text not in ("words", "failure") and not hears:
-            hint = "A fence stands below `expect:`, `expect: failure` or `expect: Scout hears`, and has the words."
+        if text and text not in ("words", "failure", "result") and not hears:
+            hint = "A fence stands below `expect:`, `expect: failure`, `expect: result` or `expect: Scout hears`."
             self._problems.at(line, "no fence belongs to this", hint=hint)
             return None
         return self.read(line, f'{text} "{words}"'.strip())
@@ -91,6 +94,12 @@ class FactReader:
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
         wording = self._wording(line, text)
         return None if wording is None else Fails(line.number, wording)
+
+    def _result(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        quoted = _QUOTED.match(found["words"])
+        text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
+        wording = self._wording(line, text)
+        return None if wording is None else Returned(line.number, wording)
 
     def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         quoted = _QUOTED.match(found["words"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import TypeAlias
 from gateway.talks.parsing.expectations import FactReader
 from gateway.talks.talk import (
     Act,
+    Arrived,
     Fact,
     Gap,
     Head,
@@ -28,13 +30,15 @@ from gateway.talks.talk import (
     check_wording,
 )
 from runtime.core.address import GATEWAY
+from runtime.core.cloud_event import event_from, matches
+from runtime.language.event_triggers import begun_on_events
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, Program
 
 Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]
 """What an item says: nothing where it is wrong, two things for words that a model writes."""
 
-_KEYWORDS = ("model", "expect", "never", "judge", "wait")
+_KEYWORDS = ("model", "expect", "never", "judge", "wait", "event")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _BOLD = re.compile(r"\A\*\*(.+?)(:?)\*\*(:?)")
 _GAP = re.compile(r"(?:…|\.\.\.)$")
@@ -46,6 +50,10 @@ _MODEL = re.compile(
 _FACT = re.compile(r"(?P<how>expect|never)\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
 _JUDGE = re.compile(r"judge\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
 _WAIT = re.compile(r"wait\b\s*:?\s*(?P<time>.*)$", re.IGNORECASE)
+_EVENT = re.compile(
+    r"event(?P<now>,\s*at once)?\s*:\s*(?P<type>[^\s{\[\"]*)(?:\s+from\s+(?P<source>[^\s{\[\"]+))?\s*(?P<data>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
 _PRESS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+press(?:es)?\b\s*:?\s*(?P<label>.+)$', re.IGNORECASE)
 _SENDS = re.compile(
     r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+sends?\b\s*:?\s*(?P<files>[^:]+?)(?::(?:\s+|$)(?P<text>.*))?$',
@@ -59,7 +67,7 @@ _MAX_NAME_WORDS = 4
 _MAX_WAIT_S = 400 * 86_400
 _LINES = (
     "Lines are: `Name: words`, `Agent writes: words`, `Name presses Choice`, `model: answer`, `expect: …`, `never: …`, "
-    "`wait 10 minutes`."
+    '`wait 10 minutes`, `event: stock.low from shop {"item": "tea"}`.'
 )
 
 
@@ -111,12 +119,14 @@ class ItemReader:
         self._agents[_folded(GATEWAY.name)] = GATEWAY.name
         self._played = {agent.name for agent in program.agents if agent.kind is AgentKind.REMOTE}
         self._facts = FactReader(program, problems)
+        self._patterns = [one.pattern for one in begun_on_events(program.name, program)]
         self._forms: Sequence[tuple[re.Pattern[str], Callable[[Item, re.Match[str]], Items]]] = (
             (_GAP, lambda item, _: [Gap(item.line.number)]),
             (_MODEL, self._model),
             (_FACT, self._fact),
             (_JUDGE, self._judge),
             (_WAIT, self._wait),
+            (_EVENT, self._event),
             (_WRITES, self._writes),
             (_PRESS, self._press),
             (_SENDS, self._sends),
@@ -184,6 +194,23 @@ class ItemReader:
                 self._problems.at(item.line, f"there is no file {file}", hint=hint)
                 return ()
         return [Said(item.line.number, who, item.text(found["text"] or ""), found["now"] is not None, tuple(files))]
+
+    def _event(self, item: Item, found: re.Match[str]) -> Items:
+        written = item.text(found["data"].strip())
+        try:
+            data = json.loads(written) if written else None
+            event = event_from({"id": "1", "type": found["type"], "data": data}, source="", now=self._head.start)
+        except ValueError as error:
+            what = "the data is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+            self._problems.at(item.line, what, hint='Write `event: stock.low from shop {"item": "tea"}`.')
+            return ()
+        if not any(matches(pattern, event.type) for pattern in self._patterns):
+            known = ", ".join(dict.fromkeys(self._patterns))
+            hint = f"It begins on: {known}." if known else "Its trigger is `When the event stock.low arrives`."
+            self._problems.at(item.line, f"no playbook begins on the event {event.type}", hint=hint)
+            return ()
+        name = found["source"] or "test"
+        return [Arrived(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
 
     def _person(self, item: Item, who: str) -> bool:
         """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""

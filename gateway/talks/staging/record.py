@@ -47,6 +47,8 @@ class BeatRecord:
     calls: list[SeenCall] = field(default_factory=list)
     steps: list[StepPlace] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    """What came of what events began: texts as they are, other values as JSON."""
     variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     ended: bool = False
     waits: str = ""

@@ -26,7 +26,7 @@ from runtime.events.frames import (
 )
 from runtime.llm.client import CompletionRequest, LLMClient
 from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, VOICE, Models
+from runtime.llm.models import DEFAULT, SERVICES, Models
 
 _EXECUTES = re.compile(r"^You execute ", re.MULTILINE)
 _TASK = re.compile(r".*?It must do this: ", re.DOTALL)
@@ -79,7 +79,7 @@ class ScriptedModel:
         for ended in (FrameReturned, FrameFailed, FrameStopped):
             bus.hear(ended, self._forget_frame)
         bus.hear(LLMRequested, self._note_question)
-        clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*VOICE.values()}, self)
+        clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*SERVICES.values()}, self)
         clients["compile"] = NoModelClient("A scripted model compiles nothing.")
         files = ", ".join(file.name for file in self._files) or "no talks; words are those of the steps, in brackets"
         return Models(clients), f"scripted ({files})"

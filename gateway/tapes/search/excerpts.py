@@ -9,12 +9,12 @@ from typing import Any
 from gateway.tapes.search.words import Meant, Phrase, placed_words, texts_in
 
 BEFORE_CHARS = 60
-"""So much of the text stands before the first word that was found."""
+"""The length of the text before the first word that was found."""
 
 EXCERPT_CHARS = 220
 
 _LOOKED_AT = 20_000
-"""Words are looked for in so many characters of a text."""
+"""The first characters of a text, in which words are looked for."""
 
 _CUT = "…"
 

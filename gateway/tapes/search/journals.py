@@ -20,10 +20,10 @@ from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, TapeReader
 
 LOOKED_AT = 10_000
-"""So many facts one search looks at."""
+"""The facts that one search looks at."""
 
 LOOKS_S = 2.0
-"""So long one search reads facts."""
+"""How long one search reads facts."""
 
 _IN_MEMORY = Path(":memory:")
 _SHELF = Shelf("", 0)

@@ -25,7 +25,7 @@ from runtime.stores.sessions import SessionRecord
 
 MAX_HITS = 100
 MAX_SESSIONS = 200
-"""Among so many of the sessions that were active last is searched."""
+"""The most recently active sessions that are searched."""
 
 MAX_QUESTION_CHARS = 1_000
 
@@ -47,6 +47,8 @@ class SearchRoutes:
             record = await self._tapes.record(name)
             if record is None:
                 raise HTTPException(404, f"There is no tape {name}.")
+            if client.scopes.content:
+                await self._tapes.rooms.check(client, record)
             return await self._facts(request, client, [record], _Place.of(request))
         notebook = await self._tapes.notebooks.find(name)
         if notebook is None:
@@ -74,7 +76,9 @@ class SearchRoutes:
             may_read = [
                 record
                 for record in records[first:]
-                if fnmatchcase(name := f"{JOURNAL}{record.id}", scope) and may(client, "read", name)
+                if fnmatchcase(name := f"{JOURNAL}{record.id}", scope)
+                and may(client, "read", name)
+                and (client.scopes.private or not await self._tapes.rooms.holds(record))
             ]
             return await self._facts(request, client, may_read, place, following=page.next)
         asked, filters, limit = _asked(request)

@@ -18,7 +18,7 @@ from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_o
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
 INDEXED_WITHIN_S = 2.0
-"""So long one search brings the index up to date before it is asked; the next one goes on."""
+"""How long one search brings the index up to date before it is asked; the next search goes on."""
 
 _AT_ONCE = 500
 

@@ -72,6 +72,13 @@ def welcomed(request: Request, person: Person, cookie: tuple[str, str], lasts_s:
     return response
 
 
+def parted(cookie: str) -> Response:
+    """An answer that ends a log-in in a browser, which forgets this cookie and the files that it has kept."""
+    response = Response(status_code=204, headers={"clear-site-data": '"cache"'})
+    response.delete_cookie(cookie)
+    return response
+
+
 TOO_MANY = "Too many attempts. Wait a minute."
 NOT_READ = "The form could not be read."
 AWAY = "The chat's store does not answer. Try again in a moment."

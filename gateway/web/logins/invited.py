@@ -12,7 +12,7 @@ from starlette.routing import Route
 from adapters.web.codec import Person
 from gateway.access.roles import Role, role_named
 from gateway.web.forms import small_json
-from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, refused, shown, welcomed
+from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, parted, refused, shown, welcomed
 from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -139,6 +139,4 @@ class InvitedLogIn:
                 await self._team.log_out_everywhere(person.id)
         except StorageError:
             return refused(AWAY, 503)
-        response = Response(status_code=204)
-        response.delete_cookie(TEAM_COOKIE)
-        return response
+        return parted(TEAM_COOKIE)

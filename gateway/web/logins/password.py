@@ -11,7 +11,7 @@ from starlette.routing import Route
 from adapters.web.codec import Person
 from gateway.web.forms import small_json
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
-from gateway.web.logins.door import NOT_READ, TOO_MANY, Attempts, refused, welcomed
+from gateway.web.logins.door import NOT_READ, TOO_MANY, Attempts, parted, refused, welcomed
 from gateway.web.names import ReservedNames
 from runtime.core.clock import Clock
 
@@ -60,6 +60,4 @@ class PasswordLogIn:
 
     async def _logout(self, _: Request) -> Response:
         """Forget the person in this browser."""
-        response = Response(status_code=204)
-        response.delete_cookie(COOKIE)
-        return response
+        return parted(COOKIE)

@@ -15,7 +15,7 @@ from adapters.records import ChangedTogether
 from adapters.web.codec import Person
 from gateway.access.people import People
 from gateway.access.roles import Role
-from gateway.web.identity import clean_name
+from gateway.web.identity import MAX_NAME, clean_name
 from gateway.web.logins.team import name_field
 from gateway.web.names import ReservedNames
 
@@ -49,8 +49,9 @@ class MarkProxied:
 class ProxiedLogIn:
     """The people whom the proxy names. Implements `LogIn`.
 
-    A person is what the header says, such as `ada@example.com`; the name is the part before the @, unless it is an
-    agent's or somebody's who came before. Who is blocked does not come in.
+    A person is what the header says, such as `ada@example.com`; the name is the part before the @. Where that is an
+    agent's, or somebody's who came before, it is the whole address, or what fits with a part of the person's id. Who is
+    blocked does not come in.
     """
 
     def __init__(self, header: str, names: ChangedTogether, people: People, reserved: ReservedNames) -> None:
@@ -88,9 +89,17 @@ class ProxiedLogIn:
     async def _name(self, person_id: str, who: str) -> str:
         short = clean_name(who.partition("@")[0])
         if not short or short in self._reserved:
-            return clean_name(who)
+            return _told_apart(who, person_id)
         field = name_field(short)
         whose = await self._names.get(field)
         if whose is None and await self._names.change({field: (None, person_id)}):
             return short
-        return short if (whose or await self._names.get(field)) == person_id else clean_name(who)
+        return short if (whose or await self._names.get(field)) == person_id else _told_apart(who, person_id)
+
+
+def _told_apart(who: str, person_id: str) -> str:
+    """A name that is nobody else's."""
+    if "@" in who and clean_name(who) == who:
+        return who
+    sign = person_id[-4:]
+    return f"{clean_name(who)[: MAX_NAME - len(sign) - 1]} {sign}"

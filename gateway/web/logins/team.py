@@ -42,6 +42,8 @@ MAX_NAMES = 5
 """The names that one person can have had."""
 
 MAX_LINKS = 200
+MAX_DEVICE_LINKS = 5
+"""The links for further devices of one person that wait; the first ones are forgotten."""
 """The links that can wait to be followed."""
 
 Changes = dict[str, tuple[str | None, str | None]]
@@ -116,18 +118,18 @@ class Team:
         key = f"link:{_digest(secret)}"
         kept = await self._records.get(key)
         if kept is not None and json.loads(kept).get("attempt") == _digest(attempt):
-            return await self._again(json.loads(kept))
+            return await self._again(key, kept)
         link = await self._open_link(secret)
-        used = json.dumps({**link, "attempt": _digest(attempt), "used_by": link.get("person") or _new_id()})
-        id_ = json.loads(used)["used_by"]
-        changes: Changes = {key: (kept, used)}
+        id_ = link.get("person") or _new_id()
+        changes: Changes = {}
         if "person" in link:
             person = await self._known(id_)
             login = await self._log_in(id_, changes)
         else:
             person = Person(id_, self._checked(name))
             login = await self._newcomer(person, link["role"], changes)
-        if not await self._records.change(changes):
+        used = {**link, "attempt": _digest(attempt), "used_by": id_, "login": _digest(login)}
+        if not await self._records.change({**changes, key: (kept, json.dumps(used))}):
             await self._open_link(secret)
             raise NotAdmitted(_TAKEN.format(name=person.name))
         await self._settle(id_)
@@ -183,17 +185,22 @@ class Team:
         changes[key] = (kept, json.dumps({**data, "names": [*names, renamed.name]}))
         if not await self._records.change(changes):
             raise NotAdmitted(_TAKEN.format(name=renamed.name))
-        known = await self._people.find(person.id)
-        if known is not None:
-            await self._people.set(person.id, known.role, renamed.name)
+        await self._people.rename(person.id, renamed.name)
         return renamed
 
     async def log_out(self, login: str) -> None:
-        """End one log-in."""
-        await self._records.remove(f"login:{_digest(login)}")
+        """End one log-in, on all the pages of its device."""
+        key = f"login:{_digest(login)}"
+        kept = await self._records.get(key)
+        await self._records.remove(key)
+        if kept is not None:
+            await self._news(json.loads(kept)["person"])
 
     async def log_out_everywhere(self, person_id: str) -> None:
-        """End all log-ins of a person."""
+        """End all log-ins of a person, and the links for further devices."""
+        for name, link in (await self._waiting_links()).items():
+            if link.get("person") == person_id:
+                await self._records.remove(name)
         kept = await self._records.get(f"person:{person_id}")
         if kept is not None:
             for login in json.loads(kept)["logins"]:
@@ -203,23 +210,32 @@ class Team:
     # How it is done
 
     async def _link(self, about: Mapping[str, str], lasts_s: float) -> str:
-        await self._clear_links()
+        """Raises NotAdmitted when too many links wait. Of those for a person's devices the first ones end."""
+        waiting = await self._waiting_links()
+        if len(waiting) >= MAX_LINKS:
+            raise NotAdmitted(f"{MAX_LINKS} links wait to be followed. Wait until some have ended.")
+        own = [name for name, link in waiting.items() if "person" in about and link.get("person") == about["person"]]
+        for name in own[: max(0, len(own) - MAX_DEVICE_LINKS + 1)]:
+            await self._records.remove(name)
         secret, now = secrets.token_urlsafe(24), self._clock.now()
         text = json.dumps({**about, "ends_at": (now + timedelta(seconds=lasts_s)).isoformat()})
         await self._records.put(f"link:{_digest(secret)}", text)
         return secret
 
-    async def _clear_links(self) -> None:
-        waiting = 0
+    async def _waiting_links(self) -> dict[str, dict[str, str]]:
+        """The links that can be followed, by the names of their records, those that end first at the front.
+
+        Ended ones are forgotten.
+        """
+        waiting: dict[str, dict[str, str]] = {}
         for name, text in (await self._records.all()).items():
             if name.startswith("link:"):
-                link = json.loads(text)
+                link: dict[str, str] = json.loads(text)
                 if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
                     await self._records.remove(name)
-                else:
-                    waiting += "attempt" not in link
-        if waiting >= MAX_LINKS:
-            raise NotAdmitted(f"{MAX_LINKS} links wait to be followed. Wait until some have ended.")
+                elif "attempt" not in link:
+                    waiting[name] = link
+        return dict(sorted(waiting.items(), key=lambda one: datetime.fromisoformat(one[1]["ends_at"])))
 
     async def _open_link(self, secret: str) -> dict[str, str]:
         kept = await self._records.get(f"link:{_digest(secret)}")
@@ -229,19 +245,25 @@ class Team:
         if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
             raise NotAdmitted("This link has ended. Ask for a new one.")
         if "attempt" in link:
-            raise NotAdmitted("This link has been used already. Ask for a new one.")
+            raise NotAdmitted(_USED)
         return link
 
-    async def _again(self, used: Mapping[str, str]) -> LoggedIn:
-        """Log in who followed a link and did not get the answer."""
+    async def _again(self, key: str, kept: str) -> LoggedIn:
+        """Log in who followed a link and did not get the answer, in place of the log-in that was in it."""
+        used = json.loads(kept)
         if datetime.fromisoformat(used["ends_at"]) <= self._clock.now():
             raise NotAdmitted("This link has ended. Ask for a new one.")
         await self._settle(used["used_by"])
         if await self.role(used["used_by"]) <= Role.BLOCKED:
             raise NotAdmitted("You are not in this team any more.")
-        changes: Changes = {}
+        unheard = f"login:{used.get('login')}"
+        before = await self._records.get(unheard)
+        if before is None:
+            raise NotAdmitted(_USED)
+        changes: Changes = {unheard: (before, None)}
         person = await self._known(used["used_by"])
         login = await self._log_in(person.id, changes)
+        changes[key] = (kept, json.dumps({**used, "login": _digest(login)}))
         if not await self._records.change(changes):
             raise NotAdmitted("Two devices log in at this moment. Try again.")
         return LoggedIn(person, login)
@@ -314,6 +336,7 @@ class Team:
         return cleaned
 
 
+_USED = "This link has been used already. Ask for a new one."
 _TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
 
 

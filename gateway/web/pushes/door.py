@@ -12,6 +12,7 @@ from starlette.routing import Route
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
+from adapters.web.requests import room_id
 from gateway.web.forms import small_json
 from gateway.web.logins.door import AWAY, NOT_READ, LogIn, refused
 from gateway.web.pushes.keys import BadSubscription
@@ -20,7 +21,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 
 WORKER = Path(__file__).parents[1] / "page" / "worker.js"
-MAX_ROOM = 100
 CHANGES = Budget(rate_per_s=0.5, burst=30)
 """The rate at which one person may change what they are told of."""
 
@@ -101,9 +101,10 @@ class PushDoor:
         """What to hear of a room, {room, choice}."""
         form = await small_json(request) or {}
         choice = next((one for one in CHOICES if one == form.get("choice")), None)
-        if choice is None or not 0 < len(form.get("room", "")) <= MAX_ROOM:
+        room = form.get("room", "")
+        if choice is None or not room or room_id(room) != room:
             return refused(NOT_READ, 400)
-        await self._subscriptions.choose(person.id, form["room"], choice)
+        await self._subscriptions.choose(person.id, room, choice)
         return Response(status_code=204)
 
     async def _show(self, request: Request, person: Person) -> Response:

@@ -96,7 +96,7 @@ class Pusher:
                 answer = await self._post(http, browser, content)
                 if answer in _GONE:
                     await self._subscriptions.unsubscribe(person_id, browser.endpoint)
-            except (StorageError, httpx.HTTPError, BadSubscription):
+            except (StorageError, httpx.HTTPError, httpx.InvalidURL, BadSubscription):
                 return
 
     async def _post(self, http: httpx.AsyncClient, browser: Subscription, content: bytes) -> int:

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
+from anyio.lowlevel import checkpoint
+
 from adapters.records import ChangedTogether
+from runtime.core.clock import Clock
 
 if TYPE_CHECKING:
     from gateway.web.pushes.encryption import PushKey
@@ -28,6 +31,13 @@ MAX_CHOICES = 500
 
 MAX_ENDPOINT = 1_000
 
+LISTED_S = 1.0
+"""How long it is remembered what everybody wants, so that a busy chat does not read thousands of people for each
+message. Changes on this node count at once, those on others by then."""
+
+_AT_A_TIME = 500
+"""The people who are read before others have a turn."""
+
 SERVICES = ("fcm.googleapis.com", "push.services.mozilla.com", "push.apple.com", "notify.windows.com")
 """The hosts of the browsers' push services, with all below them: nothing is sent anywhere else."""
 
@@ -41,7 +51,7 @@ def is_service(endpoint: str) -> bool:
         return False
     host = parts.hostname or ""
     known = any(host == service or host.endswith(f".{service}") for service in SERVICES)
-    return plain and known and parts.netloc.isascii() and len(endpoint) <= MAX_ENDPOINT
+    return plain and known and endpoint.isascii() and endpoint.isprintable() and len(endpoint) <= MAX_ENDPOINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +93,15 @@ def _wishes(kept: str | None) -> Wishes:
 class Subscriptions:
     """Raises StorageUnavailable. `allowed` says which addresses are a push service's."""
 
-    def __init__(self, records: ChangedTogether, allowed: Callable[[str], bool] = is_service) -> None:
+    def __init__(self, records: ChangedTogether, clock: Clock, allowed: Callable[[str], bool] = is_service) -> None:
         self._records = records
+        self._clock = clock
         self._allowed = allowed
+        self._listed: tuple[float, Sequence[tuple[str, Wishes]]] | None = None
+        """Until when what everybody wants is remembered."""
+        self._changes = 0
+        self._read: dict[str, tuple[str, Wishes]] = {}
+        """The text of each person that was read last, and what it says."""
 
     async def key(self) -> PushKey:
         """The gateway's key, made once and kept."""
@@ -110,6 +126,9 @@ class Subscriptions:
             others = tuple(one for one in now.browsers if one.endpoint != browser.endpoint)
             return replace(now, name=name, browsers=(*others, browser)[-MAX_BROWSERS:])
 
+        for other, wishes in await self.all():  # who was at this browser before is there no longer
+            if other != person_id and any(one.endpoint == browser.endpoint for one in wishes.browsers):
+                await self.unsubscribe(other, browser.endpoint)
         await self._change(person_id, with_it)
         return True
 
@@ -139,14 +158,37 @@ class Subscriptions:
         return _wishes(await self._records.get(person_id))
 
     async def all(self) -> Sequence[tuple[str, Wishes]]:
-        """Everybody with a browser."""
-        kept = [(id_, _wishes(text)) for id_, text in (await self._records.all()).items() if id_ != KEY]
-        return [(id_, wishes) for id_, wishes in kept if wishes.browsers]
+        """Everybody with a browser, at most `LISTED_S` old."""
+        now_s = self._clock.monotonic()
+        if self._listed is not None and now_s < self._listed[0]:
+            return self._listed[1]
+        changes, kept = self._changes, await self._records.all()
+        self._read = {id_: read for id_, read in self._read.items() if id_ in kept}
+        listed: list[tuple[str, Wishes]] = []
+        for number, (id_, text) in enumerate(kept.items(), 1):
+            if id_ != KEY and (wishes := self._wishes_of(id_, text)).browsers:
+                listed.append((id_, wishes))
+            if number % _AT_A_TIME == 0:
+                await checkpoint()
+        if changes == self._changes:
+            self._listed = (now_s + LISTED_S, listed)
+        return listed
+
+    def _wishes_of(self, person_id: str, text: str) -> Wishes:
+        """What a text says, by what was read before if it is the same."""
+        before = self._read.get(person_id)
+        if before is None or before[0] != text:
+            before = self._read[person_id] = (text, _wishes(text))
+        return before[1]
 
     async def _change(self, person_id: str, edit: Callable[[Wishes], Wishes]) -> None:
-        for _ in range(20):
-            kept = await self._records.get(person_id)
-            before = _wishes(kept)
-            wanted = edit(before)
-            if wanted == before or await self._records.change({person_id: (kept, wanted.text())}):
-                return
+        try:
+            for _ in range(20):
+                kept = await self._records.get(person_id)
+                before = _wishes(kept)
+                wanted = edit(before)
+                if wanted == before or await self._records.change({person_id: (kept, wanted.text())}):
+                    return
+        finally:
+            self._changes += 1
+            self._listed = None

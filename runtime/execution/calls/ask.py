@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from runtime.core.address import CLIENT, Address
+from runtime.core.address import CLIENT, Address, thread_name
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
@@ -284,6 +284,16 @@ class Questions:
         found = next((question for question in questions if question.page == page), None)
         return None if found is None or self._answered(found, person) else found
 
+    def shown_in(self, message: str, person: str) -> QuestionState | None:
+        """The question that waits for an answer and is shown in a message: by the message's id on the platform, or the
+        name of the thread below it. None when this person has answered it.
+        """
+        for key, question in self._journal.state.questions.items():
+            shown = question.parts.values()
+            if key in self._journal.state.waits and any(message in (part, thread_name(part)) for part in shown):
+                return None if self._answered(question, person) else question
+        return None
+
     def _answered(self, question: QuestionState, person: str | None = None) -> bool:
         queue = self._journal.state.agents[self._journal.state.frames[question.frame].agent].queue
         pressed = [message.sender_id for message in queue if message.answers == question.page]
@@ -296,10 +306,10 @@ class Questions:
 
 def answer_of(message: Message, options: Sequence[str]) -> str:
     """The option that a message means, by its number or its words; else what it says, with the files it brings."""
-    if message.type == MessageType.CHOICE:
-        return message.content.strip()
     files = [file_mention(file) for file in message.attachments if reference(file)]
-    return "\n".join([message.content, *files]).strip() if files else option_of(message.content, options)
+    if files:
+        return "\n".join([message.content, *files]).strip()
+    return message.content.strip() if message.type == MessageType.CHOICE else option_of(message.content, options)
 
 
 def option_of(said: str, options: Sequence[str]) -> str:

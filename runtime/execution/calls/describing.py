@@ -91,7 +91,8 @@ class Describer:
                     participant_id=person,
                     estimated=usage.estimated,
                 )
-                self._tell(answered)
+                if kind is LLMAnswered or usage.input_tokens or usage.output_tokens:
+                    self._tell(answered)
         return text.strip()[:MAX_DESCRIPTION_CHARS]
 
     async def _request(self, file: Attachment, contents: FileContents, question: str) -> CompletionRequest:

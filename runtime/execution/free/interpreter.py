@@ -42,7 +42,7 @@ MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
 
 MAX_SOURCE_CHARS = 500
-"""So much of a statement that was refused is kept."""
+"""The length to which a refused statement is kept."""
 
 MAX_BREAKS = 2
 """A reply that breaks off in the middle is asked for again at most this often in a row."""
@@ -286,7 +286,7 @@ class Interpreter:
         memory, frame = self._context.memory, self._frame.state
         if memory is None or not memory.on:
             return None
-        return memories_text(await memory.told(frame, f"{heard_text(frame)} {self._fence or ''}"))
+        return memories_text(await memory.told(frame, heard_text(frame), self._fence or ""))
 
     def _told(self) -> str | None:
         """The task of the fenced step, with what it may call."""

@@ -79,7 +79,7 @@ class Exchange:
 
     async def _prompt(self, asked: str) -> tuple[ChatMessage, ...]:
         memory, frame = self.context.memory, self.frame.state
-        remembered = [] if memory is None else await memory.told(frame, f"{frame.heard} {asked}")
+        remembered = [] if memory is None else await memory.told(frame, frame.heard, asked)
         system, state = self._system(), self.context.journal.state
         asked = "\n".join([text for text in (memories_text(remembered), asked) if text])
         return build_prompt(system, state, self._with_told(), self._known(), asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -61,7 +61,16 @@ class PageStream:
 class PageRecord:
     """Writes down what became visible of a page."""
 
-    def __init__(self, journal: Journal, page: PageState, address: Address, bus: Bus) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        page: PageState,
+        address: Address,
+        bus: Bus,
+        has_it: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`has_it` is awaited once the platform has something of it, before that counts as shown."""
+        self._has_it = has_it
         self._journal = journal
         self._page = page
         self._platform = address.platform
@@ -85,6 +94,8 @@ class PageRecord:
     async def sent(self, part: int, platform_id: str, /) -> None:
         self._journal.note(PartSent(self._page.id, part, platform_id))
         await self._journal.commit()
+        if self._has_it is not None:
+            await self._has_it()
         self._bus.publish(PageSent(*self._place, part, self._platform))
 
     def _require_page(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,8 +23,10 @@ from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.mentions import mentioned
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
+from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
+from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.state.people import PageState
@@ -48,8 +50,17 @@ class Pages:
     utterance to the same target.
     """
 
-    def __init__(self, session: SessionContext, outbox: Outbox, address: Address, texts: Texts) -> None:
+    def __init__(
+        self,
+        session: SessionContext,
+        outbox: Outbox,
+        address: Address,
+        texts: Texts,
+        places: Mapping[str, Address] | None = None,
+    ) -> None:
+        """`places` are conversations by the names that the settings have for them."""
         journal = session.journal
+        self._told = (places or {}).get(str(session.program.metadata.get(PLACE, "")))
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
         self._room = Signal()
@@ -67,6 +78,8 @@ class Pages:
         self._unfinished = 0
         self._resting = False
         self._quiet = False
+        self.asked: Callable[[], Awaitable[None]] | None = None
+        """Awaited once the platform has a question, before that counts as shown: a crash then finds it owed."""
 
     def repair(self) -> None:
         """Show what is final or closed and was not seen to be shown. Called once, after the tapes were read."""
@@ -107,7 +120,7 @@ class Pages:
 
         One that is open in another place than what is said now is closed.
         """
-        place = place_of(self._journal.state, frame, to)
+        place = self._place_of(frame, to)
         page = self._journal.state.open_page(frame, to)
         if page is not None and page.place == place:
             return page
@@ -117,6 +130,14 @@ class Pages:
         agent = self._journal.state.frames[frame].agent
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
+
+    def _place_of(self, frame: str, to: str) -> Address | None:
+        """The place where people see what a frame says. What an event of another program began has no conversation: it
+        is seen where the program says, in a place of the settings.
+        """
+        order = self._journal.state.order
+        begun = order is not None and bool(order.event)
+        return place_of(self._journal.state, frame, to) or (self._told if begun else None)
 
     def _answered(self, agent: AgentId, place: Address | None) -> str | None:
         """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
@@ -142,7 +163,7 @@ class Pages:
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A separate page for a file; it is finished with the text beside the file."""
         agent = self._journal.state.frames[frame].agent
-        place = place_of(self._journal.state, frame, "file")
+        place = self._place_of(frame, "file")
         seq = self._journal.note(PageBegun(frame, agent, "file", file=file, place=place))
         return self._journal.state.pages[str(seq)]
 
@@ -222,11 +243,17 @@ class Pages:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
         self.notice(text, place)
 
-    def notice(self, text: str, place: Address | None = None, reply: str | None = None) -> str | None:
+    def answer(self, text: str, asked: InboxEvent) -> None:
+        """Answer a command there where it was given: to who gave it, where others read along and the platform can."""
+        self.notice(text, asked.place, alone="" if self._journal.state.private else asked.asker)
+
+    def notice(
+        self, text: str, place: Address | None = None, reply: str | None = None, *, alone: str = ""
+    ) -> str | None:
         """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
             return None  # a task tells its orderer how it ended, and nobody else
-        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place)))
+        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place, alone=alone)))
         self._journal.note(PageFinished(page, text))
         self.show(self._journal.state.pages[page])
         return page
@@ -309,10 +336,11 @@ class Pages:
                 file=page.file,
                 people=mentioned(page, self._journal.state, self._humans),
                 stands=page.stands or page.opened.get(0, ""),
+                alone=page.alone,
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(
-                spec, PageRecord(self._journal, page, spec.address, self._bus)
+                spec, PageRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
             )
         return live
 

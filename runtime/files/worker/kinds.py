@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from runtime.files.reading import TEXT_TYPE
+from runtime.files.worker.heif import is_heif
 from runtime.files.worker.limits import Found, NotRead
 from runtime.files.worker.office import read_office
-from runtime.files.worker.pictures import read_picture
+from runtime.files.worker.pictures import read_heif, read_picture
 from runtime.files.worker.sounds import measure
 from runtime.files.worker.texts import decoded, read_text
 
@@ -31,6 +32,9 @@ def read_file(data: bytes, media_type: str, found: Found) -> str:
     kind = _picture_type(data)
     if kind is not None:
         read_picture(data, found)
+    elif is_heif(data):
+        kind = "image/heic"
+        read_heif(data, found)
     elif b"%PDF-" in data[:_PDF_WITHIN]:
         from runtime.files.worker.pdf import read_pdf  # noqa: PLC0415 - PDFium costs a quarter of a photo
 

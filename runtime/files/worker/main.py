@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.files.reading import UNKNOWN_TYPE, ReadLimits
+from runtime.files.worker.heif import is_heif, learn_heif
 from runtime.files.worker.kinds import read_file
 from runtime.files.worker.limits import Found, NotRead
 from runtime.sandbox.landlock import LIBRARIES, enclose
@@ -30,6 +31,8 @@ def main() -> None:
     head = json.loads(sys.stdin.buffer.readline())
     data = sys.stdin.buffer.read()
     limits = ReadLimits(**head["limits"])
+    if is_heif(data):
+        learn_heif()
     jailed = _bounded(limits)
     found = Found(limits)
     told, kind = None, UNKNOWN_TYPE

@@ -8,6 +8,7 @@ from typing import Final
 
 from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError, WebPImagePlugin
 
+from runtime.files.worker.heif import FORMAT
 from runtime.files.worker.limits import Found, NotRead
 
 FORMATS: Final = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
@@ -24,10 +25,20 @@ assert TiffImagePlugin.TiffImageFile.format in FORMATS
 assert WebPImagePlugin.WebPImageFile.format in FORMATS
 
 
-def read_picture(data: bytes, found: Found) -> None:
+def read_heif(data: bytes, found: Found) -> None:
+    """Keep a picture of an iPhone as one part, where it was learned how. Raises NotRead."""
+    if FORMAT not in Image.OPEN:
+        raise NotRead("heif")
+    try:
+        read_picture(data, found, formats=(FORMAT,))
+    except RuntimeError as error:  # of libheif, which knows no other
+        raise NotRead("too_much_memory" if "llocat" in str(error) else "broken_picture") from error
+
+
+def read_picture(data: bytes, found: Found, *, formats: tuple[str, ...] = FORMATS) -> None:
     """Keep a picture as one part. Raises NotRead."""
     try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=formats) as image:
             width, height = image.size
             if width * height > found.limits.pixels:
                 raise NotRead("too_many_pixels", width=width, height=height, megapixels=found.limits.pixels // 10**6)

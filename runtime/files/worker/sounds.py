@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from runtime.files.worker.limits import NotRead
 from runtime.files.worker.matroska import measure_matroska
 from runtime.files.worker.mp4 import measure_mp4
-
-_HEIF: Final = (b"heic", b"heix", b"hevc", b"mif1", b"msf1")
 
 _OGG_HEAD: Final = 27
 _OPUS_RATE: Final = 48_000
@@ -34,11 +31,9 @@ class Measured:
 
 
 def measure(data: bytes) -> Measured | None:
-    """The sound or film that a file is; None for anything else. Raises NotRead for pictures of Apple's phones."""
+    """The sound or film that a file is; None for anything else."""
     found: Measured | None = None
     if data[4:8] == b"ftyp":
-        if data[8:12] in _HEIF:
-            raise NotRead("heif")
         found = Measured(*measure_mp4(data))
     elif data.startswith(b"\x1aE\xdf\xa3"):
         found = Measured(*measure_matroska(data))

@@ -16,6 +16,7 @@ from runtime.language.lint.names import NameLint
 from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
 from runtime.language.lint.steps import in_steps, unknown_notes
+from runtime.language.lint.unseen_words import unseen_words
 from runtime.language.lint.variables import VariableLint
 from runtime.language.program import Program
 
@@ -38,6 +39,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
     variables, reachability = VariableLint(program), ReachabilityLint(program, built_in, lines)
     in_placeholders = PlaceholderLint(program, built_in)
     yield from never_begins(program)
+    yield from unseen_words(program)
     for agent in program.agents:
         yield from missing_modules(agent)
         yield from variables.in_agent(agent)

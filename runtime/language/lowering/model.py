@@ -161,7 +161,7 @@ class ModelLowerer:
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, agent: str, tell: Tell) -> str:
-    """The model's answer about an agent of a program, "" for all of them. What it costs is told however it ends.
+    """The model's answer about an agent of a program, "" for all of them. What it costs is told, also of a part.
 
     Raises CompileError if it does not end, and the model's exceptions.
     """
@@ -177,7 +177,9 @@ async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: 
                     raise CompileError(f"{llm.model} does not stop writing; {size:,} characters were read")
             kind = LLMAnswered
         finally:
-            tell(_answered(kind, "".join(pieces), completion.usage, (program, agent, llm.model)))
+            usage = completion.usage
+            if kind is LLMAnswered or usage.input_tokens or usage.output_tokens:
+                tell(_answered(kind, "".join(pieces), usage, (program, agent, llm.model)))
     return "".join(pieces)
 
 

@@ -25,6 +25,9 @@ _MAY_PASS = frozenset({408, 409, 425})
 _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
 """Phrases by which OpenAI, Anthropic, DeepSeek and OpenRouter report an account without credit."""
 
+_FLAGGED = ("flagged_input", "was flagged")
+"""Phrases by which OpenRouter says that its filter refused what one person wrote: the model is there for everybody else."""
+
 _TOO_LONG = (
     "context_length_exceeded",
     "maximum context length",
@@ -59,7 +62,7 @@ def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any]
     if status == 429:
         return rate_limited(text, retry_after_s(headers), model)
     if is_final(status):
-        return prompt_too_long(text, model) if too_long(said) else refused(status, text, model)
+        return prompt_too_long(text, model) if too_long(said) else refused(status, text, model, said)
     return unreachable(text, model)
 
 
@@ -85,11 +88,12 @@ def prompt_too_long(text: str, model: str) -> ContextTooLong:
     return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
 
 
-def refused(status: object, text: str, model: str) -> LLMRefused:
-    """The provider refuses the request or the key."""
+def refused(status: object, text: str, model: str, said: str = "") -> LLMRefused:
+    """The provider refuses the request or the key; `said` is the server's full text."""
     if status == _UNAUTHORIZED:
         return LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
-    kind = LLMNotOffered if status in _NOT_OFFERED else LLMRefused
+    flagged = any(words in said.lower() for words in _FLAGGED)
+    kind = LLMNotOffered if status in _NOT_OFFERED and not flagged else LLMRefused
     return kind(f"The model {model} rejects the request: {text}")
 
 

@@ -173,7 +173,7 @@ def _translated(error: Exception, model: str) -> LLMError:
     if "ContextWindowExceededError" in names:
         return failures.prompt_too_long(text, model)
     if "BudgetExceededError" in names or failures.is_final(status):
-        return failures.refused(status, text, model)
+        return failures.refused(status, text, model, said)
     return failures.unreachable(text, model)
 
 

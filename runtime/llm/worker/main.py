@@ -87,8 +87,12 @@ async def _serve(models: Sequence[ModelOptions]) -> None:
 
 
 def provider_of(options: ModelOptions) -> Provider:
-    """Our own readers for voices and for servers that speak OpenAI's protocol, litellm for all others."""
-    if options.voice is not None:
+    """Our own readers for voices, for meanings and for servers that speak OpenAI's protocol, litellm for all others."""
+    if options.service == "embedding":
+        from runtime.llm.worker.embedding_server import EmbeddingServer  # noqa: PLC0415 - see below
+
+        return EmbeddingServer(options)
+    if options.service is not None:
         from runtime.llm.worker.voice_server import VoiceServer  # noqa: PLC0415 - see below
 
         return VoiceServer(options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -15,6 +17,7 @@ from runtime.llm.worker.prices import ListedPrice
 from runtime.llm.worker.prompt import NO_KEY
 
 _MAX_ERROR_BYTES = 64 * 1024
+_PIECE_BYTES = 48 * 1024
 
 
 class ModelServer:
@@ -50,6 +53,21 @@ class ModelServer:
                 trust_env=True,
             )
         return self._session.post(self._address + path, **body)
+
+    async def _json(self, response: aiohttp.ClientResponse, most_bytes: int, too_long: str) -> Mapping[str, Any]:
+        """The object that the server sent. Raises LLMRefused with `too_long`, and LLMUnavailable for anything else."""
+        data = bytearray()
+        while piece := await response.content.read(_PIECE_BYTES):
+            data += piece
+            if len(data) > most_bytes:
+                raise failures.refused(None, too_long, self._options.name)
+        try:
+            found = json.loads(data)
+        except ValueError as error:
+            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
+        if not isinstance(found, dict):
+            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
+        return found
 
     async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
         """The server's text, and its meaning as an error."""

@@ -58,7 +58,7 @@ class VoiceServer(ModelServer):
             form.add_field("response_format", "verbose_json" if self._verbose else "json")
             async with self._post("/audio/transcriptions", data=form) as response:
                 if response.status == 200:
-                    found = await self._json(response)
+                    found = await self._json(response, MAX_TRANSCRIPT_BYTES, "its transcript is longer than any speech")
                     break
                 said, failed = await self._failure(response)
             if not (self._verbose and response.status in (400, 422) and "response_format" in said):
@@ -90,20 +90,6 @@ class VoiceServer(ModelServer):
         for start in range(0, len(data), _PIECE_BYTES):
             yield base64.b64encode(data[start : start + _PIECE_BYTES]).decode("ascii")
         yield Usage(cost_usd=self._price.of_characters(len(text)))
-
-    async def _json(self, response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-        data = b""
-        while piece := await response.content.read(_PIECE_BYTES):
-            data += piece
-            if len(data) > MAX_TRANSCRIPT_BYTES:
-                raise failures.refused(None, "its transcript is longer than any speech", self._options.name)
-        try:
-            found = json.loads(data)
-        except ValueError as error:
-            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
-        if not isinstance(found, dict):
-            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
-        return found
 
     def _counted(self, found: Mapping[str, Any]) -> Usage:
         """What was used, by seconds or by tokens, as the server says."""

@@ -14,8 +14,10 @@ from mcp_types import CallToolResult, TextContent, Tool
 from runtime.remote.tools import KEY
 
 ONCE = "urn:parley:once-by-message-id"
-UTTERANCE = "urn:parley:utterance"
 """The extension of an agent that does once what comes under one messageId."""
+
+UTTERANCE = "urn:parley:utterance"
+"""In the metadata of an artifact: it is what an agent of Parley says, and no result."""
 
 SKILL = "skill"
 """In the metadata of a message: the skill that is wanted. Agents that do not know it go by the words."""

@@ -77,7 +77,7 @@ class MeetingCommands:
             self._tell(event, "may_not", number=meeting.id)
             return
         self._meeting_host.meetings.end(meeting, by=event.author)
-        self._tell(event, "ended", number=meeting.id)
+        self._announce(event, "ended", number=meeting.id)
 
     def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:
         value = _data(text)
@@ -86,7 +86,7 @@ class MeetingCommands:
         except PlaybookError as error:
             self._tell(event, "not_set", error=error)
         else:
-            self._tell(
+            self._announce(
                 event, "set", name=name_within(name), value=shown_value(value), number=meeting.id, version=version
             )
 
@@ -112,7 +112,7 @@ class MeetingCommands:
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
         elif await self._meeting_host.invite(meeting, event.author, [name]):
-            self._tell(event, "invited", name=called, number=meeting.id)
+            self._announce(event, "invited", name=called, number=meeting.id)
         else:
             self._tell(event, "invited_already", name=called, number=meeting.id)
 
@@ -139,7 +139,7 @@ class MeetingCommands:
         else:
             key = "left" if person in meeting.joined else "declined"
             self._human_attendees.leave(meeting, person)
-            self._tell(event, key, number=meeting.id)
+            self._announce(event, key, number=meeting.id)
 
     def _meant(
         self, event: InboxEvent, number: str | None, *, among: list[MeetingState] | None = None
@@ -160,12 +160,16 @@ class MeetingCommands:
                 return found[0]
         return self._texts("meeting.which", numbers=numbers)
 
+    def _announce(self, event: InboxEvent, key: str, **values: object) -> None:
+        """Tell everybody there where it was asked what was done."""
+        self._pages.tell(self._texts(f"meeting.{key}", **values), event.place)
+
     def _tell(self, event: InboxEvent, key: str, **values: object) -> None:
         self._answer(event, self._texts(f"meeting.{key}", **values))
 
     def _answer(self, event: InboxEvent, text: str) -> None:
-        """Answer there where it was asked."""
-        self._pages.tell(text, event.place)
+        """Answer who asked."""
+        self._pages.answer(text, event)
 
 
 def _data(text: str) -> Any:

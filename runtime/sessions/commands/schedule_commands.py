@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.schedules.answers import ScheduleAnswers, changes_zone
+from runtime.sessions.schedules.answers import ScheduleAnswers, changes_zone, only_asks
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import SCHEDULE
 
@@ -24,6 +24,10 @@ class ScheduleCommands:
         return {SCHEDULE: self._schedule}
 
     async def _schedule(self, event: InboxEvent) -> None:
-        self._pages.tell(await self._answers.answer(event, self._pages.texts), event.place)
+        text = await self._answers.answer(event, self._pages.texts)
+        if only_asks(event):
+            self._pages.answer(text, event)
+        else:
+            self._pages.tell(text, event.place)
         if changes_zone(event):
             self._reminders.replan()

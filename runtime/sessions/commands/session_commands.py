@@ -68,36 +68,40 @@ class SessionCommands:
         busy = cancel_tasks(self._journal) or busy
         self._event_handler.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
-        self._tell("stopped" if stopped else "nothing_runs", stop.entry.event)
+        if stopped:
+            self._tell("stopped", stop.entry.event)
+        else:
+            self._pages.answer(self._texts("session.nothing_runs"), stop.entry.event)
 
     async def _start(self, event: InboxEvent) -> None:
-        self._tell("already", event)
+        self._pages.answer(self._texts("session.already"), event)
 
     async def _status(self, event: InboxEvent) -> None:
         model, texts = self._context.llm.model, self._texts
-        self._pages.tell(status_of(self._journal.state, self._program.name, model, texts), event.place)
+        self._pages.answer(status_of(self._journal.state, self._program.name, model, texts), event)
 
     async def _who(self, event: InboxEvent) -> None:
-        self._pages.tell(those_here(self._journal.state, self._texts), event.place)
+        self._pages.answer(those_here(self._journal.state, self._texts), event)
 
     async def _agents(self, event: InboxEvent) -> None:
         now_s = self._context.clock.now().timestamp()
-        self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._texts), event.place)
+        self._pages.answer(agents_at_work(self._journal.state, self._program, now_s, self._texts), event)
 
     async def _tasks(self, event: InboxEvent) -> None:
         word, _, which = event.text.strip().partition(" ")
         if not word:
             said = tasks_text(self._journal.state, self._context.clock.now().timestamp(), self._texts)
         elif word.lower() == "stop":
-            said = stop_task(self._journal, which, self._texts)
+            self._pages.tell(stop_task(self._journal, which, self._texts), event.place)
+            return
         else:
             said = self._texts("tasks.usage")
-        self._pages.tell(said, event.place)
+        self._pages.answer(said, event)
 
     async def _iam(self, event: InboxEvent) -> None:
         key, values = self._binding.claim(event)
         self._tell(key, event, **values)
 
     def _tell(self, key: str, asked: InboxEvent, **values: object) -> None:
-        """Answer there where it was asked."""
+        """Tell everybody there where it was asked."""
         self._pages.tell(self._texts(f"session.{key}", **values), asked.place)

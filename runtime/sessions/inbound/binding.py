@@ -23,7 +23,7 @@ REMARKS: Final = "remarks"
 """The key of an attachment's remarks in an event."""
 
 MAX_NAME_CHARS = 80
-"""So much of a name is kept. Chosen: longer than people's names are, and short in a line of text."""
+"""The length to which a name is kept. Chosen: longer than people's names are, and short in a line of text."""
 
 _TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 

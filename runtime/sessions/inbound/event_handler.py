@@ -13,8 +13,10 @@ from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
 from runtime.core.message import HUMAN_CLASS, Mark, Message, MessageType, Quote, attachment_from
-from runtime.execution.calls.ask import Questions, option_of
+from runtime.execution.calls.ask import option_of
 from runtime.execution.speech.pages import Pages
+from runtime.meetings.placement import meeting_held_at
+from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent
 from runtime.tape.facts.agents import AgentRestarted
@@ -48,7 +50,7 @@ class EventHandler:
         dispatcher: Dispatcher,
         human_attendees: HumanAttendees,
         pages: Pages,
-        questions: Questions,
+        open_questions: OpenQuestions,
         interrupted: AgentLoops | None,
     ) -> None:
         """`interrupted` are the loops of agents, where a message to an agent at work is handled instead of its work."""
@@ -56,7 +58,8 @@ class EventHandler:
         self._dispatcher = dispatcher
         self._human_attendees = human_attendees
         self._pages = pages
-        self._questions = questions
+        self._open = open_questions
+        self._questions = open_questions.questions
         self._interrupted = interrupted
         self._marked: dict[str, str] = {}
         self._told: set[str] = set()
@@ -161,11 +164,38 @@ class EventHandler:
         if order is not None and event.choice and order.place.platform != CLIENT:
             self._pages.tell(self._pages.texts("session.question_closed"))  # a client may mean more than an answer
             return
+        if await self._answers_below(event):
+            return
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
+
+    async def _answers_below(self, event: InboxEvent) -> bool:
+        """Take words in the thread below an open question, or in reply to it, as its answer. In such a thread nothing
+        else is heard but what people say to each other: who has written it is told.
+        """
+        state, question = self._journal.state, self._open.answered(event)
+        in_thread = event.place is not None and meeting_held_at(state, event.place) is None
+        if _is_aside(event, state):
+            return False
+        if question is None or not question.wants(event.author):
+            if in_thread and question is not None:
+                self._refuse(question, event.place)
+            elif in_thread:
+                self._pages.tell(self._pages.texts("session.question_thread_closed"), event.place)
+            return in_thread
+        asked_by = state.frames[question.frame].agent
+        quoted = event.quote.message_id if event.quote is not None else None
+        if not in_thread and self._dispatcher.recipient(event.text, quoted, event.author) != asked_by:
+            return False
+        said = option_of(event.text, question.options)
+        self.begun(event, self._since)
+        self.heard(event, asked_by)
+        more: dict[str, Any] = {"type": MessageType.CHOICE, "answers": question.page, "content": said}
+        await self._dispatcher.hear(self._message_of(event, asked_by, **more), asked_by)
+        return True
 
     async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
         """All in the meeting hear it; nobody is interrupted by it."""

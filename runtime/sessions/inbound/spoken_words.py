@@ -21,7 +21,7 @@ from runtime.tape.journal import Journal
 from runtime.voice.listener import Listener, Payer, Sound, Transcript, Unheard
 
 SHOWN_CHARS: Final = 3_000
-"""So much of what was said is quoted; the program has all of it."""
+"""The length to which what was said is quoted; the program has all of it."""
 
 
 class SpokenWords:

@@ -21,7 +21,7 @@ from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.talk import told
 
 MAX_OUTCOME_CHARS = 500
-"""So much of what came of a meeting is shown."""
+"""The length to which what came of a meeting is shown."""
 
 
 class MeetingReports:

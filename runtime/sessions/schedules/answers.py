@@ -105,6 +105,11 @@ def changes_zone(asked: InboxEvent) -> bool:
     return asked.text.strip().lower().startswith("zone ")
 
 
+def only_asks(asked: InboxEvent) -> bool:
+    """Whether the command changes nothing."""
+    return asked.text.strip().lower() in ("", "list", "zone")
+
+
 def _number(which: str) -> int | None:
     """The number of a schedule as people write it."""
     number = which.removeprefix("#")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
-from runtime.core.address import Address
+from runtime.core.address import Address, threads_below
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
@@ -52,11 +49,6 @@ class QuestionThreads:
         elif not await given_back(event, self._store, self._inbox):
             self._pages.tell(self._pages.texts("inbound.full"), event.place)
         return True
-
-
-def threads_below(conversation: Address, messages: Sequence[str]) -> list[Address]:
-    """The threads that people may begin below messages; a thread has none below its own."""
-    return [] if conversation.thread is not None else [replace(conversation, thread=message) for message in messages]
 
 
 async def is_below_question(place: Address, store: PlaceStore) -> bool:

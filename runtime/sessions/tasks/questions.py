@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import CLIENT
+from runtime.core.address import CLIENT, thread_name
 from runtime.core.background import OnDemand
 from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.inbound.event_handler import message_of
@@ -123,7 +124,9 @@ class TaskQuestions:
         state, message = self._journal.state, self._replied_to(event)
         if message is None or any(event.id in task.answers for task in state.tasks.values()):
             return None
-        found = [one for one in self._asking() if message in one[2].messages]
+        if any(_shown_in(question.parts.values(), message) for question in state.questions.values()):
+            return None  # the session itself asks
+        found = [one for one in self._asking() if _shown_in(one[2].messages, message)]
         if any(self._may_answer(one, event) for one in found):
             return None
         if found and not any(self._counts(asked, event) for *_, asked in found):
@@ -131,7 +134,8 @@ class TaskQuestions:
             return None if event.place is None else self._around.texts("session.question_for", name=names)
         if event.place is not None:
             return self._around.texts("session.question_thread_closed")
-        closed = any(message in asked.messages for task in state.tasks.values() for asked in task.closed.values())
+        over = (asked for task in state.tasks.values() for asked in task.closed.values())
+        closed = any(_shown_in(asked.messages, message) for asked in over)
         return self._around.texts("session.question_closed") if found or closed else None
 
     def _replied_to(self, event: InboxEvent) -> str | None:
@@ -155,7 +159,7 @@ class TaskQuestions:
         if not asking or any(event.id in task.answers for task, *_ in asking):
             return bool(asking)
         if message is not None:
-            found = [one for one in asking if message in one[2].messages and self._may_answer(one, event)]
+            found = [one for one in asking if _shown_in(one[2].messages, message) and self._may_answer(one, event)]
         else:
             found = self._next_words(event, [one for one in asking if one[2].words])
         if len(found) != 1:
@@ -198,6 +202,11 @@ class TaskQuestions:
         chosen = chosen or [task for task in at_work if task.id.startswith(asker)] or at_work
         for task in chosen:
             await bring(replace(event, address=address_of(task.id), place=None), self._inbox, self._around.clock)
+
+
+def _shown_in(messages: Iterable[str], replied_to: str) -> bool:
+    """Whether a question that is shown in `messages` is the one that somebody replied to, or below which they wrote."""
+    return any(replied_to in (message, thread_name(message)) for message in messages)
 
 
 def _asked_by(event: InboxEvent) -> tuple[str, str]:

@@ -3,6 +3,7 @@ readable."""
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 
@@ -72,6 +73,38 @@ class MemoryForm:
             return self.write(self.read(scope, 0, written))
         except ContentLocked:
             return written
+
+    def write_vector(self, memory: Memory, model: str, vector: bytes) -> str:
+        """What a memory means to a model, as JSON; sealed where the memory is."""
+        content = self._sealing.of(memory.conversation).seal(
+            _vector_binding(memory.scope, memory.id, model), base64.b64encode(vector).decode("ascii")
+        )
+        return to_json({"model": model, "conversation": memory.conversation, "content": content})
+
+    def read_vector(self, memory: Memory, model: str, written: str) -> bytes | None:
+        """The inverse of `write_vector`; None for the vector of another model, and where it cannot be opened."""
+        data = json.loads(written)
+        if data["model"] != model:
+            return None
+        try:
+            content = self._sealing.open(_vector_binding(memory.scope, memory.id, model), data["content"])
+        except ContentLocked:
+            return None
+        return base64.b64decode(content)
+
+    def vector_anew(self, scope: Scope, id_: str, written: str) -> str:
+        """The vector of a memory in the current form; as it is, where it cannot be opened."""
+        data = json.loads(written)
+        binding = _vector_binding(scope, id_, data["model"])
+        try:
+            content = self._sealing.open(binding, data["content"])
+        except ContentLocked:
+            return written
+        return to_json({**data, "content": self._sealing.of(data["conversation"]).seal(binding, content)})
+
+
+def _vector_binding(scope: Scope, id_: str, model: str) -> AssociatedData:
+    return AssociatedData(f"memory vectors {scope.key}", ("vector", id_, model))
 
 
 def _binding(memory: Memory) -> AssociatedData:

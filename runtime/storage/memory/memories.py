@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.stores.memories import Memory, Scope
 
 
 class MemoryMemories:
-    """Implements `runtime.stores.memories.MemoryStore`."""
+    """Implements `runtime.stores.memories.MemoryStore` and `VectorStore`."""
 
     def __init__(self) -> None:
         self.kept: dict[Scope, dict[str, Memory]] = {}
         self.gone: set[str] = set()
         self._last: dict[Scope, int] = {}
+        self.made: dict[tuple[Scope, str], tuple[str, bytes]] = {}
+        """The vectors of memories by their scopes and ids, each with its model."""
         self._changes = 0
 
     async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
@@ -35,6 +37,17 @@ class MemoryMemories:
     async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
         here = self.kept.get(scope, {})
         found = [id_ for id_ in ids if here.pop(id_, None) is not None]
+        for id_ in ids:
+            self.made.pop((scope, id_), None)
         self.gone |= set(ids)
         self._changes += 1
         return len(found)
+
+    async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
+        found = {memory.id: self.made.get((scope, memory.id), ("", b"")) for memory in memories}
+        return {id_: vector for id_, (by, vector) in found.items() if by == model}
+
+    async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
+        for memory, vector in vectors:
+            if memory.id in self.kept.get(scope, {}):
+                self.made[scope, memory.id] = (model, vector)

@@ -21,9 +21,9 @@ REMEMBERED_S = 7 * 24 * 3600
 SEATED_S = 30 * 24 * 3600
 """The time for which a seat without letters is remembered."""
 
-_PUT = load_script("mailbox_put")
-_TAKE_OUT = load_script("mailbox_take_out")
-_ATTEND = load_script("mailbox_attend")
+_PUT = load_script("mailboxes/put")
+_TAKE_OUT = load_script("mailboxes/take_out")
+_ATTEND = load_script("mailboxes/attend")
 
 
 class RedisMailboxes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redis.asyncio import Redis
@@ -18,13 +18,14 @@ from runtime.stores.operation.traces import Whose
 
 _KEEP = load_script("memory_keep")
 _FORGET = load_script("memory_forget")
+_KEEP_VECTORS = load_script("memory_keep_vectors")
 
 GONE_S = 30 * 86_400
-"""So long it is known that a memory was forgotten."""
+"""How long it is known that a memory was forgotten."""
 
 
 class RedisMemories:
-    """Implements `runtime.stores.memories.MemoryStore`."""
+    """Implements `runtime.stores.memories.MemoryStore` and `VectorStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
@@ -48,13 +49,29 @@ class RedisMemories:
         return found
 
     async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
-        return int(await self._connection.run(_FORGET, [_key(scope)], [GONE_S, *ids]))
+        return int(await self._connection.run(_FORGET, [_key(scope), _vectors_key(scope)], [GONE_S, *ids]))
+
+    async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
+        key, ids = _vectors_key(scope), [memory.id for memory in memories]
+
+        async def read(client: Redis) -> Any:
+            return await client.hmget(key, ids)
+
+        written = await self._connection.retrying(read, key) if ids else []
+        pairs = zip(memories, written, strict=False)
+        found = ((one.id, self._form.read_vector(one, model, text)) for one, text in pairs if text)
+        return {id_: vector for id_, vector in found if vector is not None}
+
+    async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
+        told = [part for one, vector in vectors for part in (one.id, self._form.write_vector(one, model, vector))]
+        await self._connection.run(_KEEP_VECTORS, [_key(scope), _vectors_key(scope)], told)
 
     async def forget_person(self, scope: Scope, whose: Whose) -> int:
         """Forget what a scope has of a person: their own memories, and those of others that are about them. How many
         there were. Raises ContentLocked for one of which nobody can see whom it is about.
         """
         if scope.whose == whose.person or scope.whose in whose.conversations:
+            await self._connection.write("UNLINK", _vectors_key(scope))
             return int(await self._connection.write("UNLINK", _key(scope)))
         names = {name.casefold() for name in whose.names}
         theirs = []
@@ -73,6 +90,10 @@ class RedisMemories:
 
         kept = await self._connection.retrying(read, key)
         return [(number, kept[str(number)]) for number in sorted(int(name) for name in kept if name.isdecimal())]
+
+
+def _vectors_key(scope: Scope) -> str:
+    return ShardKeys(shard_of(scope.key)).memory_vectors(scope.key)
 
 
 def _key(scope: Scope) -> str:

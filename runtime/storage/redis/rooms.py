@@ -14,10 +14,10 @@ from runtime.storage.redis.client.script import load_script
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS
 
-_PUT = load_script("room_put")
-_UPDATE = load_script("room_update")
-_READ = load_script("room_read")
-_AMEND = load_script("room_amend")
+_PUT = load_script("rooms/put")
+_UPDATE = load_script("rooms/update")
+_READ = load_script("rooms/read")
+_AMEND = load_script("rooms/amend")
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MICROSECOND = timedelta(microseconds=1)

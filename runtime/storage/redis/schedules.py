@@ -17,10 +17,10 @@ from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.schedules import KeptSchedule
 from runtime.stores.sessions import Lease
 
-_ADD = load_script("schedule_add")
-_REMOVE = load_script("schedule_remove")
-_ZONE = load_script("schedule_zone")
-_PASSED = load_script("schedule_passed")
+_ADD = load_script("schedules/add")
+_REMOVE = load_script("schedules/remove")
+_ZONE = load_script("schedules/zone")
+_PASSED = load_script("schedules/passed")
 
 
 class RedisSchedules:

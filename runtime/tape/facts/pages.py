@@ -15,7 +15,8 @@ class PageBegun(Content):
     """An utterance begins; the fact's number is the page's id.
 
     `to` is whom it is for, `reply` what it quotes; each of `choices` is an id and a label. `place` is where it stands,
-    if not in the session's conversation. A page without an agent is a notice of the runtime.
+    if not in the session's conversation. A page without an agent is a notice of the runtime. `alone` is the
+    one person who is to see it, where the platform can do that.
     """
 
     frame: str = key("f")
@@ -25,6 +26,7 @@ class PageBegun(Content):
     file: Attachment | None = key("file", default=None, form=ATTACHMENT)
     reply: str | None = key("reply", default=None, when=lambda fact: fact.agent and fact.to != "file")
     place: Address | None = key("place", default=None, form=ADDRESS)
+    alone: str = key("alone", default="")
 
 
 @fact("opening")

@@ -139,7 +139,8 @@ def take_messages(
             settle_message(state.acks, message.id, agent, has_it=read)
         if message.from_human:
             owner.person, owner.answering = person_id(message.sender_id), message.platform_id
-            owner.at_home = message.platform_id not in state.written_at
+            place = state.written_at.get(message.platform_id or "")
+            owner.at_home = place is None or not any(m.hears_from(place) for m in state.meetings.values())
     authors = {message.sender_id for message in taken if message.from_human}
     owner.crowd = len(authors) > 1 if authors else owner.crowd
     return taken

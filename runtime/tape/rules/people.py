@@ -47,10 +47,10 @@ from runtime.tape.state.session import SessionState
 _Known = TypeVar("_Known")
 
 MAX_ASIDES = 50
-"""So much of what happened to messages is kept for an agent to see."""
+"""The number of things that happened to messages and are kept for an agent to see."""
 
 MAX_QUOTED_CHARS = 500
-"""So much of what an agent said is kept to be quoted."""
+"""The length to which what an agent said is kept to be quoted."""
 
 
 def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
@@ -125,7 +125,7 @@ def _aside(state: SessionState, _: int, fact: AsideAdded) -> None:
 def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
     page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
-    page.place = fact.place
+    page.place, page.alone = fact.place, fact.alone
     frame = state.frames.get(fact.frame)
     if frame is not None:
         page.step = f"{state.name_of(fact.agent)}.{frame.playbook} {frame.at or frame.step or ''}".rstrip()

@@ -200,7 +200,7 @@ class IntentState:
 
 
 MAX_TRAIL = 100
-"""So many instructions back a correction can go."""
+"""The number of instructions that a correction can go back."""
 
 
 def takes(source: Mapping[str, Any], message: Message) -> bool:

@@ -45,6 +45,8 @@ class PageState:
     file: Attachment | None = None
     place: Address | None = None
     """Where it is shown, if not in the session's own conversation."""
+    alone: str = ""
+    """The id of the one person who is to see it; "" for everybody there."""
     step: str = ""
     """The place in the program that says it."""
     model: str = ""

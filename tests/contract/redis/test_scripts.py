@@ -18,8 +18,8 @@ NEWEST = (7, 0, 0)
 
 
 def test_no_command_is_newer_than_redis_7_0(valkey_socket: Path) -> None:
-    lua = {name for path in FOLDER.glob("scripts/*.lua") for name in IN_LUA.findall(path.read_text(encoding="utf-8"))}
-    python = {name for path in FOLDER.glob("*.py") for name in IN_PYTHON.findall(path.read_text(encoding="utf-8"))}
+    lua = {name for path in FOLDER.rglob("*.lua") for name in IN_LUA.findall(path.read_text(encoding="utf-8"))}
+    python = {name for path in FOLDER.rglob("*.py") for name in IN_PYTHON.findall(path.read_text(encoding="utf-8"))}
     assert {"HSET", "XADD"} <= lua
     assert {"HSET", "UNLINK"} <= python
     with redis.Redis(unix_socket_path=str(valkey_socket), protocol=2, decode_responses=True) as client:
@@ -36,11 +36,11 @@ def _since(answer: Any) -> tuple[int, ...]:
 
 
 def test_no_script_looks_for_keys() -> None:
-    for path in FOLDER.glob("scripts/*.lua"):
+    for path in FOLDER.rglob("*.lua"):
         names = set(IN_LUA.findall(path.read_text(encoding="utf-8")))
         assert not names & {"SCAN", "KEYS", "RANDOMKEY", "SELECT"}, path.name
 
 
 def test_nothing_is_watched_for_changes() -> None:
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         assert not re.search(r"(client|batch|pipe\w*)\.watch\(", path.read_text(encoding="utf-8")), path.name

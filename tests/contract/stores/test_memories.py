@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -75,11 +76,36 @@ async def test_the_version_changes_with_the_memories_and_with_nothing_else(store
     assert len(set(seen)) == 3
 
 
+async def test_vectors_are_a_models_own_and_go_with_their_memories(store: MemoryStore) -> None:
+    assert isinstance(store, MemoryMemories | RedisMemories)
+    one, two = memory("one"), memory("two")
+    await store.keep(one, keep_s=1000)
+    await store.keep_vectors(ADAS, [(one, b"\x01\xff"), (two, b"\x02\x02")], "openai/x")
+    assert await store.vectors(ADAS, [one, two], "openai/x") == {"one": b"\x01\xff"}
+    assert await store.vectors(ADAS, [one], "openai/y") == {}
+    await store.keep_vectors(ADAS, [(one, b"\x03")], "openai/y")
+    assert await store.vectors(ADAS, [one], "openai/y") == {"one": b"\x03"}
+    await store.forget(ADAS, ["one"])
+    await store.keep_vectors(ADAS, [(one, b"\x01\xff")], "openai/y")
+    assert await store.vectors(ADAS, [one], "openai/y") == {}
+    assert await store.all(ADAS) == []
+
+
+async def test_vectors_change_no_version(store: MemoryStore) -> None:
+    assert isinstance(store, MemoryMemories | RedisMemories)
+    await store.keep(memory("one"), keep_s=1000)
+    before = await store.version(ADAS)
+    await store.keep_vectors(ADAS, [(memory("one"), b"\x01")], "openai/x")
+    assert await store.version(ADAS) == before
+
+
 async def test_memories_are_gone_when_the_last_of_them_was_kept_long_enough(valkey_socket: Path) -> None:
     async with open_connection(valkey_socket, patience_s=20) as connection:
         await RedisMemories(connection).keep(memory("one"), keep_s=1000)
-        left_ms = await connection.ask("PTTL", ShardKeys(shard_of(ADAS.key)).memories(ADAS.key))
-        assert 990_000 < int(left_ms) <= 1_000_000
+        await RedisMemories(connection).keep_vectors(ADAS, [(memory("one"), b"\x01")], "openai/x")
+        keys = ShardKeys(shard_of(ADAS.key))
+        for key in (keys.memories(ADAS.key), keys.memory_vectors(ADAS.key)):
+            assert 990_000 < int(await connection.ask("PTTL", key)) <= 1_000_000
 
 
 async def test_deleting_a_person_takes_away_theirs_and_what_others_said_of_them(valkey_socket: Path) -> None:
@@ -93,22 +119,32 @@ async def test_deleting_a_person_takes_away_theirs_and_what_others_said_of_them(
             memory("of ada", bobs, BOB, "ada"),
         ):
             await store.keep(one, keep_s=1000)
+            await store.keep_vectors(one.scope, [(one, b"\x01")], "openai/x")
         assert await RedisTraces(connection).person(Whose(ADA, frozenset(), names=frozenset({"Ada"}))) == 3
         assert await store.all(ADAS) == []
         assert [one.id for one in await store.all(GROUP)] == ["bobs in the group"]
         assert [one.id for one in await store.all(bobs)] == ["bobs"]
+        for scope, left in ((ADAS, []), (GROUP, ["bobs in the group"]), (bobs, ["bobs"])):
+            key = ShardKeys(shard_of(scope.key)).memory_vectors(scope.key)
+            assert await connection.ask("HKEYS", key) == left
 
 
 async def test_texts_are_sealed_and_their_key_changes_with_the_others(valkey_socket: Path) -> None:
     async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as connection:
         await RedisMemories(connection).keep(memory("one", about="Carol"), keep_s=1000)
         kept = str(await connection.ask("HGET", ShardKeys(shard_of(ADAS.key)).memories(ADAS.key), "1"))
+        await RedisMemories(connection).keep_vectors(ADAS, [(memory("one"), bytes(range(99)))], "openai/x")
+        vector = str(await connection.ask("HGET", ShardKeys(shard_of(ADAS.key)).memory_vectors(ADAS.key), "one"))
+        assert base64.b64encode(bytes(range(99))).decode() not in vector
         assert "text of" not in kept
         assert "Carol" not in kept
     async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND, FIRST])) as connection:
-        assert await Rekeying(connection, "web").run() == 1
+        assert await Rekeying(connection, "web").run() == 2
     async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([SECOND])) as connection:
         assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
         assert [one.text for one in await RedisMemories(connection).all(ADAS)] == ["text of one"]
+        vectors = await RedisMemories(connection).vectors(ADAS, [memory("one")], "openai/x")
+        assert vectors == {"one": bytes(range(99))}
     async with open_connection(valkey_socket, patience_s=20) as connection:
         assert await RedisMemories(connection).all(ADAS) == []
+        assert await RedisMemories(connection).vectors(ADAS, [memory("one")], "openai/x") == {}

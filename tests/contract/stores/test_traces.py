@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from adapters.web.charters.charter import Charter
+from adapters.web.charters.charters import CHARTERS_TABLE, Charters
+from adapters.web.charters.shown_files import FILES_TABLE
 from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
@@ -190,6 +194,19 @@ async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConne
     for table, name in others.items():
         assert await RedisRecords(connection, table).get(name) == "kept"
     assert await counters.read([f"person:{whose}:messages:60:1" for whose in (ADA, BOB)]) == [0, 1]
+
+
+async def test_a_person_is_taken_out_of_a_room_that_others_keep(connection: RedisConnection) -> None:
+    charters = Charters(RedisRecords(connection, CHARTERS_TABLE))
+    people = {ADA: "Ada", BOB: "Bob"}
+    await charters.change("private-0011223344556677", lambda _: Charter("Wedding", "private", ADA, people))
+    await charters.change("ideas", lambda _: Charter("Ideas", made_by=BOB, left=frozenset({ADA, BOB})))
+    files = RedisRecords(connection, FILES_TABLE)
+    await files.put("f1", json.dumps([ADA]))
+    assert await RedisTraces(connection).person(WHOSE) == 3
+    assert await files.get("f1") == "[]"
+    assert await charters.get("private-0011223344556677") == Charter("Wedding", "private", "", {BOB: "Bob"})
+    assert await charters.get("ideas") == Charter("Ideas", made_by=BOB, left=frozenset({BOB}))
 
 
 async def test_that_something_was_said_to_the_person_is_forgotten(connection: RedisConnection) -> None:

@@ -170,3 +170,33 @@ async def test_an_answer_whose_fate_is_unknown_is_not_said_to_everybody(
 
 async def test_in_a_private_chat_nobody_else_reads_along(adapter: TelegramAdapter) -> None:
     assert not await adapter.answer_alone(ADA, ADA_ID, "yours")
+
+
+async def test_commands_about_who_gives_them_are_marked_in_the_menu_of_groups_and_nowhere_else(
+    options: TelegramOptions, platform: TelegramPlatform
+) -> None:
+    spoken = replace(options, commands={"help": "help", "new": "begin"}, alone=frozenset({"help"}))
+    german = replace(spoken, translations={"de-AT": {"help": "Hilfe"}})
+    async with aclosing(new_adapter(german)) as adapter, adapter.connect():
+        pass
+    marked = {
+        language: [(one["command"], one.get("is_ephemeral", False)) for one in menu]
+        for language, menu in platform.main.commands_in_groups.items()
+    }
+    assert marked == {"": [("help", True), ("new", False)], "de": [("help", True)]}
+    assert not any("is_ephemeral" in one for menu in platform.main.commands.values() for one in menu)
+
+
+async def test_a_command_that_only_the_bot_saw_is_answered_alone_without_any_rights(
+    adapter: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    assert not await adapter.answer_alone(US, ADA_ID, "refused here")
+    for word in ("/help", "/usage"):
+        platform.command_alone(word, chat=GROUP)
+    async with adapter.connect() as inbound:
+        first, second = await anext(inbound), await anext(inbound)
+        assert [(one.command, one.private) for one in (first, second)] == [("help", False), ("usage", False)]
+        assert await adapter.answer_alone(first.address, first.person_id, "**Yours**")
+    assert platform.chats.alone == [(GROUP, PERSON, "Yours")]
+    assert platform.messages(GROUP) == []
+    assert not await adapter.answer_alone(US, ADA_ID, "nothing was asked")

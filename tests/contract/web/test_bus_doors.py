@@ -27,6 +27,7 @@ from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.feed import Feed
 from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
@@ -133,8 +134,8 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
         log, inbox = RedisEventLog(connection, bound=BOUND), RedisInbox(connection)
         sessions = RedisSessionStore(connection)
-        feed = Feed(log, Readers(RedisRecords(connection, READERS), clock))
         catalog = RedisSessionCatalog(connection)
+        feed = Feed(log, Readers(RedisRecords(connection, READERS), clock), ClosedRooms(catalog, sessions))
         admission = Admission({name: token_of(name) for name in clients}, scopes, FakeClock())
         made = ClientBus(
             admission,

@@ -14,7 +14,7 @@ from gateway.console.door import ASKS, COOKIE
 from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
 from gateway.tapes import service as tapes_module
 from gateway.web.forms import LOGINS
-from runtime.core.ids import AgentId, PersonId, SessionId
+from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
@@ -45,6 +45,7 @@ async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_
             "until": "",
             "words": True,
             "acts": False,
+            "private": False,
         }
         assert [event.name for event in world.told if event.name.startswith("console")] == [
             "console.refused",
@@ -165,6 +166,31 @@ async def test_the_strip_is_for_all_and_the_state_for_owners(valkey_socket: Path
                 assert ("a secret" in answer.text) == (http is owner)
             assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/state")).status_code == 403
             assert (await owner.get("/tape/v1/tapes/sessions.nobody/strip")).status_code == 404
+
+
+async def test_a_task_that_was_ordered_before_a_strip_begins_ends_in_it_as_itself(valkey_socket: Path) -> None:
+    order = {"agent": "1000", "class": "Cook", "pb": "Bake", "args": {}, "due": 9.0, "deliver": "caller", "depth": 1}
+    told = [
+        ("1000", "spawn", {**order, "task": "t-1"}),
+        ("1000", "spawn", {**order, "task": "t-2"}),
+        ("session", "task_over", {"task": 2, "status": "failed", "first": 0, "last": 0}),
+    ]
+    async with console(valkey_socket) as world:
+        await said(world)
+        lease = await shard_lease(world.leases)
+        facts = tuple(
+            Fact(TapeId(f"{SESSION}/{tape}"), 2 + at, kind, T0, data) for at, (tape, kind, data) in enumerate(told)
+        )
+        await world.sessions.commit(Commit(lease, SESSION, 1, facts=facts))
+        async with world.logged_in() as owner:
+            path = f"/tape/v1/tapes/sessions.{SESSION}/strip"
+            (before,), later = [
+                (await owner.get(path, params=part)).json()["marks"]
+                for part in ({"until": 2, "limit": 1}, {"until": 4, "limit": 2})
+            ]
+            ends = {mark["key"]: (mark["first"], mark["last"]) for mark in later}
+            assert before["key"] not in ends
+            assert ends == {later[0]["key"]: (3, 4)}
 
 
 async def test_the_status_has_what_waits_and_who_is_at_work(valkey_socket: Path) -> None:

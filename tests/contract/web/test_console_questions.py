@@ -113,6 +113,16 @@ async def test_who_is_slower_learns_whose_answer_counts(valkey_socket: Path) -> 
         assert said == {"status": 200, "settled": True, "counted": False, "answer": "Deny", "by": "Ada"}
 
 
+async def test_a_client_without_the_scope_for_words_answers_and_reads_none(valkey_socket: Path) -> None:
+    writer = {"ci": ["gateway:read", "gateway:write"]}
+    async with console(valkey_socket, clients=writer) as world, world.http(authorization="Bearer a-token-of-ci") as ci:
+        await commit(world, asking(of="web:1"))
+        assert (await acted(ci, "POST", ANSWER_PATH, {"option": 0}))["error"] == "Only somebody else can answer this."
+        await commit(world, answered("1", "Ada", "Deny"), after=6)
+        late = await acted(ci, "POST", ANSWER_PATH, {"option": 0})
+        assert (late["status"], late["error"]) == (409, "This question was answered already.")
+
+
 async def test_an_answer_that_is_sent_again_is_one_event(valkey_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.overview.questions.routes.SETTLED_WITHIN_S", 0.05)
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:

@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from adapters.web.adapter import RoomTables
+from adapters.web.charters.charter import direct_room
 from adapters.web.codec import Person
+from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import ADA, GRACE, Frame, PageSocket, page_socket
@@ -75,7 +77,7 @@ async def test_who_is_not_invited_hears_nothing_of_a_private_room() -> None:
             await eve.send(kind, room=room, **more)
             assert (await eve.until("absent"))["room"] == room
         await eve.send("open", name=room)
-        assert (await eve.until("absent"))["room"] == room
+        assert "does not begin with" in (await eve.until("error"))["text"]
         await eve.say("Let me in", room=room)
         assert (await eve.until("refused"))["text"] == f"There is no room {room!r}. Open it first."
         assert room not in str(await eve.everything_so_far())
@@ -95,6 +97,52 @@ async def test_an_absent_room_and_one_that_is_hidden_look_alike() -> None:
             "room": "",
             "text": missing["text"].replace("private-0000000000000000", "X"),
         }
+
+
+async def test_nobody_learns_whether_two_others_talk_with_each_other() -> None:
+    async with three() as (_, ada, grace, eve):
+        answers = []
+        for _ in range(2):
+            await eve.send("members", room=direct_room(ADA.id, GRACE.id))
+            answers.append(await eve.until("absent"))
+            await eve.send("open", name=direct_room(ADA.id, GRACE.id))
+            answers.append(await eve.until("error"))
+            await grace.send("direct", person=ADA.id)
+            await ada.until("room")
+        assert answers[:2] == answers[2:]
+
+
+async def test_a_room_that_is_not_open_is_seen_by_nobody_when_its_record_is_gone() -> None:
+    store, tables = RoomStoreThatFails(), RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
+    async with three(store=store, tables=tables) as (_, ada, grace, _):
+        rooms = [await private(ada)]
+        await grace.send("direct", person=ADA.id)
+        rooms.append((await grace.until("opened"))["room"])
+        for room in rooms:
+            await tables.charters.remove(room)
+    async with three(store=store, tables=tables) as (chat, ada, _, _):
+        assert set(await rooms_of(chat, EVE)) == {"lobby"}
+        for room in rooms:
+            await ada.send("join", room=room)
+            assert (await ada.until("absent"))["room"] == room
+
+
+async def test_nothing_is_kept_of_rooms_that_there_are_not() -> None:
+    charters = MemoryRecords()
+    async with three(tables=RoomTables(charters, MemoryRecords(), MemoryRecords())) as (chat, ada, _, _):
+        for number in range(5):
+            await ada.send("leave", room=f"nowhere-{number}")
+            assert (await ada.until("absent"))["room"] == f"nowhere-{number}"
+        assert charters.records == {}
+        assert set(chat.adapter.board.charters.everything_remembered()) <= {"lobby"}
+
+
+async def test_who_makes_many_rooms_at_once_has_to_wait() -> None:
+    async with three() as (chat, ada, _, _):
+        for _ in range(40):
+            await ada.send("private", name="Mine")
+        assert (await ada.until("error"))["text"] == "That is a lot at once. Try again in a moment."
+        assert len(await chat.adapter.board.charters.all()) < 30
 
 
 async def test_activity_in_a_private_room_is_told_to_its_people_alone() -> None:
@@ -255,6 +303,21 @@ async def test_people_who_have_been_here_and_agents_can_be_written_to() -> None:
         assert ([one["name"] for one in listed["people"]], listed["agents"]) == (["Eve", "Grace"], ["Guide"])
 
 
+async def test_who_has_a_file_that_was_posted_where_they_cannot_see_it_can_post_it_too() -> None:
+    async with three() as (chat, ada, _, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
+
+        async def uploaded(person: Person) -> str:
+            headers = {"Cookie": chat.cookie(person), "Content-Type": "text/plain"}
+            file = str((await http.post("/files", content=b"a song", headers=headers)).json()["id"])
+            assert (await http.get(f"/files/{file}", headers=headers)).status_code == 200
+            return file
+
+        await ada.say("Listen", room=await private(ada), files=[{"id": await uploaded(ADA), "name": "song.txt"}])
+        await ada.until("activity")
+        await eve.say("Listen", files=[{"id": await uploaded(EVE), "name": "song.txt"}])
+        assert (await eve.until("message"))["message"]["files"][0]["name"] == "song.txt"
+
+
 async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None:
     async with three() as (chat, ada, grace, eve), httpx.AsyncClient(base_url=chat.url, trust_env=False) as http:
         room = await private(ada)
@@ -275,3 +338,54 @@ async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None
         await grace.say("For all", files=[{"id": file, "name": "guests.txt"}])
         await eve.until("message")
         assert await status(EVE) == 200
+
+
+async def test_nobody_writes_in_an_archived_room_but_takes_back_what_they_said() -> None:
+    async with three() as (_, ada, _, _):
+        await ada.send("open", name="Ideas")
+        await ada.until("opened")
+        await ada.join("ideas")
+        said = await ada.say("Cake", room="ideas")
+        await ada.until("message")
+        await ada.send("archive", room="ideas", archived=True)
+        await ada.until("room")
+        for kind, more in (("change", {"text": "Pie"}), ("react", {"mark": "👍"}), ("press", {"choice": "x"})):
+            await ada.send(kind, room="ideas", id=said, **more)
+            assert (await ada.until("error"))["text"] == "This room is archived."
+        await ada.send("take_back", room="ideas", id=said)
+        assert (await ada.until("message"))["message"]["deleted"]
+
+
+async def test_who_takes_another_name_has_it_in_all_of_their_rooms() -> None:
+    async with three() as (chat, ada, grace, _):
+        await ada.send("direct", person=GRACE.id)
+        direct = (await ada.until("opened"))["room"]
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        await grace.until("room", room={"id": room, "seq": 1, "title": "Wedding", "kind": "private"})
+        await ada.everything_so_far()
+        async with page_socket(chat, Person(GRACE.id, "Admiral")) as later:
+            await later.until("welcome")
+            assert (await ada.until("room"))["room"]["title"] == "Admiral"
+        assert (await rooms_of(chat, ADA))[direct]["title"] == "Admiral"
+        await ada.send("members", room=room)
+        assert "Admiral" in str((await ada.until("members"))["people"])
+
+
+async def test_who_is_out_is_not_offered_and_cannot_be_invited_or_written_to() -> None:
+    async with three(out=[GRACE.id]) as (_, ada, _, _):
+        await ada.send("people")
+        assert [one["name"] for one in (await ada.until("directory"))["people"]] == ["Eve"]
+        await ada.send("direct", person=GRACE.id)
+        assert "nobody like that" in (await ada.until("error"))["text"]
+        room = await private(ada)
+        await ada.send("invite", room=room, person=GRACE.id)
+        assert "can be invited" in (await ada.until("error"))["text"]
+
+
+async def test_rooms_are_not_made_faster_than_messages() -> None:
+    async with three() as (_, ada, _, _):
+        for _ in range(int(MESSAGES.burst)):
+            await private(ada)
+        await ada.send("private", name="One more")
+        assert "a lot at once" in (await ada.until("error"))["text"]

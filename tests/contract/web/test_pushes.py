@@ -5,9 +5,10 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from adapters.web.codec import Person
+from adapters.web.codec import Person, Presence
 from gateway.web.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
 from runtime.core.address import Address, Speaker
+from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import ADA, GRACE, page_socket
 from tests.fakes.pages.push_service import PushedBrowser, claims
@@ -51,7 +52,8 @@ async def test_each_room_tells_of_what_its_person_chose_and_shows_what_they_want
         async with stand.client() as http:
             assert (await http.post("/push/show", json={"shows": "no"})).status_code == 204
             assert (await http.get("/push")).json()["choices"] == {"lobby": "nothing"}
-            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, {}):
+            no_id = {"room": "No Room", "choice": "all"}
+            for wrong in ({"room": "lobby", "choice": "loud"}, {"room": "", "choice": "all"}, no_id, {}):
                 assert (await http.post("/push/choose", json=wrong)).status_code == 400
         await stand.choose("mentions")
         said = await ada.say("three, @Grace")
@@ -79,6 +81,20 @@ async def test_who_looks_who_wrote_and_who_may_not_see_the_room_are_not_told() -
         await ada.until("people", present=1)
         await ada.say("You are away")
         assert await stand.service.until(1) == ["Grace"]
+
+
+async def test_an_address_that_cannot_be_asked_does_not_keep_others_from_being_told() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        kept = Subscription(stand.service.endpoint("odd") + "\x00", PushedBrowser().p256dh, PushedBrowser().auth)
+        await stand.subscriptions.subscribe("web:odd", "Odd", kept)
+        await stand.subscriptions.choose("web:odd", "lobby", "all")
+        await stand.subscribe("g", PushedBrowser())
+        await stand.choose("all")
+        await ada.join()
+        await ada.say("one")
+        await stand.service.until(1)
+        await ada.say("two")
+        assert await stand.service.until(2) == ["g", "g"]
 
 
 async def test_an_agents_answer_is_told_when_it_is_finished() -> None:
@@ -120,6 +136,33 @@ async def test_who_is_logged_out_is_not_told() -> None:
         assert (await stand.subscriptions.of(GRACE.id)).browsers == ()
 
 
+async def test_who_looks_at_the_room_on_another_node_is_not_told() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        board = stand.chat.adapter.board
+        for person in (GRACE, Person("web:eve", "Eve")):
+            await stand.subscribe(person.name, PushedBrowser(), person)
+        await ada.join()
+        board.people_elsewhere("other", "lobby", Presence((GRACE,), 1))
+        await ada.until("people", present=2)
+        await ada.say("@Grace sees it, @Eve does not")
+        assert await stand.service.until(1) == ["Eve"]
+        board.people_elsewhere("other", "lobby", Presence((), 0))
+        await ada.say("@Grace is away")
+        assert await stand.service.until(2) == ["Eve", "Grace"]
+
+
+async def test_a_browser_that_somebody_else_uses_now_tells_nothing_of_who_was_there_before() -> None:
+    async with pushing() as stand, page_socket(stand.chat) as ada:
+        shared = PushedBrowser()
+        await stand.subscribe("shared", shared, GRACE)
+        await stand.subscribe("shared", shared, Person("web:eve", "Eve"))
+        await ada.join()
+        await ada.say("For @Grace alone")
+        await ada.say("And @Eve")
+        await stand.service.until(1)
+        assert [each["text"] for each in stand.service.said("shared", shared)] == ["And @Eve"]
+
+
 async def test_addresses_that_are_no_push_services_and_strangers_are_refused() -> None:
     async with pushing() as stand:
         browser = PushedBrowser()
@@ -140,9 +183,9 @@ async def test_addresses_that_are_no_push_services_and_strangers_are_refused() -
 
 async def test_the_key_is_made_once_and_browsers_are_bounded() -> None:
     records = MemoryRecords()
-    keys = {(await Subscriptions(records).key()).public for _ in range(3)}
+    keys = {(await Subscriptions(records, FakeClock()).key()).public for _ in range(3)}
     assert len(keys) == 1
-    subscriptions, browser = Subscriptions(records, lambda _: True), PushedBrowser()
+    subscriptions, browser = Subscriptions(records, FakeClock(), lambda _: True), PushedBrowser()
     for number in range(MAX_BROWSERS + 2):
         await subscriptions.subscribe("web:g", "G", Subscription(f"e{number}", browser.p256dh, browser.auth))
     kept = (await subscriptions.of("web:g")).browsers

@@ -16,7 +16,7 @@ from gateway.assembly.stores import access_news, people_in
 from gateway.web.logins.invited import InvitedLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
 from gateway.web.logins.team import TEAM_TABLE, Team
-from gateway.web.names import ReservedNames
+from gateway.web.names import ReservedNames, likeness
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import open_connection
@@ -104,6 +104,17 @@ async def test_who_is_blocked_mid_stream_is_out_at_once_with_every_page_and_file
                 assert (await again.farewell())[0] == 4401
 
 
+async def test_logging_out_closes_the_other_pages_of_the_same_device() -> None:
+    async with team_chat() as stand:
+        dan, _ = await stand.follow("Dan")
+        async with page_socket(stand.chat, headers={"Cookie": dan}) as page, client(stand.chat, dan) as http:
+            await page.join()
+            left = await http.post("/logout")
+            assert (left.status_code, left.headers["clear-site-data"]) == (204, '"cache"')
+            with anyio.fail_after(5):
+                assert (await page.farewell())[0] == 4401
+
+
 async def test_logging_out_everywhere_closes_the_pages_of_all_devices() -> None:
     async with team_chat() as stand:
         dan, _ = await stand.follow("Dan")
@@ -141,6 +152,21 @@ async def test_a_proxy_that_is_trusted_names_the_person_also_behind_another_addr
             assert (await page.next())["you"] == ada
         await people.set(ada["id"], Role.BLOCKED)
         assert await named(chat, ("X-Forwarded-User", "ada@example.org")) is None
+
+
+@pytest.mark.parametrize("who", ["Guide", "gu1de", "Parley"])
+async def test_nobody_whom_a_proxy_names_has_the_name_of_an_agent(who: str) -> None:
+    async with proxied_chat("127.0.0.1") as (chat, _):
+        person = await named(chat, ("X-Forwarded-User", who))
+        assert isinstance(person, dict)
+        assert person["name"] not in ReservedNames(["Guide"])
+
+
+async def test_two_whom_a_proxy_names_alike_have_different_names() -> None:
+    async with proxied_chat("127.0.0.1") as (chat, _):
+        long = "somebody.with.a.very.long.name.of.more.than.forty.characters"
+        people = [await named(chat, ("X-Forwarded-User", who)) for who in ("ada", "ADA", f"{long}1", f"{long}2")]
+        assert len({likeness(person["name"]) for person in people if isinstance(person, dict)}) == 4
 
 
 @pytest.mark.parametrize("proxies", [[], ["10.0.0.0/8"], ["127.0.0.2", "::1"]])

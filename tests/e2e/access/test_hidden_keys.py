@@ -66,7 +66,7 @@ async def test_a_key_in_the_environment_is_known_to_the_models_process_alone(tmp
             "PARLEY_MODEL_API_KEY": OURS,
             "MISTRAL_API_KEY": THEIRS,
         }
-        async with gateway(tmp_path, HELLO_PROGRAM, environment) as running, running.page() as page:
+        async with gateway(tmp_path, HELLO_PROGRAM, environment, fresh=True) as running, running.page() as page:
             room = Room(page)
             await room.join()
             await room.say("hi")
@@ -81,7 +81,7 @@ async def test_a_key_in_the_dotenv_file_is_handed_over_too(tmp_path: Path) -> No
     (tmp_path / ".env").write_text(f"PARLEY_MODEL_API_KEY={IN_FILE}\n")
     async with OpenAIServer([Reply(HELLO)]) as model:
         environment = {"PARLEY_MODEL": "openai/test", "PARLEY_MODEL_BASE_URL": model.base_url}
-        async with gateway(tmp_path, HELLO_PROGRAM, environment) as running, running.page() as page:
+        async with gateway(tmp_path, HELLO_PROGRAM, environment, fresh=True) as running, running.page() as page:
             room = Room(page)
             await room.join()
             await room.say("hi")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.oracle import taken_back
 from tests.chaos.places import Shown
-from tests.e2e.gateway_process import ROOT, gateway
+from tests.e2e.gateway_process import ROOT, gateway, key_in
 from tests.e2e.platforms.test_discord import discord_settings
 from tests.e2e.platforms.test_slack import slack_settings
 from tests.e2e.platforms.test_telegram import settings as telegram_settings
@@ -175,7 +175,7 @@ async def test_a_question_and_words_around_kills_are_seen_once_on_every_platform
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": server.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(tmp_path),
             "PARLEY_LOGS__LEVEL": "debug",
             **telegram_settings(first, PARLEY_TELEGRAM__ACCESS="open"),
             **slack_settings(slack.platform, second, PARLEY_SLACK__ACCESS="open"),

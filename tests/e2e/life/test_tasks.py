@@ -72,6 +72,12 @@ async def test_words_in_the_thread_below_a_question_answer_it_once_on_slack_and_
         slack.say("hi", channel=DIRECT)
         with anyio.fail_after(SEEN_LIMIT_S):
             await slack.until(lambda: "I am here." in seen())
+            slack.say("which", channel=DIRECT)
+            await slack.until(lambda: "Which one?" in seen())
+            [asked] = [message for message in slack.messages(DIRECT) if message.shown == "Which one?"]
+            slack.say("this", channel=DIRECT, thread=asked.ts)
+            slack.say("or that?", channel=DIRECT, thread=asked.ts)
+            await slack.until(lambda: seen(asked.ts) == [THREAD_CLOSED.replace("/new", "!new")] and "so this" in seen())
             slack.say("go", channel=DIRECT)
             await slack.until(lambda: IN_WORDS in seen() and ANSWERS[2] in seen())
             [question] = [message for message in slack.messages(DIRECT) if message.shown == IN_WORDS]
@@ -79,6 +85,11 @@ async def test_words_in_the_thread_below_a_question_answer_it_once_on_slack_and_
             slack.say("or yours?", channel=DIRECT, thread=question.ts)
             await slack.until(lambda: seen(question.ts) == [THREAD_CLOSED.replace("/new", "!new")])
         await room.until("I am here.")
+        await room.say("which")
+        await room.until_some("Which one?")
+        asking = next(message["id"] for message in room.messages.values() if message["text"] == "Which one?")
+        await page.say("this", thread=asking)
+        await room.until_some("so this")
         await room.say("go")
         await room.until_some(IN_WORDS)
         await room.until_some(ANSWERS[2])
@@ -88,9 +99,9 @@ async def test_words_in_the_thread_below_a_question_answer_it_once_on_slack_and_
         await room.until_some(THREAD_CLOSED)
         [told] = [message for message in room.messages.values() if message["text"] == THREAD_CLOSED]
         assert told["thread"] == below
-        names = ["Which way?", "Whose errand?"]
+        names = ["I am here.", "Which way?", "Whose errand?", "Which one?", "so this"]
         for shown in (seen(), room.texts()):
-            assert [sum(name in text for text in shown) for name in names] == [1, 1], "a conversation began below"
+            assert [sum(name in text for text in shown) for name in names] == [1] * 5, "a conversation began below"
 
 
 async def test_kills_lose_and_double_no_result(tmp_path: Path) -> None:

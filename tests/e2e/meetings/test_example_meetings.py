@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.e2e.example_models import BUDGET_REVIEW, FLIGHT_BOOKING, RELEASE_VOTE, TRIP_PLANNING, script
-from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, key_in
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk
 from tests.e2e.tellers import telegram_settings
 from tests.fakes.models.answers import Rules
@@ -31,7 +31,7 @@ async def example(directory: Path, name: str, rules: Rules) -> AsyncIterator[tup
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": server.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(directory),
             **telegram_settings(address),
         }
         async with gateway(directory, ROOT / "examples" / f"{name}.pb", environment) as running:

@@ -63,7 +63,7 @@ async def test_the_page_for_newcomers_followed_to_the_letter(tmp_path: Path) -> 
             "PARLEY_TELEGRAM__TOKEN": TOKEN,
             "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
         }
-        async with gateway(tmp_path, tmp_path / "pizza.pb", environment) as running:
+        async with gateway(tmp_path, tmp_path / "pizza.pb", environment, fresh=True) as running:
             (code,) = await running.prints(r"telegram .*owner: (\S+)")
             person = TelegramTalk(platform, chat=PERSON)
             await person.say(code[1])

@@ -45,7 +45,7 @@ def left_of(ids: set[int]) -> list[str]:
 
 
 async def test_it_prints_a_free_port_and_says_that_it_lives_and_is_ready(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER, {"PARLEY_WEB__PORT": "0"}) as running:
+    async with gateway(tmp_path, TELLER, {"PARLEY_WEB__PORT": "0"}, fresh=True) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert await asked(running, "/healthz") == (200, {"status": "alive"})
         await running.listens_to("web")
@@ -57,7 +57,7 @@ async def test_it_says_which_platform_it_waits_for(tmp_path: Path) -> None:
     platform.fail("getMe", "bad_gateway", times=99)
     async with serving(platform) as address:
         environment = {"PARLEY_TELEGRAM__TOKEN": TOKEN, "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot"}
-        async with gateway(tmp_path, TELLER, environment) as running:
+        async with gateway(tmp_path, TELLER, environment, fresh=True) as running:
             await running.prints('"error": "[^"]*502[^"]*".*"Telegram cannot be asked"')
             waiting = {"status": "waiting", "reasons": ["telegram is not connected yet"]}
             assert await asked(running, "/readyz") == (503, waiting)
@@ -67,7 +67,7 @@ async def test_it_says_which_platform_it_waits_for(tmp_path: Path) -> None:
 async def test_it_says_which_platform_refuses_its_token(tmp_path: Path) -> None:
     async with serving(TelegramPlatform(token="1:another")) as address:
         environment = {"PARLEY_TELEGRAM__TOKEN": TOKEN, "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot"}
-        async with gateway(tmp_path, TELLER, environment) as running:
+        async with gateway(tmp_path, TELLER, environment, fresh=True) as running:
             await running.prints(r"adapter\.failed")
             status, answer = await asked(running, "/readyz")
             assert status == 503
@@ -87,7 +87,7 @@ async def test_a_signal_ends_gateway_valkey_sandbox_and_model_with_exit_code_0(
             "PARLEY_MODEL_BASE_URL": model.base_url,
             "PARLEY_MODEL_API_KEY": "key",
         }
-        async with gateway(tmp_path, HELLO_PROGRAM, environment) as running, AsyncExitStack() as stack:
+        async with gateway(tmp_path, HELLO_PROGRAM, environment, fresh=True) as running, AsyncExitStack() as stack:
             await begun(running, stack, "Hello! What is your name?")
             ids = {seen.id for seen in family(running.process_id)}
             commands = " ".join(left_of(ids))
@@ -101,7 +101,7 @@ async def test_a_signal_ends_gateway_valkey_sandbox_and_model_with_exit_code_0(
 
 
 async def test_a_signal_ends_it_in_the_middle_of_an_answer(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+    async with gateway(tmp_path, TELLER, fresh=True) as running, AsyncExitStack() as stack:
         room = await begun(running, stack, "I am the teller.")
         await room.say("slow")
         await room.until_some("Once")
@@ -112,7 +112,7 @@ async def test_a_signal_ends_it_in_the_middle_of_an_answer(tmp_path: Path) -> No
 
 
 async def test_a_signal_ends_it_while_valkey_does_not_answer(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+    async with gateway(tmp_path, TELLER, fresh=True) as running, AsyncExitStack() as stack:
         room = await begun(running, stack, "I am the teller.")
         ids = {seen.id for seen in family(running.process_id)}
         os.kill(valkey_of(running.process_id), signal.SIGSTOP)
@@ -122,7 +122,7 @@ async def test_a_signal_ends_it_while_valkey_does_not_answer(tmp_path: Path) -> 
 
 
 async def test_a_second_signal_ends_it_at_once_though_valkey_does_not_answer(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+    async with gateway(tmp_path, TELLER, fresh=True) as running, AsyncExitStack() as stack:
         await begun(running, stack, "I am the teller.")
         ids = {seen.id for seen in family(running.process_id)}
         handles = [os.pidfd_open(one) for one in ids]
@@ -140,7 +140,7 @@ async def test_a_second_signal_ends_it_at_once_though_valkey_does_not_answer(tmp
 
 
 async def test_a_kill_leaves_no_process_behind(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER) as running, AsyncExitStack() as stack:
+    async with gateway(tmp_path, TELLER, fresh=True) as running, AsyncExitStack() as stack:
         await begun(running, stack, "I am the teller.")
         ids = {seen.id for seen in family(running.process_id)}
         handles = [os.pidfd_open(one) for one in ids]

@@ -33,7 +33,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 async def tour(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Gateway]:
     """A gateway that gives the tour; every test takes it in a room of its own."""
-    async with gateway(tmp_path_factory.mktemp("tour"), TOUR) as running:
+    async with gateway(tmp_path_factory.mktemp("tour"), TOUR, fresh=True) as running:
         yield running
 
 

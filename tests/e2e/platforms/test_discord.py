@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from runtime.core.texts import english
 from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes.discord import wire as discord_wire
 from tests.fakes.discord.limits import DiscordLimits
@@ -38,11 +39,11 @@ def discord_settings(address: str, **more: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def listened_to(platform: DiscordPlatform, directory: Path, program: Path) -> AsyncIterator[Gateway]:
+async def listened_to(platform: DiscordPlatform, directory: Path, program: Path, **more: str) -> AsyncIterator[Gateway]:
     """A gateway that hears what is said on Discord."""
     async with (
         discord_wire.serving(platform) as address,
-        gateway(directory, program, discord_settings(address)) as running,
+        gateway(directory, program, discord_settings(address, **more)) as running,
     ):
         with anyio.fail_after(LIMIT_S):
             await platform.until(lambda: platform.gateway.connected)
@@ -114,6 +115,32 @@ async def test_mention_is_answered_in_its_thread_and_stopped_there(tmp_path: Pat
             await platform.until(lambda: bool(world.receipt(stopping)))
         await seen(platform, lambda: asked, "Stopped.")
     assert END_OF_STORY not in "".join(posted.text for posted in world.messages(asked))
+
+
+async def test_words_in_the_thread_that_somebody_begins_below_a_question_answer_it_over_a_kill(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+
+    def there() -> str:
+        return world.general
+
+    async with listened_to(platform, tmp_path, PROGRAMS / "errands.pb", PARLEY_DISCORD__MENTION="reply") as running:
+        world.say(f"<@{world.bot}> hi")
+        await seen(platform, there, "I am here.")
+        world.say(f"<@{world.bot}> which")
+        asked = next(posted for posted in await seen(platform, there, "Which one?") if "Which one?" in posted.text)
+        running.kill()
+        await running.gone()
+        await running.start()
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: platform.gateway.connected)
+        thread = world.people.thread_below(world.bob, world.general, asked.id, "Which?")
+        world.say("this", thread, world.bob)
+        world.say("or that?", thread)
+        await seen(platform, lambda: thread, english()("session.question_thread_closed"))
+        said = [posted.text for posted in await seen(platform, there, "so ")]
+    assert sum(text in ("so this", "so or that?") for text in said) == 1, "of two at once one answers"
+    assert not any("I am here." in posted.text for posted in world.messages(thread)), "a conversation began below"
 
 
 async def test_question_is_answered_by_a_button(tmp_path: Path) -> None:

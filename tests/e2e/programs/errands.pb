@@ -28,6 +28,8 @@ async def Serve():
         elif message["text"] == "idle":
             await Spawn("Runner", "Idle")
             await Say("user", "idle")
+        elif message["text"] == "which":
+            await Say("user", "so " + await Ask("Which one?"))
         else:
             await Say("user", message["text"].partition(" (facts")[0])
     return Again()

@@ -101,7 +101,11 @@ async def test_a_picture_is_shown_large_and_arrows_lead_to_the_others(browser: B
 async def test_who_logs_out_is_asked_for_a_name_again(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await entered(browser, chat.url, "Ada")
+        await page.get_by_role("textbox", name="Message #lobby").fill("a draft for nobody else")
+        kept = "Object.entries(localStorage).join().includes('a draft for nobody else')"
+        await page.wait_for_function(kept)
         await page.locator("#me").click()
         await page.get_by_role("button", name="Log out").click()
         await expect(page.get_by_role("heading", name="Welcome to Parley")).to_be_visible()
         await expect(page.get_by_role("button", name="Log out")).to_be_hidden()
+        assert not await page.evaluate(kept)

@@ -167,6 +167,8 @@ class World:
         self.threads: dict[Address, str] = {}
         """What was opened, with its title."""
         self.has_threads = True
+        self.posted_by = ""
+        """What the ids of messages say of who has posted them, such as "@7" for a webhook."""
         self.gone: set[Address] = set()
         """Places that were deleted: nothing can be posted or changed there any more."""
         self._opened: dict[str, Address] = {}
@@ -395,14 +397,14 @@ class World:
         if not (self.nonce and nonce in self._nonces):
             self.chat.append(Shown(spec.speaker.name, text, [text], spec))
             self._nonces[nonce] = len(self.chat) - 1
-        platform_id = str(self._nonces[nonce] if self.nonce else len(self.chat) - 1)
+        number = self._nonces[nonce] if self.nonce else len(self.chat) - 1
         self.point()
-        return platform_id
+        return f"{number}{self.posted_by}"
 
     def edit(self, platform_id: str, text: str) -> None:
         """Change a message."""
         self.point()
-        shown = self.chat[int(platform_id)]
+        shown = self.chat[int(platform_id.removesuffix(self.posted_by))]
         shown.text = text
         shown.texts.append(text)
         self.point()

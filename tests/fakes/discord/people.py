@@ -71,6 +71,11 @@ class People:
         self._backend.create_message(thread.id, person.id, text)
         return str(thread.id)
 
+    def thread_below(self, person: User, channel: str, message: str, name: str) -> str:
+        """Begin a thread below a message; its id, which is also that of the message."""
+        self._backend.create_thread(int(channel), name, person.id, message_id=int(message))
+        return message
+
     def members(self, thread: str) -> set[str]:
         """Who is in a thread."""
         return {str(member) for member in self._backend.get_channel(int(thread)).thread_members}

@@ -106,6 +106,7 @@ async def console(
     socket: Path,
     *,
     acts: bool = False,
+    private: bool = False,
     clients: Mapping[str, Sequence[str]] | None = None,
     programs: Mapping[str, Program] | None = None,
     models: Models | None = None,
@@ -143,7 +144,7 @@ async def console(
             tape_views(ground, admission),
         )
         logins = Logins(PASSWORDS, MemoryRecords(), clock)
-        door = ConsoleDoor(logins, clock, ground.bus.publish, acts)
+        door = ConsoleDoor(logins, clock, ground.bus.publish, acts, private)
         options = WebOptions("secret", bus=bus, tapes=tapes, console=door.routes(), around=[Middleware(door.around)])
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, options, clock)
         tasks = await stack.enter_async_context(anyio.create_task_group())

@@ -50,7 +50,7 @@ class Stand:
 async def pushing() -> AsyncGenerator[Stand]:
     """Serve until the block ends."""
     async with push_service() as service:
-        subscriptions = Subscriptions(MemoryRecords(), lambda endpoint: endpoint.startswith(service.url))
+        subscriptions = Subscriptions(MemoryRecords(), SystemClock(), lambda endpoint: endpoint.startswith(service.url))
         async with web_chat(agents=["Guide"], pushes=subscriptions) as chat, anyio.create_task_group() as tasks:
             stand = Stand(chat, service, subscriptions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -66,20 +66,30 @@ async def web_chat(
     log_in: LogIn | None = None,
     tables: RoomTables | None = None,
     owners: Sequence[str] = (),
+    out: Sequence[str] = (),
     voice_s: int = 0,
     pushes: Subscriptions | None = None,
 ) -> AsyncGenerator[WebChat]:
-    """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids; for
-    `mentions_only` see `Hearing`."""
+    """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids, `out`
+    those who cannot come in any more; for `mentions_only` see `Hearing`."""
     options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in, pushes=pushes)
 
     async def is_owner(person: str) -> bool:
         return person in owners
 
+    async def shut_out(ids: Collection[str]) -> Collection[str]:
+        return set(ids) & set(out)
+
     kept = tables or RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
     is_agent = options.reserved.__contains__
     rules = RoomRules(
-        is_agent=is_agent, mentions_only=mentions_only, agents=agents, is_owner=is_owner, tables=kept, voice_s=voice_s
+        is_agent=is_agent,
+        mentions_only=mentions_only,
+        agents=agents,
+        is_owner=is_owner,
+        tables=kept,
+        shut_out=shut_out,
+        voice_s=voice_s,
     )
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()

@@ -72,13 +72,34 @@ def check_blocks(blocks: Any) -> None:
         if block.get("type") == "actions":
             _check_buttons(block["elements"])
         if block.get("type") == "task_card":
-            known = block.get("status", "pending") in ("pending", "in_progress", "complete", "error")
-            if not block.get("task_id") or not block.get("title") or not known:
-                raise Refusal("invalid_blocks")
+            _check_card(block)
+        if block.get("type") == "plan":
+            _check_plan(block, blocks)
         if block.get("type") == "context_actions":
             _check_thumbs(block["elements"])
         if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:
             raise Refusal("invalid_blocks")
+
+
+def _check_card(block: Any) -> None:
+    """A task card (Block Kit reference)."""
+    known = block.get("status", "pending") in ("pending", "in_progress", "complete", "error")
+    if not block.get("task_id") or not block.get("title") or not known:
+        raise Refusal("invalid_blocks")
+
+
+def _check_plan(block: Any, blocks: Any) -> None:
+    """A plan of task cards, each with an id of its own (Block Kit reference); beside it stand no cards."""
+    tasks = block.get("tasks", [])
+    for task in tasks:
+        if task.get("type") != "task_card":
+            raise Refusal("invalid_blocks")
+        _check_card(task)
+    ids = {task["task_id"] for task in tasks}
+    beside = any(other.get("type") == "task_card" for other in blocks)
+    unknown = set(block) - {"type", "title", "tasks", "block_id"}
+    if not isinstance(block.get("title"), str) or not block["title"] or len(ids) != len(tasks) or beside or unknown:
+        raise Refusal("invalid_blocks")
 
 
 def _check_thumbs(elements: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from telegram.constants import ReactionEmoji
@@ -70,6 +71,9 @@ class Chats:
         None before."""
         self.administered: set[int] = set()
         """Groups in which the bots are administrators."""
+        self.asked_alone: set[tuple[int, int, int]] = set()
+        """The commands that only the bot saw: the group, who gave it, and its number."""
+        self.ephemeral_ids = count(1)
         self.alone: list[tuple[int, int, str]] = []
         """Who was shown what alone, in which group."""
         self.topic_names: dict[tuple[int, int], str] = {}
@@ -176,7 +180,7 @@ class Chats:
         text, entities = text_of(params)
         receiver = self._receiver(params)
         if receiver is not None:
-            return self._send_alone(chat_id, receiver, text, bot)
+            return self._send_alone(params, chat_id, receiver, text, bot)
         return self._post(params, bot, Posted(next(self.message_ids), chat_id, text, entities))
 
     def _receiver(self, params: Mapping[str, Any]) -> int | None:
@@ -187,10 +191,14 @@ class Chats:
             return None if given is None else int(given["receiver_user_id"])
         return params.get("receiver_user_id") if self.knows_alone else None
 
-    def _send_alone(self, chat_id: int, receiver: int, text: str, bot: Bot) -> dict[str, Any]:
-        """An ephemeral message, which only an administrator may send unasked (Bot API 10.2); how the server words its
-        refusal is not documented."""
-        if chat_id > 0 or chat_id not in self.administered:
+    def _send_alone(
+        self, params: Mapping[str, Any], chat_id: int, receiver: int, text: str, bot: Bot
+    ) -> dict[str, Any]:
+        """An ephemeral message, which only an administrator may send unasked, and others as the answer to one (Bot API
+        10.2); how the server words its refusal is not documented."""
+        asked = (params.get("reply_parameters") or {}).get("ephemeral_message_id")
+        answers = (chat_id, receiver, asked) in self.asked_alone
+        if chat_id > 0 or not (answers or chat_id in self.administered):
             raise Refusal(400, "Bad Request: not enough rights to send ephemeral messages to the chat")
         self.alone.append((chat_id, receiver, text))
         number, person = len(self.alone), {"id": receiver, "is_bot": False, "first_name": "Ada"}

@@ -65,6 +65,7 @@ class Bot:
     updates: UpdateQueue
     hears_all: bool = True
     commands: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    commands_in_groups: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def id(self) -> int:
@@ -122,6 +123,14 @@ class TelegramPlatform:
         """
         to = more.pop("to", None)
         return self._tell({"message": self._message(text, chat, person, more)}, to)
+
+    def command_alone(self, text: str, *, chat: int, person: int = PERSON) -> int:
+        """A person gives a command of the menu that only the bot sees (Bot API 10.2); returns its number among such."""
+        number = next(self.chats.ephemeral_ids)
+        message = self._message(text, chat, person, {"message_id": 0, "ephemeral_message_id": number})
+        self.chats.asked_alone.add((chat, person, number))
+        self._tell({"message": message}, None)
+        return number
 
     def rewrite(self, text: str, *, chat: int = PERSON, person: int = PERSON, **more: Any) -> int:
         """A person edits a message of their own."""
@@ -282,7 +291,11 @@ class TelegramPlatform:
         language = params.get("language_code", "")
         if language and not re.fullmatch(r"[a-z]{2}", language):
             raise Refusal(400, "Bad Request: invalid language code specified")
-        bot.commands[language] = params["commands"]
+        scope = params.get("scope", {"type": "default"})["type"]
+        if scope == "default":
+            bot.commands[language] = params["commands"]
+        else:
+            bot.commands_in_groups[language] = params["commands"]
         return True
 
     def _set_webhook(self, params: Mapping[str, Any], bot: Bot) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from gateway.__main__ import main
 from gateway.cli.serve import until_stopped
-from gateway.collection import YOUNG, collect_rarely
+from gateway.collection import YOUNG, collect_rarely, keep_what_exists
 from gateway.service import Ready
 
 OBJECTS = 200_000
@@ -38,19 +39,27 @@ def test_objects_that_stay_in_memory_are_rarely_looked_through() -> None:
 def test_what_exists_at_the_start_is_never_looked_through() -> None:
     old: list[object] = []
     assert any(each is old for each in gc.get_objects())
-    collect_rarely()
+    keep_what_exists()
     assert not any(each is old for each in gc.get_objects())
 
 
 @pytest.mark.anyio
-async def test_a_gateway_collects_rarely_once_it_is_ready() -> None:
+async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
     async def serve(on_ready: Callable[[Ready], None]) -> None:
         on_ready(Ready([], drain))
         signal.raise_signal(signal.SIGTERM)
 
     async def drain(_within_s: float | None) -> None:
-        seen.append(gc.get_threshold()[0])
+        seen.append(any(each is old for each in gc.get_objects()))
 
-    seen: list[int] = []
+    old: list[object] = []
+    seen: list[bool] = []
     await until_stopped._serve(serve)
-    assert seen == [YOUNG]
+    assert seen == [False]
+
+
+def test_a_command_collects_rarely_from_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["parley", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+    assert gc.get_threshold()[0] == YOUNG

@@ -2,23 +2,24 @@
 
 import {Act} from "../acts.js";
 import {session} from "../api.js";
-import {Table} from "../table.js";
+import {ACTS, Table} from "../table.js";
 import {html, useRef, useState} from "../ui.js";
 import {dollars, plural} from "../words.js";
 
 const ROLES = ["owner", "member", "guest", "blocked"];
 const LIMITS = [["usd_per_day", "Dollars a day"], ["tokens_per_day", "Tokens a day"], ["messages_per_day", "Messages a day"], ["messages_per_minute", "Messages a minute"]];
 
-export function Roles() {
+/** `person` is one to begin with, by id. */
+export function Roles({person}) {
   return html`
     <${Table} title="People with a role or limits of their own" path="/bus/v1/people" name="people" keyOf=${(one) => one.person}
       empty="Nobody has a role or limits of their own; the settings decide." columns=${[
         ["Person", (one) => html`${one.name || one.person}${one.name ? html`<br /><span class="quiet">${one.person}</span>` : ""}`],
         ["Role", (one) => one.role ?? html`<span class="quiet">as the settings say</span>`],
         ["Limits", (one) => told(one.limits) || html`<span class="quiet">as the settings say</span>`],
-        ...(session.value.acts ? [["Acts", (one) => html`<${Acts} person=${one.person} name=${one.name || one.person} role=${one.role} limits=${one.limits} />`]] : []),
+        [ACTS, (one) => html`<${Acts} person=${one.person} name=${one.name || one.person} role=${one.role} limits=${one.limits} />`],
       ]} />
-    ${session.value.acts && html`<${Somebody} />`}`;
+    ${session.value.acts && html`<${Somebody} key=${person} person=${person} />`}`;
 }
 
 /** Limits in words; 0 is none. */
@@ -59,14 +60,14 @@ function Limits({path, name, limits, onDone}) {
 }
 
 /** The acts on somebody who is not in the list, by their id. */
-function Somebody() {
-  const [id, setId] = useState("");
+function Somebody({person}) {
+  const [id, setId] = useState(person);
   const known = /^[^:\s]+:\S+$/.test(id.trim());
   return html`
     <section aria-labelledby="somebody">
       <h2 id="somebody">Somebody else</h2>
       <label class="check">Person <input value=${id} placeholder="platform:id" aria-label="A person, as platform:id" onInput=${(event) => setId(event.target.value)} /></label>
       ${known ? html`<${Acts} key=${id.trim()} person=${id.trim()} name=${id.trim()} role=${null} limits=${{}} />`
-        : html`<p class="quiet">A person is their platform and their id there, as in the list of a session's people.</p>`}
+        : html`<p class="quiet">A person is their platform and their id there, as behind a name in a session.</p>`}
     </section>`;
 }

@@ -4,7 +4,7 @@ import {Act} from "../acts.js";
 import {get} from "../api.js";
 import {useLive} from "../live.js";
 import {Ago} from "./now.js";
-import {Plain} from "../table.js";
+import {ACTS, Plain} from "../table.js";
 import {html} from "../ui.js";
 import {count, dollars, seconds, time} from "../words.js";
 
@@ -33,7 +33,7 @@ export function Models() {
             ? html`<span class="bad">${one.missing}</span>`
             : html`<ol class="runs">${one.chain.map((link) => html`<li key=${link.entry}>${link.model}${link.entry !== one.name && link.entry !== link.model ? html` <span class="quiet">${link.entry}</span>` : ""}
                 ${link.cooling && html`<br /><span class="bad">not asked before ${time(link.cooling.until)}: ${WHY[link.cooling.why] ?? link.cooling.why}${link.cooling.times > 1 ? `, ${link.cooling.times} times in a row` : ""}</span>`}</li>`)}</ol>`],
-          ["Acts", (one) => html`<div class="buttons"><${Act} label="Test call" about=${one.name} path=${`/bus/v1/models/${encodeURIComponent(one.name)}/test`}
+          [ACTS, (one) => html`<div class="buttons"><${Act} label="Test call" about=${one.name} path=${`/bus/v1/models/${encodeURIComponent(one.name)}/test`}
             done=${(came) => came.tried.map((link) => `${link.model}: ${link.error ?? `answers in ${seconds(link.took_s)}`}`).join("; ")} /></div>`],
         ]} />
       <${Plain} title="How they answer" rows=${found.asked} keyOf=${(one) => one.model} empty="No model was asked in 30 days."

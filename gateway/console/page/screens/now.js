@@ -1,8 +1,9 @@
 // Now: the gateway at one glance.
 
 import {Act} from "../acts.js";
-import {get, session} from "../api.js";
+import {get} from "../api.js";
 import {useLive} from "../live.js";
+import {ACTS, Plain} from "../table.js";
 import {html} from "../ui.js";
 import {ago, count, dollars, exact, plural} from "../words.js";
 
@@ -29,42 +30,22 @@ function Status({status}) {
         more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
       <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
     </ul>
-    <section aria-labelledby="platforms">
-      <h2 id="platforms">Platforms</h2>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of platforms">
-      <table>
-        <thead><tr><th>Platform</th><th>Connected</th><th>Last in</th><th>Last out</th><th>Pauses asked for</th></tr></thead>
-        <tbody>
-          ${status.platforms.map((one) => html`
-            <tr key=${one.name}>
-              <th scope="row">${one.name}</th>
-              <td>${one.trouble ? html`<span class="bad">off: ${one.trouble}</span>` : html`<${Ago} at=${one.connected_at} />`}</td>
-              <td><${Ago} at=${one.last_in_at} /></td>
-              <td><${Ago} at=${one.last_out_at} /></td>
-              <td>${one.pauses ? html`${count(one.pauses)}, the last <${Ago} at=${one.paused_at} />` : "none"}</td>
-            </tr>`)}
-        </tbody>
-      </table>
-      </div>
-      ${!status.platforms.length && html`<p class="quiet">No platform is connected at this node.</p>`}
-    </section>
-    <section aria-labelledby="nodes">
-      <h2 id="nodes">Nodes</h2>
-      <p class=${status.shards.held < status.shards.all ? "bad" : "quiet"}>
-        ${status.shards.held} of ${status.shards.all} shards are held.</p>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of nodes">
-      <table>
-        <thead><tr><th>Node</th><th>Does</th><th>Shards</th>${session.value.acts && html`<th>Acts</th>`}</tr></thead>
-        <tbody>
-          ${status.nodes.map((one) => html`
-            <tr key=${one.name}><th scope="row"><${Node} name=${one.name} /></th><td>${serving(one)}</td><td>${one.shards}</td>
-              ${session.value.acts && html`<td><${Draining} node=${one} /></td>`}</tr>`)}
-          ${status.fronts.map((one) => html`
-            <tr key=${`front ${one.name}`}><th scope="row"><${Node} name=${one.name} /></th><td>front</td><td>none</td>${session.value.acts && html`<td></td>`}</tr>`)}
-        </tbody>
-      </table>
-      </div>
-    </section>
+    <${Plain} title="Platforms" rows=${status.platforms} keyOf=${(one) => one.name} empty="No platform is connected at this node." columns=${[
+      ["Platform", (one) => one.name],
+      ["Connected", (one) => (one.trouble ? html`<span class="bad">off: ${one.trouble}</span>` : html`<${Ago} at=${one.connected_at} />`)],
+      ["Last in", (one) => html`<${Ago} at=${one.last_in_at} />`],
+      ["Last out", (one) => html`<${Ago} at=${one.last_out_at} />`],
+      ["Pauses asked for", (one) => (one.pauses ? html`${count(one.pauses)}, the last <${Ago} at=${one.paused_at} />` : "none")],
+    ]} />
+    <${Plain} title="Nodes" rows=${[...status.nodes, ...status.fronts.map((one) => ({...one, front: true}))]}
+      keyOf=${(one) => `${one.front ? "front" : "node"} ${one.name}`} empty="No node serves conversations."
+      about=${html`<p class=${status.shards.held < status.shards.all ? "bad" : "quiet"}>
+        ${status.shards.held} of ${status.shards.all} shards are held.</p>`} columns=${[
+        ["Node", (one) => html`<${Node} name=${one.name} />`],
+        ["Does", (one) => (one.front ? "front" : serving(one))],
+        ["Shards", (one) => (one.front ? "none" : one.shards)],
+        [ACTS, (one) => (one.front ? "" : html`<${Draining} node=${one} />`)],
+      ]} />
     <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
 }
 

@@ -5,16 +5,17 @@ import UPlot from "../vendor/uplot.js";
 import {get, session} from "../api.js";
 import {Roles} from "../deciding/roles.js";
 import {useLive} from "../live.js";
+import {Rows} from "../table.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
 import {count, dollars, plural} from "../words.js";
 
 const DAYS = 30;
 
-export function People() {
+export function People({query}) {
   return html`
     <h1>People and spending</h1>
     <${Spending} />
-    <${Roles} />`;
+    <${Roles} person=${query.get("person") ?? ""} />`;
 }
 
 function Spending() {
@@ -37,11 +38,13 @@ function Spending() {
       ${sums && sums.sums.length > 0 && html`
         <label class="check">By <select value=${by} onChange=${(event) => setBy(event.target.value)}>
           ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
-        <div class="scroll" tabindex="0" role="region" aria-label=${`Spending by ${by}`}><table>
-          <thead><tr><th scope="col">${by}</th><th scope="col">US dollars</th><th scope="col">Answers</th><th scope="col">Tokens in</th><th scope="col">Tokens out</th></tr></thead>
-          <tbody>${sums.sums.map((one) => html`<tr key=${one.name}><th scope="row">${one.name || "?"}</th><td>${dollars(one.usd)}</td>
-            <td>${count(one.answers)}</td><td>${count(one.tokens_in)}</td><td>${count(one.tokens_out)}</td></tr>`)}</tbody>
-        </table></div>`}
+        <${Rows} title=${`Spending by ${by}`} rows=${sums.sums} keyOf=${(one) => one.name} columns=${[
+          [by, (one) => one.name || "?"],
+          ["US dollars", (one) => dollars(one.usd)],
+          ["Answers", (one) => count(one.answers)],
+          ["Tokens in", (one) => count(one.tokens_in)],
+          ["Tokens out", (one) => count(one.tokens_out)],
+        ]} />`}
     </section>`;
 }
 

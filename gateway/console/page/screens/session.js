@@ -41,6 +41,7 @@ export function Session({rest, query}) {
     ${about && html`<p class="quiet">Program <b>${about.program}</b>, ${plural(about.facts, "fact")}, began ${exact(about.started_at)},
       last active ${ago(about.last_at)}${about.node ? html`, at <code>${about.node.slice(0, 8)}</code>` : ""}.
       ${about.parent && html` It continues <a href=${`#/session/${about.parent.session}?at=${about.parent.seq}`}>another session</a>.`}
+      ${people.length > 0 && html` With ${people.map((one, number) => html`${number ? ", " : ""}<a key=${one.id} href=${`#/people?${new URLSearchParams({person: one.id})}`} title=${one.id}><bdi>${one.name}</bdi></a>`)}.`}
       ${about.replaced_by && html` <a href=${`#/session/${about.replaced_by}`}>Another one</a> goes on in its place.`}</p>`}
     ${about && html`
       <div class="buttons">
@@ -88,10 +89,10 @@ function Chat({marks, at, classes, onWhy}) {
       <ol ref=${box}>
         ${said.map((mark) => html`
           <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>
-            <p class="by"><b>${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
+            <p class="by"><b dir="auto">${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
               <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
               <button onClick=${() => onWhy(momentOf(mark))}>${mark.kind === "said" ? "Why?" : "Then"}</button></p>
-            <p class="text">${mark.text}</p>
+            <p class="text" dir="auto">${mark.text}</p>
             ${mark.options?.length ? html`<p class="quiet">Choices: ${mark.options.join(", ")}</p>` : ""}
           </li>`)}
       </ol>

@@ -2,7 +2,7 @@
 
 import {Act} from "../acts.js";
 import {Ago} from "./now.js";
-import {SessionLink, Table} from "../table.js";
+import {ACTS, SessionLink, Table} from "../table.js";
 import {html} from "../ui.js";
 import {exact} from "../words.js";
 
@@ -13,12 +13,12 @@ export function Work() {
     <h1>Work</h1>
     <${Table} title="Tasks" path="/bus/v1/tasks" name="tasks" keyOf=${(one) => one.task}
       arranged=${asTree} empty="No agent has ordered a task." columns=${[
-        ["Task", (one) => html`<div class="branch" style=${{"--deep": one.deep}}><${SessionLink} session=${one.task} text=${one.does} /><br /><span class="quiet">${one.program}</span></div>`],
+        ["Task", (one) => html`<div class="branch" style=${{"--deep": Math.min(one.deep, 8)}}><${SessionLink} session=${one.task} text=${one.does} /><br /><span class="quiet">${one.program}</span></div>`],
         ["Status", (one) => html`<span class=${`state ${one.status === "working" ? "working" : ""}`}>${one.status.replace("_", " ")}</span>${one.error && html`<br /><span class="bad">${one.error}</span>`}`],
         ["Ordered by", (one) => (one.deep ? html`<span class="quiet">the task above</span>` : `${one.ordered_by}${one.depth > 1 ? `, ${one.depth} deep` : ""}`)],
         ["Last active", (one) => html`<${Ago} at=${one.last_at} />`],
         ["Result", (one) => (one.value === undefined ? "" : html`<code>${JSON.stringify(one.value).slice(0, 200)}</code>`)],
-        ["Acts", (one) => html`<div class="buttons">${OVER.has(one.status)
+        [ACTS, (one) => html`<div class="buttons">${OVER.has(one.status)
           ? html`<${Act} label="Retry" about=${one.does} path=${`/bus/v1/tasks/${one.task}/retry`} done="It is ordered again." />`
           : html`<${Act} label="Cancel" about=${one.does} danger path=${`/bus/v1/tasks/${one.task}/cancel`}
               question="The task ends, with all tasks that it has ordered." done="The task is to end." />`}</div>`],
@@ -29,7 +29,7 @@ export function Work() {
         ["Status", (one) => html`${one.status}${one.since && html`, since <${Ago} at=${one.since} />`}`],
         ["Host", (one) => one.host],
         ["In it", (one) => html`${one.joined.join(", ") || "nobody"}${one.asked.length > 0 && html`<br /><span class="quiet">asked: ${one.asked.join(", ")}</span>`}`],
-        ["They share", (one) => html`<dl class="values">${Object.entries(one.shared ?? {}).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><code>${JSON.stringify(value).slice(0, 200)}</code></dd></div>`)}</dl>`],
+        ["They share", (one) => one.shared && Object.keys(one.shared).length > 0 && html`<dl class="values">${Object.entries(one.shared).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><code>${JSON.stringify(value).slice(0, 200)}</code></dd></div>`)}</dl>`],
       ]} />
     <${Table} title="Schedules" path="/bus/v1/schedules" name="schedules" keyOf=${(one) => one.schedule}
       empty="Nothing is scheduled." columns=${[
@@ -40,7 +40,7 @@ export function Work() {
           ? html`<ul class="runs">${one.runs.map((run, number) => html`<li key=${number} class=${run.status === "failed" ? "bad" : ""}>
               <${SessionLink} session=${run.session} text=${run.status} />${run.took_s === null ? "" : ` in ${run.took_s.toFixed(1)} s`}${run.why ? `, ${run.why}` : ""}</li>`)}</ul>`
           : html`<span class="quiet">none</span>`],
-        ["Acts", (one) => html`<div class="buttons">
+        [ACTS, (one) => html`<div class="buttons">
           <${Act} label="Run now" about=${one.schedule} path="/bus/v1/schedules/run" body=${{schedule: one.schedule}} done="It runs." />
           ${one.paused
             ? html`<${Act} key="resume" label="Resume" about=${one.schedule} path="/bus/v1/schedules/resume" body=${{schedule: one.schedule}} done="It runs at its times." />`

@@ -89,8 +89,7 @@ function Agent({agent, here, changing}) {
             <${Values} values=${frame.locals} title="Locals" />
             ${frame.refused.map((one, number) => html`<p key=${number} class="bad">The check refused: ${one.rule} ${one.message}</p>`)}
             ${frame.calls.length > 0 && html`<details><summary>Answers and calls of this turn (${frame.calls.length})</summary>
-              <ul>${frame.calls.map((one, number) => html`<li key=${number} class=${one.error ? "bad" : ""}><b>${one.name}</b>
-                <code>${one.error ? one.error.join(": ") : shown(one.value)}</code></li>`)}</ul></details>`}
+              <ul>${frame.calls.map((one, number) => html`<li key=${number} class=${one.error ? "bad" : ""}><b>${one.name}</b>${" "}<code>${one.error ? one.error.join(": ") : shown(one.value)}</code></li>`)}</ul></details>`}
             ${frame.statements.length > 0 && html`<details><summary>Statements of the model (${frame.statements.length})</summary>
               <pre>${frame.statements.map((one) => `${one.error ? "✗" : one.done ? "✓" : "…"} ${one.source}`).join("\n")}</pre></details>`}
             ${frame.transcript.length > 0 && html`<details><summary>What the model was told and answered</summary>

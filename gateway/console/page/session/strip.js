@@ -4,7 +4,7 @@
 // than one of a second.
 
 import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from "../ui.js";
-import {time} from "../words.js";
+import {isolated, time} from "../words.js";
 
 const NARROWEST = 16;
 const WIDEST = 44;
@@ -17,10 +17,9 @@ const NAMES = {
 
 /** What a mark is, in a sentence. */
 export function sentence(mark, classes) {
-  const who = mark.lane === "people" ? mark.name : classes.get(mark.lane) ?? mark.lane;
-  if (mark.kind === "heard") return `${who} said: ${mark.text ?? ""}`;
-  if (mark.kind === "said") return `${who} said: ${mark.text ?? ""}`;
-  if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${mark.text}` : ""}`;
+  const who = isolated(mark.lane === "people" ? mark.name : classes.get(mark.lane) ?? mark.lane);
+  if (mark.kind === "heard" || mark.kind === "said") return `${who} said: ${isolated(mark.text ?? "")}`;
+  if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${isolated(mark.text)}` : ""}`;
   if (mark.kind === "trouble") return `${who}: ${mark.name}${mark.text ? `, ${mark.text}` : ""}`;
   return `${who} ${NAMES[mark.kind] ?? mark.kind} ${mark.name}`;
 }

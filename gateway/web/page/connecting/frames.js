@@ -12,6 +12,10 @@ export class Frames {
   }
 
   on_welcome({ you, rooms, marks, commands, ...limits }) {
+    if (you.id !== this.chat.me.id) {  // somebody else has logged in in this browser
+      location.reload();
+      return;
+    }
     this.chat.become(you);
     this.chat.marksToGive = marks;
     this.chat.commands = commands;

@@ -19,6 +19,16 @@ function write(key, value) {
   }
 }
 
+/** Forget all of it: the person has logged out, and others may use this browser. */
+export function forgetAll() {
+  memory.clear();
+  try {
+    for (const key of Object.keys(localStorage)) if (key.startsWith("parley.")) localStorage.removeItem(key);
+  } catch {
+    // Storage is forbidden: there is nothing in it.
+  }
+}
+
 /** Messages that the gateway has not confirmed, oldest first: {id, room, thread, text, at}. */
 export class Unsent {
   constructor(person) {

@@ -1,6 +1,7 @@
 /** Logging in: asks for a name, and for the chat's password if it has one. */
 
 import { toast } from "../look.js";
+import { forgetAll } from "./keep.js";
 import { offerWhy } from "../messages/why.js";
 import { join, shut, takeLink } from "../people/joining.js";
 import { addDevice, offerInviting } from "../people/links.js";
@@ -98,7 +99,9 @@ leave.addEventListener("click", () => logOut("/logout"));
 async function logOut(path) {
   try {
     await end().catch(() => {});
-    await fetch(path, { method: "POST" });
+    const response = await fetch(path, { method: "POST" });
+    if (!response.ok) return showError("The gateway cannot log you out now. Try again in a moment.");
+    forgetAll();
     location.reload();
   } catch {
     showError("The gateway cannot be reached. Try again in a moment.");

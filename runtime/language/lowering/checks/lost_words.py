@@ -62,6 +62,8 @@ _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in sta
 _STEM = 4
 _SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _SPELT_NUMBERS = tuple((str(number), word) for number, word in enumerate(_SPELT))
+_BEFORE, _BEHIND = frozenset(" (,;\n"), frozenset(" ),;\n")
+"""The marks beside a text that belong to none of its words."""
 
 
 def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
@@ -73,10 +75,13 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     """
     rows = tuple(compiled)
     there = "\n".join(rows if operands is None else operands)
+    sleeps = _sleeps(rows)
+    if not sleeps and stands_in(said, there):
+        return []
     kept = _tokens(there) | _numbers(there)
     if operands is not None:
         kept |= {word for number, word in _SPELT_NUMBERS if number in kept}
-    said = _TIME.sub(" ", said) if _sleeps(rows) else said
+    said = _TIME.sub(" ", said) if sleeps else said
     known = kept | _dropped(rows)
     lost = []
     if operands is None:
@@ -85,11 +90,20 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     return list(dict.fromkeys(lost))
 
 
+def stands_in(said: str, there: str) -> bool:
+    """Whether a text stands in another one letter for letter, so that none of its words can be lost."""
+    start = there.find(said) if said.isascii() else -1
+    end = start + len(said)
+    return start >= 0 and (start == 0 or there[start - 1] in _BEFORE) and (end == len(there) or there[end] in _BEHIND)
+
+
 def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
     """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
     than half of the words that carry meaning; a word is there when another one begins like it."""
     rows = tuple(compiled)
     there = "\n".join(rows)
+    if stands_in(said, there):
+        return []
     stems = frozenset(map(_stem, _tokens(there) | _numbers(there)))
     dropped = _dropped(rows)
     sleeps = _sleeps(rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.language.flow import jump_target
-from runtime.language.lowering.checks.lost_words import lost_clauses
+from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import CALL, PBASM, plain
 from runtime.language.pbasm.notation import signature
 from runtime.language.pbasm.step_lines import given_steps
@@ -127,7 +127,7 @@ def is_call(step: Step) -> bool:
 
 def lost_names(said: str, compiled: str) -> list[str]:
     """The variables, with their types, and the calls in an author's text that a compiled one lacks."""
-    if "$" not in said and "(" not in said:
+    if ("$" not in said and "(" not in said) or stands_in(said, compiled):
         return []
     before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}

@@ -16,6 +16,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:schedule-times         zset    <number> <conv> -> when the schedule is due next, UTC seconds since the epoch
 {parley:17}:memories:<scope>       hash    number -> a memory, JSON; id:<id>: its number; last: the last number given;
                                            version: changes with them; gone:<id>: when it was forgotten, server seconds
+{parley:17}:memory-vectors:<scope> hash    id of a memory -> what it means to a model, JSON; made again where it is gone
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
                                            anchors: all of its anchors are known
@@ -151,6 +152,9 @@ class ShardKeys:
 
     def memories(self, scope: str) -> str:
         return self._key(f"memories:{scope}")
+
+    def memory_vectors(self, scope: str) -> str:
+        return self._key(f"memory-vectors:{scope}")
 
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")

@@ -10,7 +10,7 @@ from runtime.events.happening import Tell
 from runtime.events.service import StorageBack, StorageLost
 
 UNTOLD_S = 5.0
-"""So long a slot may be on its way to another server before that is told as a loss."""
+"""How long a slot may be on its way to another server before that is told as a loss."""
 
 _REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError)
 _MOVING = (exceptions.AskError, exceptions.TryAgainError)

@@ -16,6 +16,6 @@ class Script:
 
 
 def load_script(name: str) -> Script:
-    """The script `scripts/<name>.lua`."""
+    """The script `scripts/<name>.lua`; a name has a folder where several scripts serve one store."""
     text = files("runtime.storage.redis.scripts").joinpath(f"{name}.lua").read_text(encoding="utf-8")
     return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

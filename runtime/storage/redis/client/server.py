@@ -23,7 +23,7 @@ _LAG_S = 10
 second."""
 
 ALONE_AFTER_S = 20.0
-"""So long after the last replica went a server still counts as followed: one that was promoted leaves like one that
+"""How long after its last replica went a server still counts as followed: one that was promoted leaves like one that
 died, and what the old primary takes on from then on is lost. Until then it is known which of them it was."""
 
 

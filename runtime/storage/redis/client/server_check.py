@@ -15,7 +15,7 @@ from runtime.storage.redis.client.location import shown
 from runtime.storage.redis.client.script import load_script
 
 _LIMIT_S = 5.0
-_PROBE = load_script("probe")
+_PROBE = load_script("operation/probe")
 _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set", "{parley:probe}:zset"]
 
 

@@ -43,11 +43,11 @@ from runtime.stores.notebooks import (
 )
 from runtime.stores.sessions import SHARDS
 
-_APPEND = load_script("notebook_append")
-_DELETE = load_script("notebook_delete")
-_FORK = load_script("notebook_fork")
-_MOVE = load_script("notebook_move")
-_TOUCH = load_script("notebook_touch")
+_APPEND = load_script("notebooks/append")
+_DELETE = load_script("notebooks/delete")
+_FORK = load_script("notebooks/fork")
+_MOVE = load_script("notebooks/move")
+_TOUCH = load_script("notebooks/touch")
 
 _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000

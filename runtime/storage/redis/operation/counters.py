@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 
-_ADD = load_script("counter_add")
+_ADD = load_script("operation/add_to_counter")
 
 
 class RedisCounters:

@@ -29,7 +29,7 @@ from runtime.stores.sessions import SHARDS
 from runtime.tape.tape import Fact, tape_owner
 from runtime.tape.view import event_of, source_of
 
-_ADD = load_script("event_add")
+_ADD = load_script("operation/add_event")
 _NEWS_AT_ONCE = 1_000
 
 Fields = Mapping[str, str]

@@ -8,8 +8,8 @@ from runtime.storage.redis.client.script import load_script
 from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import LeaseHolder
 
-_ANNOUNCE = load_script("node_announce")
-_TELL = load_script("node_tell")
+_ANNOUNCE = load_script("operation/announce_node")
+_TELL = load_script("operation/tell_node")
 _READ_AT_ONCE = 100
 
 

@@ -13,8 +13,8 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 from runtime.stores.operation.reports import MAX_REPORTS, Decision, Report
 
-_ADD = load_script("report_add")
-_SET = load_script("report_set")
+_ADD = load_script("operation/add_report")
+_SET = load_script("operation/set_report")
 _REPORTS = "{parley:reports}"
 _NUMBERS = "{parley:reports}:numbers"
 

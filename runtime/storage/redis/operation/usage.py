@@ -14,7 +14,7 @@ from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
 MAX_FIELDS = 100_000
 """The most sums of a day. Beyond, new people are counted together, as nobody."""
 
-_ADD = load_script("usage_add")
+_ADD = load_script("operation/add_usage")
 _DAY_S = 86_400
 
 

@@ -1,4 +1,4 @@
--- Forgets memories, for good: who still wants to keep one of them is refused. KEYS 1 the scope's memories
+-- Forgets memories, for good: who still wants to keep one of them is refused. KEYS 1 the scope's memories  2 their vectors
 -- ARGV 1 for how long that is known (s)  then ids. Returns how many there were.
 local time, count = redis.call('TIME'), 0
 for i = 2, #ARGV do
@@ -7,6 +7,7 @@ for i = 2, #ARGV do
     redis.call('HDEL', KEYS[1], number, 'id:' .. ARGV[i])
     count = count + 1
   end
+  redis.call('HDEL', KEYS[2], ARGV[i])
   redis.call('HSET', KEYS[1], 'gone:' .. ARGV[i], time[1])
 end
 local fields = redis.call('HGETALL', KEYS[1])

@@ -20,8 +20,8 @@ from runtime.stores.catalog import KnownSession, WholeSession
 from runtime.stores.inbox import shard_of
 from runtime.tape.tape import Fact
 
-_ARCHIVE = load_script("session_archive")
-_RETURN = load_script("session_return")
+_ARCHIVE = load_script("sessions/archive")
+_RETURN = load_script("sessions/return")
 
 _ARCHIVED = "archived"
 """The field of a session's record that marks it as archived."""

@@ -28,7 +28,7 @@ from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, opened
 
-_INSERT = load_script("session_insert")
+_INSERT = load_script("sessions/insert")
 
 
 class RedisSessionCatalog:

@@ -18,7 +18,7 @@ from runtime.storage.redis.inbox import REMEMBERED_S
 from runtime.stores.operation.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.stores.sessions import SHARDS
 
-_SETTLE = load_script("dead_settle")
+_SETTLE = load_script("sessions/settle_dead_letter")
 
 
 class RedisDeadLetters:

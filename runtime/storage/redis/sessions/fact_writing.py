@@ -11,7 +11,7 @@ from runtime.storage.redis.sessions.fact_form import FactForms
 from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.tape.tape import Fact, opened
 
-_FACTS = load_script("session_facts")
+_FACTS = load_script("sessions/facts")
 
 _FACTS_AT_ONCE = 200
 

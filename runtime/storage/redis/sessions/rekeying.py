@@ -38,10 +38,10 @@ from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.memories import Scope
 from runtime.tape.tape import tape_owner
 
-_FIELD = load_script("field_reseal")
-_EVENTS = load_script("events_rewrite")
-_COPY = load_script("tape_copy")
-_SWAP = load_script("tape_swap")
+_FIELD = load_script("rekeying/reseal_field")
+_EVENTS = load_script("rekeying/rewrite_events")
+_COPY = load_script("rekeying/copy_tape")
+_SWAP = load_script("rekeying/swap_tapes")
 
 _MAIL_KEY = re.compile(r"\{parley:participant:.*\}:mail\Z", re.DOTALL)
 _FILE_KEY = re.compile(r"\{parley:file:([0-9a-f]+)\}\Z")
@@ -78,6 +78,7 @@ class Rekeying:
             "snapshot": lambda fields: (key_of(text) for _, _, text in _snapshots(fields)),
             "schedules": lambda fields: (self._events.key_of(kept) for _, kept in _numbered(fields)),
             "memories": lambda fields: (self._memories.key_of(kept) for _, kept in _numbered(fields)),
+            "memory-vectors": lambda fields: map(self._memories.key_of, fields.values()),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
@@ -134,6 +135,8 @@ class Rekeying:
             return await self._renew_schedules(key)
         if kind == "memories":
             return await self._renew_memories(key, Scope.of_key(rest))
+        if kind == "memory-vectors":
+            return await self._renew_vectors(key, Scope.of_key(rest))
         if kind == "value":
             return await self._renew_value(key, value_binding(keys.shard, rest))
         if kind == "snapshot":
@@ -202,6 +205,12 @@ class Rekeying:
         changed = False
         for number, kept in _numbered(await self._fields(key)):
             changed = await self._replace(key, number, kept, self._memories.anew(scope, kept)) or changed
+        return changed
+
+    async def _renew_vectors(self, key: str, scope: Scope) -> bool:
+        changed = False
+        for id_, kept in (await self._fields(key)).items():
+            changed = await self._replace(key, id_, kept, self._memories.vector_anew(scope, id_, kept)) or changed
         return changed
 
     async def _renew_mail(self, key: str) -> bool:

@@ -19,9 +19,9 @@ from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.catalog import busy_session
 
-_DELETE = load_script("session_delete")
-_ADOPT = load_script("session_adopt")
-_SWEEP = load_script("session_sweep")
+_DELETE = load_script("sessions/delete")
+_ADOPT = load_script("sessions/adopt")
+_SWEEP = load_script("sessions/sweep")
 
 _BEGINNING_MS = 60_000
 """The age from which a recorded fork that does not exist counts as failed: its node died in between."""

@@ -7,7 +7,7 @@ import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
@@ -31,17 +31,17 @@ from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, Following
 
-COMMIT = load_script("commit")
+COMMIT = load_script("sessions/commit")
 """Takes what `commit_call` gives."""
 
-_BRANCH = load_script("session_branch")
-_KEEP = load_script("snapshot_keep")
+_BRANCH = load_script("sessions/branch")
+_KEEP = load_script("sessions/keep_snapshot")
 
 EARLIER_FACTS = 2_000
-"""At least so many facts lie between two of the earlier snapshots that stay for who looks into the past."""
+"""The fewest facts between two of the earlier snapshots, which stay for a look into the past."""
 
 EARLIER_BYTES = 32
-"""So many bytes of them there are for each fact at most: a tenth of what facts take."""
+"""The most bytes of earlier snapshots for each fact: a tenth of what facts take."""
 
 
 class RedisSessionStore:
@@ -268,7 +268,17 @@ def commit_call(
         *((keys.events, keys.events_cut) if commit.events else ()),
     ]
     mark = _asked(commit.taken_in)
-    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
+    return names, [
+        commit.lease.token,
+        commit.expect,
+        digest,
+        *content[:10],
+        sender.writer,
+        sender.call,
+        sender.known,
+        mark,
+        *content[10:],
+    ]
 
 
 def _asked(taken_in: str | None) -> str:
@@ -297,7 +307,7 @@ def _events(commit: Commit) -> list[str | int]:
 
 
 def _commit_arguments(commit: Commit) -> list[str | int]:
-    """The arguments of `scripts/commit.lua` from the fourth on, up to the pages, without those about the sender."""
+    """The arguments of the script for commits from the fourth on, up to the pages, without those about the sender."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.memories import RedisMemories
+from runtime.storage.redis.records import RedisRecords
 from runtime.stores.inbox import (
     FORK,
     LOCKED,
@@ -37,13 +39,16 @@ from runtime.stores.inbox import (
 from runtime.stores.memories import Scope
 from runtime.stores.operation.traces import Whose
 
-_FORGET = load_script("room_forget")
-_EVENTS_ANEW = load_script("events_rewrite")
+_FORGET = load_script("rooms/forget")
+_EVENTS_ANEW = load_script("rekeying/rewrite_events")
 
 _MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
+
+_OF_SEVERAL = frozenset({"web:charters", "web:files"})
+"""Tables whose records, JSON, name several people. Of such a record the rest stays when one of them is forgotten."""
 
 _OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN})
 """Kinds of events whose texts name who ordered a task."""
@@ -133,7 +138,7 @@ class RedisTraces:
         elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
             return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
         elif table is not None and not table[1].startswith(_NO_TABLES):
-            return await self._forget_records(key, table[1], names)
+            return await self._forget_records(key, table[1], whose.person, names)
         return 0
 
     async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
@@ -211,7 +216,7 @@ class RedisTraces:
                 return
             after = f"({entries[-1][0]}"
 
-    async def _forget_records(self, key: str, table: str, names: _Names) -> int:
+    async def _forget_records(self, key: str, table: str, person: str, names: _Names) -> int:
         async def read(client: Redis) -> dict[str, str]:
             if await client.type(key) != "hash":
                 return {}
@@ -219,9 +224,29 @@ class RedisTraces:
 
         records = await self._connection.retrying(read, key)
         theirs = [name for name, value in records.items() if names.in_record(table, name, value)]
+        if table in _OF_SEVERAL:
+            kept = RedisRecords(self._connection, table)
+            return sum([await _forget_in_record(kept, name, person) for name in theirs])
         if not theirs:
             return 0
         return int(await self._connection.write("HDEL", key, *theirs))
+
+
+async def _forget_in_record(records: RedisRecords, name: str, person: str) -> int:
+    """Take a person out of a record, whoever changes it meanwhile."""
+    while (kept := await records.get(name)) is not None:
+        if await records.change({name: (kept, json.dumps(_without(person, json.loads(kept)), ensure_ascii=False))}):
+            return 1
+    return 0
+
+
+def _without(person: str, value: Any) -> Any:
+    """A JSON value in which nothing names the person: neither a key, nor an item, nor a text."""
+    if isinstance(value, dict):
+        return {key: _without(person, item) for key, item in value.items() if key != person}
+    if isinstance(value, list):
+        return [_without(person, item) for item in value if item != person]
+    return "" if value == person else value
 
 
 class _Names:

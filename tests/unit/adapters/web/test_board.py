@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 
 from adapters.web import board
 from adapters.web.board import Board
+from adapters.web.charters.charter import Charter
+from adapters.web.charters.charters import Charters
 from adapters.web.codec import Person
 from adapters.web.hub import Browser, Hub
 from runtime.core.room import RoomPost
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +62,21 @@ async def test_a_repeated_first_text_does_not_take_back_what_has_grown() -> None
     assert [each["text"] for each in (await seen(shown))["messages"]] == ["Once upon"]
 
 
+async def test_who_left_a_room_sees_no_more_of_it_although_its_charter_was_read_before_the_news_came() -> None:
+    room, records, hub = "private-0011223344556677", MemoryRecords(), Hub()
+    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(records))
+    await shown.alter(room, lambda _: Charter("Wedding", "private", people={"web:ada": "Ada", "web:bob": "Bob"}))
+    page = Browser(Person("web:ada", "Ada"))
+    hub.enter(page)
+    await shown.join(page, room, None)
+    await Charters(records).change(room, lambda now: replace(now, people={"web:bob": "Bob"}))  # on another node
+    await shown.charters.get(room)
+    await shown.chartered(room)
+    await shown.post(room, RoomPost("m1", "web:bob", "Bob", "person", "She is gone", NOON))
+    frames = [json.loads(await page.next_frame()) for _ in range(page.waiting)]
+    assert frames[-1] == {"t": "gone", "room": room}
+
+
 async def test_growth_of_one_room_is_not_shown_in_another() -> None:
     shown = Board(MemoryRoomStore(), Hub(), first_room="lobby")
     await shown.post("lobby", growing("m1", "here"))
@@ -69,3 +89,24 @@ async def test_the_first_room_is_there_before_anything_was_said() -> None:
     assert await shown.has("lobby")
     assert not await shown.has("ideas")
     assert [(head.id, head.seq) for head in await shown.rooms("web:ada")] == [("lobby", 0)]
+
+
+@pytest.mark.parametrize("ask", ["join", "older", "search"])
+async def test_who_is_taken_out_of_a_room_while_a_request_waits_is_shown_nothing_of_it(ask: str) -> None:
+    hub, ada = Hub(), Person("web:ada", "Ada")
+    shown = Board(MemoryRoomStore(), hub, first_room="lobby", charters=Charters(MemoryRecords()))
+    await shown.alter("private-1", lambda _: Charter("Wedding", "private", ada.id, {ada.id: ada.name}))
+    await shown.post("private-1", growing("m1", "On Sunday"))
+    page = Browser(ada)
+    hub.enter(page)
+    asked = {
+        "join": lambda: shown.join(page, "private-1", None),
+        "older": lambda: shown.older(page, "private-1", 9),
+        "search": lambda: shown.search(page, "private-1", "sunday"),
+    }[ask]
+    async with anyio.create_task_group() as tasks, shown._lock("private-1"), shown._search_turn:
+        tasks.start_soon(asked)
+        await anyio.wait_all_tasks_blocked()
+        await shown.alter("private-1", lambda now: replace(now, people={}))
+    assert page.room is None
+    assert "Sunday" not in "".join(page._frames)

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
+from adapters.web import codec
 from adapters.web.board import Board
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import Charters
@@ -17,8 +19,10 @@ from adapters.web.codec import Person
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
 from adapters.web.news import OnNews, OnOpen
-from runtime.core.clock import SystemClock
+from adapters.web.people.elsewhere import RENEW_S, VALID_S
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomChange, RoomPost
+from tests.fakes.clock import FakeClock
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
 
@@ -75,9 +79,9 @@ class WiredNews:
 class House:
     """The web chat of one node, with one page."""
 
-    def __init__(self, wire: Wire, store: MemoryRoomStore, charters: MemoryRecords, name: str) -> None:
+    def __init__(self, wire: Wire, store: MemoryRoomStore, charters: MemoryRecords, name: str, clock: Clock) -> None:
         self.news = wire.news(name)
-        self.echo = Echo(self.news)
+        self.echo = Echo(self.news, clock)
         self.hub = Hub()
         self.board = Board(store, self.hub, first_room="lobby", echo=self.echo, charters=Charters(charters))
         self.page = Browser(Person(f"web:{name}", name))
@@ -106,6 +110,14 @@ class House:
             while room not in self.gone:
                 self._apply(json.loads(await self.page.next_frame()))
 
+    async def until_people(self, *names: str) -> None:
+        """Return when the page shows these people as here."""
+        with anyio.fail_after(LIMIT_S):
+            while (shown := self.board.people("lobby")) or names:
+                if sorted(one.name for one in shown) == sorted(names):
+                    break
+                await self.page.next_frame()
+
     def _apply(self, frame: dict[str, Any]) -> None:
         for message in frame.get("messages", [frame["message"]] if frame["t"] == "message" else []):
             self.shown[message["id"]] = message["text"]
@@ -121,9 +133,9 @@ class House:
 
 
 @asynccontextmanager
-async def houses(*names: str) -> AsyncIterator[list[House]]:
+async def houses(*names: str, clock: Clock | None = None) -> AsyncIterator[list[House]]:
     wire, store, charters = Wire(), MemoryRoomStore(), MemoryRecords()
-    made = [House(wire, store, charters, name) for name in names]
+    made = [House(wire, store, charters, name, clock or SystemClock()) for name in names]
     async with anyio.create_task_group() as tasks:
         for house in made:
             tasks.start_soon(house.echo.run, house.board)
@@ -209,6 +221,57 @@ async def test_nothing_is_told_of_a_room_that_no_other_node_looks_at() -> None:
         await bob.board.change("lobby", "m", "Once there was", final=False)
         await anyio.wait_all_tasks_blocked()
         assert ada.news.told("text") == ada.news.told("changed") == []
+
+
+async def test_an_answer_for_one_person_reaches_their_pages_on_other_nodes_and_nobody_else() -> None:
+    async with houses("a", "b", "c") as (ada, bob, cid):
+        for house in (ada, cid):
+            await house.look()
+        await anyio.wait_all_tasks_blocked()
+        frame = codec.alone("lobby", None, "For you")
+        bob.board.tell_alone("lobby", "web:a", frame)
+        with anyio.fail_after(LIMIT_S):
+            while await ada.page.next_frame() != frame:
+                pass
+        await anyio.wait_all_tasks_blocked()
+        assert frame not in cid.page._frames
+
+
+async def test_who_is_here_is_known_on_all_nodes_until_they_go() -> None:
+    async with houses("ada", "bob", "cid") as (ada, bob, cid):
+        for house in (ada, bob):
+            await house.look()
+        await ada.until_people("ada", "bob")
+        await bob.until_people("ada", "bob")
+        while len(cid.board.people("lobby")) < 2:  # a node without a page knows it as well: it may send notifications
+            await anyio.lowlevel.checkpoint()
+        bob.hub.leave(bob.page)
+        await ada.until_people("ada")
+
+
+async def test_a_node_that_missed_who_is_here_hears_it_again() -> None:
+    async with houses("ada", "bob") as (ada, bob):
+        await ada.look()
+        await ada.until_people("ada")
+        ada.news.deaf = True
+        await bob.look()
+        await anyio.wait_all_tasks_blocked()
+        await ada.news.listen_again()
+        await ada.until_people("ada", "bob")
+
+
+async def test_the_people_of_a_node_that_was_killed_are_gone_after_a_while() -> None:
+    clock = FakeClock()
+    async with houses("ada", "bob", clock=clock) as (ada, bob):
+        for house in (ada, bob):
+            await house.look()
+        while len(ada.board.people("lobby")) < 2:
+            await anyio.lowlevel.checkpoint()
+        await clock.advance(VALID_S - 1)  # told again meanwhile
+        assert len(ada.board.people("lobby")) == 2
+        ada.news.deaf = True
+        await clock.advance(VALID_S + RENEW_S)
+        assert [one.name for one in ada.board.people("lobby")] == ["ada"]
 
 
 async def test_a_new_room_comes_into_the_lists_of_all_nodes() -> None:

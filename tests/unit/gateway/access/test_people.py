@@ -60,6 +60,20 @@ async def test_a_code_is_good_once_and_until_it_ends() -> None:
     assert await people.requests() == []
 
 
+async def test_a_role_that_is_given_while_somebody_takes_another_name_stays() -> None:
+    class BlockedMeanwhile(MemoryRecords):
+        async def get(self, name: str, /) -> str | None:
+            kept = await super().get(name)
+            if kept is not None:
+                self.records[name] = kept.replace("member", "blocked")
+            return kept
+
+    people = People(BlockedMeanwhile(), MemoryRecords(), MemoryRecords(), FakeClock())
+    await people.set("test:1", Role.MEMBER, "Ada")
+    await people.rename("test:1", "Adele")
+    assert await people.find("test:1") == Person("test:1", "Adele", Role.BLOCKED)
+
+
 async def test_people_are_listed_owners_first_and_can_be_forgotten() -> None:
     people = store()
     await people.set("test:1", Role.BLOCKED)

@@ -118,6 +118,7 @@ class Door:
         self.told: list[tuple[str, str]] = []
         self.alone: list[tuple[str, str, str]] = []
         self.offered: list[Choice] = []
+        self.otherwise: list[str | None] = []
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
@@ -180,8 +181,9 @@ class Door:
         """Kind, text and program of what is in the inbox."""
         return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
 
-    def _answer(self, to: Address, person: str, text: str) -> None:
+    def _answer(self, to: Address, person: str, text: str, otherwise: str | None = None) -> None:
         self.alone.append((to.key, person, text))
+        self.otherwise.append(otherwise)
 
     async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         self.told.append((to.key, text))

@@ -23,8 +23,8 @@ DATE = f"{NOW:%Y-%m-%d}"
 ENDS = TEXTS("memory.ends")
 
 
-async def door(*kept: tuple[str, Scope, str], tells_alone: bool = False) -> Door:
-    made = Door(await opened("open"), tells_alone=tells_alone)
+async def door(*kept: tuple[str, Scope, str], tells_alone: bool = False, answers_alone: bool = False) -> Door:
+    made = Door(await opened("open"), tells_alone=tells_alone, answers_alone=answers_alone)
     for number, (text, scope, owner) in enumerate(kept, 1):
         memory = Memory(str(number), scope, owner, "", text, NOW.timestamp() + number, "test:1", SessionId("s"))
         await made.memories.keep(memory, keep_s=1e9)
@@ -33,8 +33,8 @@ async def door(*kept: tuple[str, Scope, str], tells_alone: bool = False) -> Door
 
 async def asked(at: Door, text: str = "", **more: Any) -> str:
     """The last answer to the command."""
-    await at.take(event(text, command="memory", id=f"m{len(at.told)}{text}", **more))
-    return at.said[-1]
+    await at.take(event(text, command="memory", id=f"m{len(at.told)}{len(at.alone)}{text}", **more))
+    return at.alone[-1][2] if at.alone else at.said[-1]
 
 
 async def test_a_person_sees_in_private_what_is_remembered_for_their_private_chats() -> None:
@@ -53,11 +53,13 @@ async def test_in_a_group_they_see_what_was_said_there_and_only_they_read_it_whe
         "What I remember of you in this place, and of the place itself, for use here alone (2 of at most 500):\n"
         f"- 1: “likes tea” ({DATE})\n- 3: this place: “Tuesdays” ({DATE})\n\n{ENDS}"
     )
-    aloud, alone = await door(*kept), await door(*kept, tells_alone=True)
-    assert await asked(aloud, chat="7", private=False) == told
-    await alone.take(event("", command="memory", chat="7", private=False))
-    assert alone.alone == [("test:7", ADA, told)]
-    assert alone.said == []
+    aloud = await door(*kept)
+    assert await asked(aloud, chat="7", private=False) == TEXTS("memory.alone_only")
+    for way in ({"tells_alone": True}, {"answers_alone": True}):
+        alone = await door(*kept, **way)
+        await alone.take(event("", command="memory", chat="7", private=False))
+        assert alone.alone == [("test:7", ADA, told)]
+        assert alone.said == []
 
 
 async def test_one_of_them_can_be_forgotten_by_its_number_with_what_it_replaced() -> None:
@@ -74,14 +76,14 @@ async def test_one_of_them_can_be_forgotten_by_its_number_with_what_it_replaced(
 
 
 async def test_nobody_can_forget_or_see_what_is_remembered_of_another() -> None:
-    made = await door(("bobs", GROUP, BOB))
+    made = await door(("bobs", GROUP, BOB), answers_alone=True)
     assert await asked(made, "forget 1", chat="7", private=False) == TEXTS("memory.unknown", number=1)
     assert await asked(made, chat="7", private=False) == TEXTS("memory.none_place")
     assert made.memories.texts() == ["bobs"]
 
 
 async def test_all_of_ones_own_is_forgotten_at_once_and_nothing_of_others() -> None:
-    made = await door(("likes tea", GROUP, ADA), ("bobs", GROUP, BOB), ("Tuesdays", GROUP, NOBODY))
+    made = await door(("likes tea", GROUP, ADA), ("bobs", GROUP, BOB), ("Tuesdays", GROUP, NOBODY), answers_alone=True)
     assert await asked(made, "forget all", chat="7", private=False) == TEXTS("memory.forgot_all", count=1)
     assert made.memories.texts() == ["bobs", "Tuesdays"]
 

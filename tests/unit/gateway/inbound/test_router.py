@@ -102,6 +102,15 @@ async def test_a_command_in_a_group_is_answered_to_who_asked_and_in_private_as_e
     assert len(door.said) == 1
 
 
+@pytest.mark.parametrize("answers_alone", [True, False])
+async def test_where_others_would_read_it_memory_is_never_shown(answers_alone: bool) -> None:
+    door = Door(await opened("open"), answers_alone=answers_alone)
+    await door.take(event("", command="memory", private=False), event("", command="usage", private=False, id="b"))
+    shown = TEXTS("memory.alone_only")
+    assert door.otherwise == ([shown, None] if answers_alone else [])
+    assert not any("remember" in text for text in door.said if text != shown)
+
+
 async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> None:
     door = Door(await opened("open"), routes=SEVERAL)
     await door.take(event("", command="help"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from gateway.isolation.peer import FRAME_CHARS, Peer
+from gateway.isolation.peer import AT_ONCE, FRAME_CHARS, Peer
 from gateway.isolation.tokens import TaskTokens
 from runtime.core.errors import AdapterError, RateLimited, StorageUnavailable, TapeConflict, TaskRefused
 from tests.fakes.links import connected, linked
@@ -52,6 +53,30 @@ async def test_errors_are_raised_as_they_are_on_the_other_side() -> None:
         with pytest.raises(TaskRefused, match="There is no call drop_everything"):
             await peer.call("drop_everything")
         assert await peer.call("echo", 1) == 1
+
+
+class Deaf:
+    """An end that calls without end, and never reads an answer."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    async def receive(self) -> str:
+        await anyio.lowlevel.checkpoint()
+        self.sent += 1
+        return '.{"call": "echo", "number": 1}'
+
+    async def send(self, _: str, /) -> None:
+        await anyio.sleep_forever()
+
+
+async def test_of_an_end_that_reads_no_answers_no_more_calls_are_taken() -> None:
+    deaf = Deaf()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Peer(deaf, ANSWERS).run)
+        await anyio.wait_all_tasks_blocked()
+        assert deaf.sent == 2 * AT_ONCE + 1
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_call_that_is_cut_off_has_an_unknown_outcome() -> None:

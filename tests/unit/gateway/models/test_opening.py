@@ -12,9 +12,10 @@ from gateway.models.opening import check_programs, named_clients, open_model, op
 from gateway.settings.programs.routes import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
-from runtime.llm.client import TRANSCRIBE, ChatMessage, CompletionRequest
+from runtime.llm.client import EMBED, TRANSCRIBE, ChatMessage, CompletionRequest
 from runtime.llm.models import Models
 from runtime.llm.whisper.models import download, folder_of
+from tests.fakes.models.embedding_server import EmbeddingServer
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.runtime.execution.processor.walking import compiled, main
 from tests.unit.runtime.llm.test_whisper import LIBRARIES
@@ -52,7 +53,7 @@ async def test_a_model_that_listens_is_of_this_machine_and_does_nothing_else(
     download("tiny", folder_of(tmp_path, "tiny"))
     listens = Settings(data_dir=tmp_path, models={"default": "openai/x", "transcription": "whisper/tiny"})
     async with open_models(listens) as (models, _):
-        listener = models.voice(TRANSCRIBE)
+        listener = models.service(TRANSCRIBE)
         assert listener is not None
         assert listener.model == "whisper/tiny"
     for wrong, words in (
@@ -62,6 +63,31 @@ async def test_a_model_that_listens_is_of_this_machine_and_does_nothing_else(
         with pytest.raises(ConfigError, match=words):
             async with open_models(Settings(data_dir=tmp_path, models=wrong)):
                 pass
+
+
+async def test_a_model_for_meanings_is_asked_at_its_server_and_is_no_other_model() -> None:
+    async with EmbeddingServer() as server:
+        settings = Settings(
+            models={"default": "a", "a": server_of(server, "x"), "embedding": server_of(server, "meaning")}
+        )
+        async with open_models(settings) as (models, line):
+            model = models.service(EMBED)
+            await models.warm_up()
+            assert model is not None
+            request = CompletionRequest((ChatMessage("user", "is vegetarian"), ChatMessage("user", "in Oslo")), EMBED)
+            async with model.stream(request) as completion:
+                text = "".join([piece async for piece in completion])
+                assert completion.usage.input_tokens == len("is vegetarianin Oslo")
+            assert "embedding" not in models.clients
+    assert len(text.split()) == 2
+    assert "meaning" not in line
+    assert server.texts == ["is vegetarian", "in Oslo"]
+
+
+async def test_a_model_for_meanings_has_to_be_asked_by_the_known_protocol() -> None:
+    with pytest.raises(ConfigError, match=r"models.embedding: cohere/embed is not asked by OpenAI's protocol"):
+        async with open_models(Settings(models={"default": "openai/x", "embedding": "cohere/embed"})):
+            pass
 
 
 async def test_what_needs_no_model_works_where_the_default_is_missing(

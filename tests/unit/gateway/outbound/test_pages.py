@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -13,12 +13,12 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from gateway.inbound.origins import Origins
+from gateway.outbound.answer_pages import AnswerPage
 from gateway.outbound.pages import Outbound
-from runtime.channels.outbox import PageSpec
+from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
-from runtime.sessions.conversation import UNRECORDED
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import TOTAL
@@ -51,6 +51,47 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
         assert not outbound.mark(ROOM, "n", "queued")
         assert not outbound.mark(Address("elsewhere", "1"), "m", "queued")
         tasks.cancel_scope.cancel()
+
+
+class Whispering(MarkedPlatform):
+    """Shows a text to one person, unless it refuses."""
+
+    def __init__(self, clock: FakeClock, answers: Sequence[bool | AdapterError]) -> None:
+        super().__init__(clock)
+        self.answers = [*answers]
+        self.whispered: list[tuple[str, str]] = []
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        answer = self.answers.pop(0)
+        if isinstance(answer, AdapterError):
+            raise answer
+        if answer:
+            self.whispered.append((person_id, text))
+        return answer
+
+
+@pytest.mark.parametrize("answer", [True, False, NotDelivered("no")])
+async def test_an_answer_for_one_person_is_read_by_all_only_where_it_cannot_be_shown_to_one(
+    answer: bool | AdapterError,
+) -> None:
+    clock = FakeClock()
+    platform = Whispering(clock, [answer])
+    async with opening(platform, clock, MemoryRecords()) as outbound, anyio.create_task_group() as tasks:
+        page = outbound.page(PageSpec("p", ROOM, GATEWAY, alone="fake:ada"), UNRECORDED)
+        page.update("Two agents")
+        tasks.start_soon(page.finish, "Two agents are at work.")
+        await clock.advance(5)
+    alone = answer is True
+    assert platform.whispered == ([("fake:ada", "Two agents are at work.")] if alone else [])
+    assert list(platform.messages.values()) == ([] if alone else ["Two agents are at work."])
+
+
+async def test_an_answer_that_everybody_reads_already_goes_on_so() -> None:
+    clock = FakeClock()
+    platform = Whispering(clock, [])
+    async with opening(platform, clock, MemoryRecords()) as outbound:
+        page = outbound.page(PageSpec("p", ROOM, GATEWAY, {0: "m1"}, alone="fake:ada"), UNRECORDED)
+        assert not isinstance(page, AnswerPage)
 
 
 class WithThreads(MarkedPlatform):

@@ -89,6 +89,23 @@ def test_a_mark_that_is_cut_in_two_has_the_same_key_in_both_readings() -> None:
     assert open_ == {"call:1000.0", "said:6"} == {mark.key for mark in after if mark.first is None}
 
 
+def test_tasks_of_which_some_were_ordered_before_end_as_what_they_are() -> None:
+    order = {"agent": "1000", "class": "Cook", "pb": "Bake", "args": {}, "due": 9.0, "deliver": "caller", "depth": 1}
+    told = facts(
+        [
+            ("session", "spawn", {**order, "task": "t-1"}),
+            ("session", "spawn", {**order, "pb": "Fry", "task": "t-2"}),
+            ("session", "task_over", {"task": 1, "status": "completed", "first": 0, "last": 0}),
+            ("session", "task_over", {"task": 2, "status": "failed", "first": 0, "last": 0}),
+        ]
+    )
+    first, second = strip_of(told)
+    assert (first.name, first.last, first.ok) == ("Cook.Bake", 3, True)
+    assert (second.name, second.last, second.ok) == ("Cook.Fry", 4, False)
+    later = {mark.key: (mark.first, mark.last, mark.ok) for mark in strip_of(told[1:], ordered=1)}
+    assert later == {second.key: (2, 4, False), first.key: (None, 3, True)}
+
+
 def test_waits_in_one_place_are_each_a_mark() -> None:
     waits = facts([("1000", "wait", WAIT), ("1000", "took", {"f": "1000.0", "pos": "turn", "mids": []})] * 3)
     assert shown(strip_of(waits)) == [("1000", "wait", first, first + 1, "people") for first in (1, 3, 5)]

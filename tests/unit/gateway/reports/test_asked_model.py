@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,8 @@ import pytest
 from gateway.reports.asked_model import AskedModel
 from gateway.reports.task import DebugTasks, task_of
 from gateway.settings.limits import ReportSettings
+from gateway.settings.programs.models import leads_to
+from gateway.settings.tree import load
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
@@ -52,8 +54,17 @@ def report(made: Program, seq: int = 9, session: str = SESSION) -> Report:
     return Report("uncaught", session, seq, "test:1", made.name, *more, number=1)
 
 
-def asked(made: Program, *purposes: str, wanted: Any = AUTO, route: str = "") -> AskedModel:
-    return AskedModel(wanted, {made.name: made}, {made.name: route}, Tapes(*purposes))  # type: ignore[arg-type]
+def asked(
+    made: Program, *purposes: str, wanted: Any = AUTO, route: str = "", leads: Mapping[str, str] | None = None
+) -> AskedModel:
+    models = leads or {}
+    return AskedModel(
+        wanted,
+        {made.name: made},
+        {made.name: route},
+        Tapes(*purposes),  # type: ignore[arg-type]
+        lambda name: [models[name]] if name in models else [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,14 +73,49 @@ def asked(made: Program, *purposes: str, wanted: Any = AUTO, route: str = "") ->
         ({}, "", ""),
         ({}, "cheap", "cheap"),
         ({"A": "own", "B": "own"}, "cheap", "own"),
-        ({"A": "own"}, "cheap", None),
-        ({"A": "own", "B": "other"}, "", None),
     ],
-    ids=["the default", "the route's", "the program's", "one agent's own", "two"],
+    ids=["the default", "the route's", "the program's"],
 )
 async def test_the_one_model_that_a_program_asks_is_asked(models: dict[str, str], route: str, name: str | None) -> None:
     made = naming(**models)
     assert await asked(made, "execute", route=route).of(report(made)) == name
+
+
+@pytest.mark.parametrize(
+    ("leads", "name"),
+    [
+        ({"fast": "x", "": "x", "own": "x"}, "fast"),
+        ({"": "x", "own": "x"}, ""),
+        ({"fast": "y", "": "y", "own": "x", "other": "x"}, "other"),
+        ({"fast": "y", "": "y", "own": "y", "other": "y"}, None),
+    ],
+    ids=["that for choices", "the default", "another", "none of them has answered"],
+)
+async def test_of_several_models_one_is_asked_that_has_answered_the_conversation(
+    leads: dict[str, str], name: str | None
+) -> None:
+    made = naming(A="own", B="other")
+    several = asked(made, "execute", leads={one: f"openai/{model}" for one, model in leads.items()})
+    assert await several.of(report(made)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "leads"),
+    [("", {"openai/d"}), ("fast", {"groq/f"}), ("summary", set()), ("own", {"groq/f", "openai/o"})],
+)
+def test_names_of_the_settings_lead_to_models_as_conversations_write_them_down(name: str, leads: set[str]) -> None:
+    written = {"default": {"model": "openai/d"}, "fast": "groq/f", "own": "fast, openai/o"}
+    assert leads_to(load(environment={}, flags={"models": written}).models, name, model="") == leads
+
+
+def test_the_default_of_settings_without_a_table_is_their_model() -> None:
+    assert (leads_to({}, "", model="openai/d"), leads_to({}, "", model="")) == ({"openai/d"}, set())
+
+
+async def test_the_routes_model_is_one_of_several_where_agents_name_none() -> None:
+    made = naming(A="own")
+    leads = {"own": "openai/y", "cheap": "openai/x"}
+    assert await asked(made, "execute", route="cheap", leads=leads).of(report(made)) == "cheap"
 
 
 async def test_a_conversation_that_no_model_has_answered_is_shown_to_none() -> None:

@@ -14,13 +14,14 @@ from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.asked_model import AskedModel
 from gateway.reports.desk import AGAIN, LEAVE, FailureDesk
-from gateway.reports.task import DebugTasks
+from gateway.reports.task import DebugTasks, task_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.texts import english
 from runtime.language.program import Op, Program, Step
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.catalog import MemorySessionCatalog
@@ -78,7 +79,7 @@ class Office:
         self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
         self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
         self.programs = {made.name: made}
-        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store)
+        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store, lambda _: ())
         tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
         told = (self.accounts, self.owners, english(), sleepers.clock, self.bus)
         self.desk = FailureDesk(self.store, self.programs, *told, tasks)
@@ -181,6 +182,23 @@ async def test_the_step_s_text_and_its_line_stand_in_the_report(sandbox: MontySa
     assert (report.instruction, report.source) == ("Weigh the cake", "test.pb:7")
     assert (await office.accounts.of(report)).where == "Worker: Do:01:EXE, “Weigh the cake”, test.pb:7"
     assert (await office.accounts.of(report)).what == "ValueError"
+
+
+@pytest.mark.parametrize(("room", "what"), [("private-0c1d", "ValueError\n"), ("lobby", "ValueError: no such cake")])
+async def test_owners_and_models_learn_no_words_from_a_failure_in_a_private_room(
+    sandbox: MontySandbox, room: str, what: str
+) -> None:
+    office = Office(sandbox, debugging=True)
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (first,) = await office.store.all()
+    here, step = Address("web", room), ("Worker", "Do", "Do:01:EXE", "ValueError", "other")
+    failure = Failure("uncaught", first.session, first.seq, here, "test", "v", *step)
+    assert await office.desk.take(failure) == Reported(2, 1)
+    assert f"What: {what}" in (await office.notices())[-1].text
+    task = task_of(2)
+    assert await office.sleepers.inbox.knows(address_of(task), task) is (room == "lobby")
 
 
 async def test_what_failed_is_tried_again_from_before_its_words_and_once(sandbox: MontySandbox, tmp_path: Path) -> None:

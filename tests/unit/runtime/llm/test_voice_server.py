@@ -12,7 +12,7 @@ import pytest
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
 from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, Recording
 from runtime.llm.frames import packed_request, request_from
-from runtime.llm.options import ModelOptions, Voice
+from runtime.llm.options import ModelOptions, Service
 from runtime.llm.worker.voice_server import MAX_SPEECH_BYTES
 from runtime.llm.worker.voice_server import VoiceServer as Asked
 from tests.fakes.models.sounds import opus
@@ -27,8 +27,8 @@ TEXT = CompletionRequest((ChatMessage("user", "Good morning."),), SPEAK)
 
 
 @asynccontextmanager
-async def asking(server: VoiceServer, model: str, voice: Voice = "transcription") -> AsyncIterator[Asked]:
-    asked = Asked(ModelOptions(f"openai/{model}", server.base_url, "sk-secret", voice=voice, speaker="nova"))
+async def asking(server: VoiceServer, model: str, service: Service = "transcription") -> AsyncIterator[Asked]:
+    asked = Asked(ModelOptions(f"openai/{model}", server.base_url, "sk-secret", service=service, speaker="nova"))
     try:
         yield asked
     finally:

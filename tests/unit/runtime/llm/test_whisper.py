@@ -45,7 +45,7 @@ async def listening(data_dir: Path, told: list[Happening], limit_s: float = 20.0
 
 async def words(whisper: LocalWhisper, sound: str) -> tuple[str, str]:
     """The words of a recording, and their language."""
-    options = ModelOptions("whisper/tiny", whisper.base_url, max_retries=2, voice="transcription")
+    options = ModelOptions("whisper/tiny", whisper.base_url, max_retries=2, service="transcription")
     server = VoiceServer(options)
     recording = Recording("note.ogg", "audio/ogg", base64.b64encode(sound.encode()).decode())
     try:

@@ -8,6 +8,7 @@ from typing import cast
 import anyio
 
 from gateway.clients.admission import Client
+from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.feed import Feed
 from gateway.clients.readers import Readers
 from gateway.clients.scopes import scopes_from
@@ -40,7 +41,7 @@ class TaskStand:
         self.leases = MemoryLeaseStore(clock)
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
-        self.feed = Feed(cast("EventLog", None), Readers(MemoryRecords(), clock))
+        self.feed = Feed(cast("EventLog", None), Readers(MemoryRecords(), clock), cast("ClosedRooms", None))
         door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, TaskLimits(within_s=60.0))
         self.service = TaskService(self.feed, door)
         self._lease: Lease | None = None

@@ -12,8 +12,9 @@ from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 
 from gateway.clients.a2a.posting import HttpPost, http_client
-from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
+from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, Pushes
 from runtime.stores.sessions import LeaseHolder
+from runtime.tape.facts.pages import PageBegun, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -48,7 +49,11 @@ class Server:
 
 
 def _words(body: Any) -> list[str]:
-    if "artifactUpdate" in body:
+    update = body.get("artifactUpdate")
+    if update is not None and update["artifact"]["name"] == "said":
+        how = "+" if update.get("append") else "="
+        return [f"{how}{update['artifact']['parts'][0]['text']}{'.' if update.get('lastChunk') else ''}"]
+    if update is not None:
         return ["result"]
     status = body["statusUpdate"]["status"]
     texts = [part["text"] for part in status.get("message", {}).get("parts", [])]
@@ -130,6 +135,52 @@ async def test_what_was_taken_is_not_sent_again_by_the_next_node() -> None:
         await world.stand.say("second")
         await world.clock.advance(2)
     assert world.server.words == ["first", "second"]
+
+
+async def test_a_text_comes_in_pieces_while_it_grows_at_most_once_a_second() -> None:
+    world = World()
+    await world.stand.begin()
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.clock.advance(2)
+        await world.stand.note(PageBegun("1000.0", "1000", "user"))
+        for at, text in enumerate("abcd"):
+            await world.stand.note(PageGrew("2", at, text))
+            await world.clock.advance(PIECES_S / 2)
+        await world.stand.note(PageFinished("2", "abcdef"))
+        await world.clock.advance(2)
+    assert world.server.words == ["=a", "+bc", "+def.", "abcdef"]
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["while it grows", "when it is finished"])
+async def test_a_text_that_was_taken_in_part_when_the_node_died_is_there_once(finished: bool) -> None:
+    world = World()
+    await world.stand.begin()
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.clock.advance(2)
+        await world.stand.note(PageBegun("1000.0", "1000", "user"))
+        await world.stand.note(PageGrew("2", 0, "ab"))
+        await world.clock.advance(2)
+        noted = dict(world.records.records)
+        await world.clock.advance(PIECES_S)
+        await world.stand.note(PageGrew("2", 2, "cd"))
+        await world.clock.settle()
+        assert world.server.words == ["=ab", "+cd"]
+    world.records.records = noted  # it died before it noted that the second piece was taken
+    if finished:
+        await world.stand.note(PageFinished("2", "abcde"))
+    async with world.node():
+        await world.clock.advance(2)
+        if not finished:
+            await world.stand.note(PageFinished("2", "abcde"))
+        await world.clock.advance(2)
+    pieces = [word for word in world.server.words if word[0] in "=+"]
+    text = ""
+    for piece in pieces:
+        text = piece[1:].rstrip(".") if piece[0] == "=" else text + piece[1:].rstrip(".")
+    assert text == "abcde", pieces
+    assert pieces[-1].endswith(".")
 
 
 async def test_a_server_that_never_takes_anything_is_given_up() -> None:

@@ -73,6 +73,8 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
             "models.speech: openai/x is for models.transcription already",
         ),
         ('speech = "openai/x"\nfast = "speech"', 'there is no model "speech"; there are: default, fast, summary'),
+        ('embedding = ["openai/x", "openai/y"]', "models.embedding is one model, not 2"),
+        ('embedding = "openai/x"\nfast = "openai/x"', "openai/x is for models.embedding and writes no text"),
         ("fast = 3", "models.fast must be a model's name, a list of names"),
         ('"Big One" = "openai/x"', "cannot be the name of a model"),
         ("[models.own]\nbase_url = 'http://x'", "models.own.model: Field required"),

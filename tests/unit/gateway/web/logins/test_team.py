@@ -9,7 +9,7 @@ import pytest
 
 from gateway.access.people import People
 from gateway.access.roles import Role
-from gateway.web.logins.team import LOGIN_LASTS_S, MAX_LINKS, MAX_LOGINS, MAX_NAMES, NotAdmitted, Team
+from gateway.web.logins.team import LOGIN_LASTS_S, MAX_DEVICE_LINKS, MAX_LINKS, MAX_LOGINS, MAX_NAMES, NotAdmitted, Team
 from gateway.web.names import ReservedNames
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -153,7 +153,40 @@ async def test_who_did_not_get_the_answer_asks_again_and_nobody_else_can() -> No
     again = await stand.team.join(link, "Dan", ATTEMPT)
     assert again.person == first.person
     assert again.secret != first.secret
+    assert await stand.team.find(first.secret) is None
+    assert await stand.team.find((await stand.team.join(link, "Dan", ATTEMPT)).secret) == first.person
     assert "used already" in await refusal(stand, link, "Dan", "the attempt of a thief")
+
+
+async def test_who_is_logged_out_everywhere_does_not_come_back_by_asking_again() -> None:
+    stand = Stand()
+    link = await stand.link()
+    came = await stand.team.join(link, "Dan", ATTEMPT)
+    await stand.team.log_out_everywhere(came.person.id)
+    assert "used already" in await refusal(stand, link, "Dan", ATTEMPT)
+
+
+async def test_logging_out_everywhere_ends_links_for_devices_too() -> None:
+    stand = Stand()
+    dan = (await stand.team.join(await stand.link(), "Dan", ATTEMPT)).person
+    ada = (await stand.team.join(await stand.link(), "Ada", ATTEMPT)).person
+    ended, other = await stand.team.invite_device(dan, "Dan"), await stand.team.invite_device(ada, "Ada")
+    await stand.team.log_out_everywhere(dan.id)
+    assert "not known" in await refusal(stand, ended)
+    assert (await stand.team.join(other, "", ATTEMPT)).person == ada
+
+
+async def test_one_person_has_a_few_links_for_devices_and_leaves_the_others_theirs() -> None:
+    stand = Stand()
+    dan = (await stand.team.join(await stand.link(), "Dan", ATTEMPT)).person
+    waits = await stand.link()
+    links = []
+    for _ in range(MAX_LINKS + 1):
+        links.append(await stand.team.invite_device(dan, "Dan"))
+        await stand.clock.advance(1)
+    assert "not known" in await refusal(stand, links[-MAX_DEVICE_LINKS - 1])
+    assert (await stand.team.join(links[-MAX_DEVICE_LINKS], "", "first")).person == dan
+    assert (await stand.team.join(waits, "Ada", "second")).person.name == "Ada"
 
 
 async def test_a_kill_between_the_name_and_the_role_loses_neither() -> None:
@@ -200,7 +233,7 @@ async def test_logging_out_ends_one_device_or_all_and_time_ends_each() -> None:
     assert [await stand.team.find(first.secret), await stand.team.find(second.secret)] == [None, first.person]
     await stand.team.log_out_everywhere(first.person.id)
     assert await stand.team.find(second.secret) is None
-    assert stand.ended == [first.person.id]
+    assert stand.ended == [first.person.id] * 2
     third = await stand.team.join(await stand.team.invite_device(first.person, "Dan"), "", "third")
     await stand.clock.advance(LOGIN_LASTS_S)
     assert await stand.team.find(third.secret) is None

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from runtime.core.errors import CompileError
+from runtime.core.errors import CompileError, LLMUnavailable
 from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
 from runtime.language.compiler import compile_parsed
@@ -76,10 +76,19 @@ class Answer:
             yield self._text[start : start + 7]
 
 
+class NoAnswer(Answer):
+    """That of a model which cannot be reached."""
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for piece in "":
+            yield piece
+        raise LLMUnavailable("gone")
+
+
 class ScriptedModel:
     """A language model that answers from a list and keeps what it was asked."""
 
-    def __init__(self, *answers: str, model: str = "scripted") -> None:
+    def __init__(self, *answers: str | Answer, model: str = "scripted") -> None:
         self.model = model
         self.asked: list[CompletionRequest] = []
         self._answers = list(answers)
@@ -87,7 +96,8 @@ class ScriptedModel:
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
         self.asked.append(request)
-        yield Answer(self._answers.pop(0))
+        answer = self._answers.pop(0)
+        yield Answer(answer) if isinstance(answer, str) else answer
 
 
 def program() -> ParsedProgram:
@@ -338,6 +348,14 @@ async def test_fingerprint_names_model_and_prompt() -> None:
     one, two = ModelLowerer(ScriptedModel(model="a")), ModelLowerer(ScriptedModel(model="b"))
     assert one.fingerprint != two.fingerprint
     assert one.fingerprint == ModelLowerer(ScriptedModel(model="a")).fingerprint
+
+
+async def test_a_model_that_cannot_be_reached_costs_nothing() -> None:
+    told: list[Happening] = []
+    parsed, gone = program(), NoAnswer("")
+    with pytest.raises(LLMUnavailable):
+        await ModelLowerer(ScriptedModel(gone), told.append).lower(parsed.agents[0], parsed)
+    assert told == []
 
 
 async def test_what_a_compilation_asks_is_told_with_its_program_and_agent() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
+from runtime.bus import Bus
+from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, SessionId
 from runtime.language.program import Program
@@ -12,6 +15,7 @@ from runtime.sessions.commands.alter import Alteration
 from runtime.sessions.commands.fork import Origin
 from runtime.stores.inbox import ALTERED, FORK
 from runtime.tape.tape import tape_owner
+from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
@@ -50,6 +54,22 @@ async def test_a_copy_goes_on_from_the_past_and_the_original_does_not_know(sandb
         await talk.say("two instead", at=ROOM)
         assert seen_at(talk, ROOM)[-1] == "2: two instead"
         assert seen_at(talk, ADDRESS) == shown
+
+
+async def test_what_is_said_to_a_copy_no_extension_hears(sandbox: MontySandbox) -> None:
+    heard: list[str] = []
+    watching = ChannelExtension("watch", on_message=[lambda message: heard.append(message.content)])
+    extended = ExtendedChannels([watching], Bus(FakeClock()))
+    async with anyio.create_task_group() as tasks, talking(counter(), Model(), sandbox, extended=extended) as talk:
+        tasks.start_soon(extended.run)
+        for words in ("hi", "one"):
+            await talk.say(words)
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("not for others", at=ROOM)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert "1: one" in heard
+    assert not any("not for others" in words for words in heard)
 
 
 async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:

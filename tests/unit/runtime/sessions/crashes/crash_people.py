@@ -179,5 +179,31 @@ async def Council():
     in_order=False,
 )
 
-PEOPLE = {"named": NAMED, "awaited": AWAITED, "held": HELD, "handled": HANDLED, "vote": VOTE, "walkout": WALKOUT}
+ANSWERED_BELOW = Case(
+    program(
+        agent(
+            "Clerk",
+            MAIN,
+            code="""
+async def Main():
+    await Say("user", "went " + await Ask("Which way?"))
+    await EndProgram()
+""",
+        ),
+    ),
+    ((),),
+    ("hi", "by:Bo:in:0:left"),
+    ("Which way?", "went left"),
+    places=True,
+)
+
+PEOPLE = {
+    "named": NAMED,
+    "awaited": AWAITED,
+    "held": HELD,
+    "handled": HANDLED,
+    "vote": VOTE,
+    "walkout": WALKOUT,
+    "answered below": ANSWERED_BELOW,
+}
 """By name, for the crash rig."""

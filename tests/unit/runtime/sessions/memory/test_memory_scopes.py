@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.memories.meanings import Meanings
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
+from tests.fakes.models.meanings import Embedding
 from tests.fakes.people.talk import Reply, _Pieces, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
@@ -115,12 +117,13 @@ def tokens_in(text: str) -> set[int]:
 async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers(
     sandbox: MontySandbox, deeds: list[Deed], memory: object
 ) -> None:
-    world, model = World(()), Listening()
-    kept = memories_of(MemoryMemories(), world.clock, *PROGRAMS)
+    world, model, embedding = World(()), Listening(), Embedding()
+    store = MemoryMemories()
+    kept, meanings = memories_of(store, world.clock, *PROGRAMS), Meanings(store, embedding, 0.0)
     programs = {name: made(name, memory) for name in PROGRAMS}
-    async with talking(programs, model, sandbox, world=world, memories=kept) as talk:
+    async with talking(programs, model, sandbox, world=world, memories=kept, meanings=meanings) as talk:
         for number, now in enumerate(deeds):
-            asked = len(model.asked)
+            asked, embedded = len(model.asked), len(embedding.asked)
             shown = await talk.say(
                 f"{now.about}|{now.text} tok{number}",
                 name=now.person,
@@ -130,7 +133,8 @@ async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers
             )
             assert len(model.asked) == asked + 1
             prompt = "\n".join(message.content for message in model.asked[-1])
-            for known in tokens_in(prompt + "".join(shown)):
+            sent = " ".join(text for texts in embedding.asked[embedded:] for text in texts)
+            for known in tokens_in(prompt + sent + "".join(shown)):
                 assert may_be_told(deeds[known], now)
             lines = [line for line in prompt.splitlines() if line.startswith("- about ")]
             recalled = [text for text in shown if text.startswith("recalled ")]

@@ -25,6 +25,9 @@ from runtime.language.lowering.clauses import clauses, joints, unquoted
         ("Thank the user without irony", "QUE Say(user, Thank the user)", ["without", "irony"]),
         ("Say that it is not late", "QUE Say(user, Say that it is late)", ["not"]),
         ("Think 日本 over", "TNK Think over", ["日本"]),
+        ("Add 1", "EXE Add 10", ["1"]),
+        ("Add 1", "EXE Add 1.5", ["1"]),
+        ("dd $sum", "TNK add $sum", ["dd"]),
     ],
 )
 def test_words_that_stand_in_no_instruction_are_lost(said: str, compiled: str, lost: list[str]) -> None:

@@ -1,0 +1,76 @@
+"""Who wants to be told is read seldom, and heeded at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+import pytest
+
+from gateway.web.pushes.subscriptions import LISTED_S, Subscription, Subscriptions, Wishes
+from tests.fakes.clock import FakeClock
+from tests.fakes.observing.records import MemoryRecords
+
+pytestmark = pytest.mark.anyio
+
+BROWSER = Subscription("https://fcm.googleapis.com/fcm/send/1", "p", "a")
+
+
+class CountedRecords(MemoryRecords):
+    """Counts how often everything was read."""
+
+    reads = 0
+
+    async def all(self) -> Mapping[str, str]:
+        self.reads += 1
+        return await super().all()
+
+
+class SlowRecords(MemoryRecords):
+    """Gives what there was when it was asked, later."""
+
+    def __init__(self, records: Mapping[str, str]) -> None:
+        super().__init__(records)
+        self.read, self.answers = anyio.Event(), anyio.Event()
+
+    async def all(self) -> Mapping[str, str]:
+        kept = await super().all()
+        self.read.set()
+        await self.answers.wait()
+        return kept
+
+
+async def names(subscriptions: Subscriptions) -> list[str]:
+    return [wishes.name for _, wishes in await subscriptions.all()]
+
+
+async def test_many_messages_in_a_second_read_everybody_once() -> None:
+    clock, records = FakeClock(), CountedRecords({"web:g": Wishes("Grace", (BROWSER,)).text()})
+    subscriptions = Subscriptions(records, clock)
+    for _ in range(100):
+        assert await names(subscriptions) == ["Grace"]
+    assert records.reads == 1
+    await records.put("web:a", Wishes("Ada", (BROWSER,)).text())  # on another node
+    await clock.advance(LISTED_S)
+    assert await names(subscriptions) == ["Grace", "Ada"]
+    await records.remove("web:g")
+    await clock.advance(LISTED_S)
+    assert await names(subscriptions) == ["Ada"]
+
+
+async def test_a_change_here_counts_at_once() -> None:
+    subscriptions = Subscriptions(MemoryRecords({"web:g": Wishes("Grace", (BROWSER,)).text()}), FakeClock())
+    assert await names(subscriptions) == ["Grace"]
+    await subscriptions.unsubscribe("web:g", BROWSER.endpoint)
+    assert await names(subscriptions) == []
+
+
+async def test_what_was_read_before_a_change_here_is_not_remembered() -> None:
+    records = SlowRecords({"web:g": Wishes("Grace", (BROWSER,)).text()})
+    subscriptions = Subscriptions(records, FakeClock())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(subscriptions.all)
+        await records.read.wait()
+        await subscriptions.unsubscribe("web:g", BROWSER.endpoint)
+        records.answers.set()
+    assert await names(subscriptions) == []

@@ -1,0 +1,46 @@
+"""Whom the answers of commands are for: who gave them, where others read along."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.people.talk import Model, block, talking
+from tests.unit.runtime.sessions.programs import agent, llm, program
+
+pytestmark = pytest.mark.anyio
+
+WORKER = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
+
+
+async def test_who_asks_is_answered_alone_and_what_was_done_is_told_to_all(sandbox: MontySandbox) -> None:
+    model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
+    async with talking(WORKER, model, sandbox) as talk:
+        await talk.say("go", private=False)
+        for kind, text in (
+            ("status", ""),
+            ("who", ""),
+            ("agents", ""),
+            ("tasks", ""),
+            ("tasks", "what?"),
+            ("meeting", ""),
+            ("meeting", "101"),
+            ("start", ""),
+        ):
+            assert await talk.say(text, kind=kind, private=False, name="Ben"), kind
+            assert talk.world.specs[-1].alone == "test:Ben", (kind, text)
+        for kind, text in (("tasks", "stop 7"), ("stop", "")):
+            await talk.say(text, kind=kind, private=False)
+            assert talk.world.specs[-1].alone == "", kind
+
+
+async def test_in_private_and_to_other_programs_nothing_is_answered_alone(sandbox: MontySandbox) -> None:
+    model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
+    async with talking(WORKER, model, sandbox) as talk:
+        await talk.say("", kind="status", private=False)  # before there is a session
+        assert talk.world.specs[-1].alone == "test:Ada"
+        await talk.say("go")
+        await talk.say("", kind="status")
+        assert talk.world.specs[-1].alone == ""
+        await talk.say("", kind="status", private=False, person_id="client:desk")
+        assert talk.world.specs[-1].alone == ""
