@@ -35,13 +35,15 @@ class OpenFence:
 
     def is_left_by(self, line: str) -> bool:
         """Whether a line with this start is outside the quotation that contains the fence."""
+        if ">" not in self.inside:
+            return False
         begun = line.lstrip()
-        return ">" in self.inside and bool(begun) and not begun.startswith(">")
+        return bool(begun) and not begun.startswith(">")
 
 
 def after_line(line: str, fence: OpenFence | None) -> OpenFence | None:
     """The fence that is open after a complete `line`."""
-    found = FENCE_LINE.match(line)
+    found = FENCE_LINE.match(line) if "```" in line or "~~~" in line else None
     if fence is not None and (fence.is_left_by(line) or (">" in fence.inside and not line.strip())):
         fence = None
     if fence is None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
+_MARK = re.compile(r"[\\`*_~\[\]<]")
+"""What may be a mark, or makes that the next one is none. Everything else is passed at once."""
 _TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
 MARKS_MAX = 32
 """The number of closing marks beyond which emphasis is shown as its marks: messages have limits."""
@@ -32,9 +34,9 @@ class InlineMarks:
         self._brackets: list[tuple[int, int]] = []
         self._code = 0
         self._end = len(text)
-        at = 0
-        while at < self._end and not self._crowded:
-            at = self._read(at)
+        mark = _MARK.search(text)
+        while mark is not None and not self._crowded:
+            mark = _MARK.search(text, self._read(mark.start()), self._end)
 
     def closed(self) -> str:
         """The text up to its certain part, with everything open closed."""

@@ -121,19 +121,21 @@ class _Filling:
 
     def _fill(self, bound: int) -> bool:
         """Pass whole lines while they fit; returns whether text remains that does not."""
+        closing = _closing(self._fence)
         while self._line < bound:
             reach = min(bound, self._line + max(1, self._room) + 1)
             newline = self._text.find("\n", self._line, reach)
             end = reach if newline < 0 else newline + 1
             used = self._used + self._measure(self._text[self._line : end])
             after = self._fence if newline < 0 else after_line(self._text[self._line : newline], self._fence)
-            if used + max(_closing(self._fence), _closing(after)) > self._room and end - self._start > 1:
+            closing_after = closing if after is self._fence else _closing(after)
+            if used + max(closing, closing_after) > self._room and end - self._start > 1:
                 return True
             if newline < 0:
                 return False
             if newline == self._line and after is None:
                 self._paragraph = end
-            self._line, self._used, self._fence = end, used, after
+            self._line, self._used, self._fence, closing = end, used, after, closing_after
         return False
 
     def _full(self, bound: int) -> int:

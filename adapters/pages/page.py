@@ -38,7 +38,11 @@ class Page:
         self._offers = bool(spec.extras.choices) and stage.offerer is not None
         self._offers = self._offers and fit(spec.extras.choices, stage.capabilities)
         self._ends = False
-        self._cut: tuple[tuple[str, int, Mapping[int, Room], bool], list[Cut]] | None = None
+        self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, Room]], list[Cut]]] = {}
+        self._mentioned: dict[bool, tuple[str, str | None, str]] = {}
+        """The last text that grew and the last final one, with their parts and mentions: after each call they are asked
+        for again, and in a long text they take longer than all else.
+        """
         self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
         self._calls.on_wake = self._woken
         self._calls.on_stands = self._stood
@@ -285,12 +289,15 @@ class Page:
         return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
 
     def _rooms(self) -> dict[int, Room]:
-        """The room of each part. Messages that are no streams hold less; ended streams end where they ended."""
+        """The room of each part that has not the usual one. Messages that are no streams hold less; ended streams end
+        where they ended.
+        """
         narrow, wide = self._stage.capabilities.max_text, self._limit()
         known = ((number, part) for number, part in self._parts.items() if not part.gone)
-        return {
-            number: Room(wide if part.wide or self._is_free(part) else narrow, part.ends_at) for number, part in known
-        }
+        rooms = (
+            (number, Room(wide if part.wide or self._is_free(part) else narrow, part.ends_at)) for number, part in known
+        )
+        return {number: room for number, room in rooms if room != Room(wide)}
 
     def _is_free(self, part: Part) -> bool:
         return part.platform_id is None and not part.refuses_streams and not part.plain
@@ -306,22 +313,29 @@ class Page:
             stale[0].leave_stream()
 
     def _cut_with(self, text: str, rooms: Mapping[int, Room], *, growing: bool) -> list[Cut]:
-        key = (text, self._limit(), rooms, growing)
-        if self._cut is None or self._cut[0] != key:
-            cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing) if text.strip() else []
-            self._cut = (key, cuts)
-        return self._cut[1]
+        key, known = (text, self._limit(), rooms), self._cut.get(growing)
+        if known is not None and known[0] == key:
+            return known[1]
+        cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing) if text.strip() else []
+        self._cut[growing] = (key, cuts)
+        return cuts
 
     def _said(self, *, final: bool) -> str:
         """The text with its mentions; when finished, also with choices that have no other place, and with the file's
         trouble.
         """
-        text, extras = self._text, self.spec.extras
+        text, extras, trouble = self._text, self.spec.extras, self._calls.file.trouble if final else None
+        known = self._mentioned.get(final)
+        if known is not None and known[:2] == (text, trouble):
+            return known[2]
+        said = text
         if final and extras.choices and not self._offers:
-            text = listed(text, extras.choices)
-        if final and self._calls.file.trouble is not None:
-            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file.trouble) if piece)
-        return with_mentions(text, extras.people, growing=not final)
+            said = listed(said, extras.choices)
+        if trouble is not None:
+            said = "\n\n".join(piece for piece in (said.rstrip(), trouble) if piece)
+        said = with_mentions(said, extras.people, growing=not final)
+        self._mentioned[final] = (text, trouble, said)
+        return said
 
     def _check(self, cuts: Sequence[Cut], said: str) -> None:
         """Compare what the finished page shows with what was said, and report a difference or a message left over."""

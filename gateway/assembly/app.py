@@ -63,7 +63,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
-from gateway.programs.reloading import PROGRAM_NEWS, Programs, Source
+from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
@@ -129,7 +129,8 @@ async def serve(
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
-        versions = await versions_of(settings, partial(RedisRecords, connection), compiled, serves=engine is not None)
+        records = partial(RedisRecords, connection)
+        versions, pinned = await versions_of(settings, records, compiled, bus.publish, serves=engine is not None)
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         llm = None if engine is None else engine.llm
         isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
@@ -154,7 +155,7 @@ async def serve(
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(foundation, Programs(source, compiled, versions), stack, tasks, on_ready)
+            await _start(foundation, Programs(source, compiled, versions, pinned), stack, tasks, on_ready)
 
 
 async def _start(
@@ -198,7 +199,7 @@ async def _start(
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
-    affected, news = Affected(platforms, owners, limits), RedisRoomNews(connection, holder.node, PROGRAM_NEWS)
+    affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
     platforms |= await _platforms(
         chosen, people, records, clock, replace(entrance, kept=heard_of, reload=reloads.answer)

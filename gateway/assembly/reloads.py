@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
-from adapters.records import Records
+from adapters.records import ChangedTogether
 from adapters.web.news import RoomNews
 from gateway.access.admission import Owners
 from gateway.assembly.foundation import Foundation
@@ -23,7 +23,8 @@ from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules
 from gateway.models.opening import check_programs
 from gateway.programs.loading import completed
-from gateway.programs.reloading import Programs, Reloading, TellOwners
+from gateway.programs.pins import PIN_NEWS, PINS_TABLE, PinnedPrograms, Pins
+from gateway.programs.reloading import PROGRAM_NEWS, Programs, Reloading, TellOwners
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import check_servers
 from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
@@ -31,8 +32,10 @@ from gateway.programs.watching import watch
 from gateway.service import Platform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
+from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell
+from runtime.events.service import ProgramRefused
 from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
@@ -49,15 +52,28 @@ def lowerer_of(settings: Settings, engine: Engine | None, tell: Tell) -> Lowerer
 
 
 async def versions_of(
-    settings: Settings, records: Callable[[str], Records], programs: ServedPrograms, *, serves: bool
-) -> KeptVersions | None:
-    """The versions of programs, of which these are served from now on; None on a front."""
+    settings: Settings, records: Callable[[str], ChangedTogether], programs: ServedPrograms, tell: Tell, *, serves: bool
+) -> tuple[KeptVersions | None, PinnedPrograms]:
+    """The versions of programs, of which these are served from now on, None on a front; and those that are served in
+    the place of what the files have.
+    """
+    taken, texts, clock = records(VERSIONS_TABLE), records(TEXTS_TABLE), SystemClock()
+    versions = KeptVersions(taken, texts, clock, partial(completed, settings))
+    pinned = PinnedPrograms(Pins(records(PINS_TABLE), taken, clock), versions, programs)
+    served, held = await pinned.served(pinned.read)
+    try:
+        settings.participants.check(served.values())
+        check_programs(settings, served.values())
+        check_servers(pinned.read.values(), served.values())
+        programs.replace(served)
+    except ConfigError as error:
+        for name in held:
+            tell(ProgramRefused(name, f"it cannot stay rolled back: {error}"))
+        await pinned.give_up(held)
     if not serves:
-        return None
-    taken, texts = records(VERSIONS_TABLE), records(TEXTS_TABLE)
-    versions = KeptVersions(taken, texts, SystemClock(), partial(completed, settings))
+        return None, pinned
     await versions.take_up(programs.values())
-    return versions
+    return versions, pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +94,12 @@ class Affected:
 
 
 class NodeReloads:
-    """The reloads of this node, and those that an owner wants of all nodes."""
+    """The reloads of this node, and those that an owner wants of all nodes; `pins` are news of what is rolled back."""
 
-    def __init__(self, reloading: Reloading, news: RoomNews) -> None:
+    def __init__(self, reloading: Reloading, news: RoomNews, pins: RoomNews) -> None:
         self.reloading = reloading
         self._news = news
+        self._pins = pins
 
     async def answer(self, texts: Texts, private: bool) -> str:
         """The answer to /reload, of which every node hears."""
@@ -92,6 +109,13 @@ class NodeReloads:
     async def follow(self) -> None:
         """Reload when another node was asked to. What was asked for while nobody listened is not made up for."""
         await self._news.listen(_opened, self._heard)
+
+    async def follow_pins(self) -> None:
+        """Keep to what owners have rolled back, also while nobody listened."""
+        await self._pins.listen(self.reloading.keep_to_pins, self._pins_changed)
+
+    async def _pins_changed(self, _: str) -> None:
+        await self.reloading.keep_to_pins()
 
     async def _heard(self, by: str) -> None:
         if by != self._news.node:
@@ -103,11 +127,16 @@ async def _opened() -> None:
 
 
 def reloading_of(
-    foundation: Foundation, programs: Programs, affected: Affected, tell: TellOwners, news: RoomNews, tasks: TaskGroup
+    foundation: Foundation,
+    programs: Programs,
+    affected: Affected,
+    tell: TellOwners,
+    news: Callable[[str], RoomNews],
+    tasks: TaskGroup,
 ) -> NodeReloads:
     """What reloads this process. In `tasks` it follows the other nodes, and watches files if the settings want it."""
     own = foundation.settings
-    before = list(programs.served.values())
+    before = list(programs.pinned.read.values())
 
     def check(settings: Settings, routes: Routes, found: Mapping[str, Program]) -> None:
         settings.participants.check(found.values())
@@ -118,8 +147,9 @@ def reloading_of(
 
     made = Reloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
     made.check, made.apply = check, affected.apply
-    reloads = NodeReloads(made, news)
+    reloads = NodeReloads(made, news(PROGRAM_NEWS), news(PIN_NEWS))
     tasks.start_soon(reloads.follow)
+    tasks.start_soon(reloads.follow_pins)
     if isinstance(foundation.debugger, Board):
         foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
     if own.programs.reload:

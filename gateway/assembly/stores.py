@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gateway.inbound.person_limits import PersonLimits
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
+    from gateway.programs.pins import Pins
     from gateway.reports.again import Decisions
     from runtime.language.program import Program
     from runtime.memories.books import Memories
@@ -64,13 +65,21 @@ def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
     return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
-def reload_by(connection: RedisConnection, who: str) -> Callable[[], Awaitable[None]]:
-    """Ask all nodes for a reload of their programs; `who` is no node."""
-    from gateway.programs.reloading import PROGRAM_NEWS
+def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[], Awaitable[None]]:
+    """Tell all nodes that there is something new, such as that programs are to be reloaded; `who` is no node."""
     from runtime.storage.redis.room_news import RedisRoomNews
 
-    news = RedisRoomNews(connection, who, PROGRAM_NEWS)
+    news = RedisRoomNews(connection, who, channel)
     return lambda: news.tell(who)
+
+
+def pins_in(connection: RedisConnection, clock: Clock) -> Pins:
+    """What was rolled back, from the database."""
+    from gateway.programs.pins import PINS_TABLE, Pins
+    from gateway.programs.versions import VERSIONS_TABLE
+    from runtime.storage.redis.records import RedisRecords
+
+    return Pins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:

@@ -25,6 +25,7 @@ from gateway.cli.operate.dlq import app as dlq
 from gateway.cli.operate.feedback import feedback
 from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
+from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions import app as sessions
 from gateway.cli.operate.tasks import app as tasks
 from gateway.cli.operate.usage import usage
@@ -88,6 +89,7 @@ app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")
+app.add_typer(programs, name="programs")
 app.add_typer(cron, name="cron")
 app.add_typer(debug, name="debug")
 app.add_typer(dlq, name="dlq")

@@ -18,7 +18,7 @@ from runtime.events.happening import Tell, unheard
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import Link, ModelChain
-from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
+from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama, is_decided
 from runtime.llm.client import EMBED, TRANSCRIBE, LLMClient
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
@@ -70,7 +70,7 @@ async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
         settings.model_api_key_file,
         OUR_KEY if OUR_KEY in keys else None,
     )
-    return choose_model(wanted, keys, await find_ollama())
+    return choose_model(wanted, keys, None if is_decided(wanted, keys) else await find_ollama())
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Reload: programs and settings are read again, and what is right of them is served from then on.
 
 what asks ──> read the settings ──> compile each program ──> keep its version ──> serve it to what begins
-(SIGHUP, /reload,     │ wrong             │ wrong
+(SIGHUP, /reload,     │ wrong             │ wrong                (or that of a pin)
  a saved file)        └── all stays ──────┴── this program stays ──> the log, and the owners, once
 """
 
@@ -18,6 +18,7 @@ import anyio
 from gateway.inbound.routing import Routes
 from gateway.programs.live_settings import Changes, changes
 from gateway.programs.loading import compile_one, routes_of
+from gateway.programs.pins import SHOWN, Pin, PinnedPrograms
 from gateway.programs.served import ServedPrograms
 from gateway.programs.versions import KeptVersions
 from gateway.settings.tree import Settings
@@ -27,7 +28,7 @@ from runtime.core.errors import ParleyError, StorageError
 from runtime.core.message import Choice
 from runtime.core.signals import Listeners
 from runtime.core.texts import Texts
-from runtime.events.service import ProgramRefused, ProgramReloaded, SettingsReloaded
+from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack, SettingsReloaded
 from runtime.language.diagnostics import Span
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.program import Program
@@ -59,19 +60,23 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where programs come from, those that are served, and the versions of them that are kept; None on a front."""
+    """Where programs come from, those that are served, the versions of them that are kept (None on a front), and those
+    that were rolled back.
+    """
 
     source: Source
     served: ServedPrograms
     versions: KeptVersions | None
+    pinned: PinnedPrograms
 
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
     """What came of a reload: the programs that are served in another version now, by name, what was wrong with others,
-    and the settings that changed."""
+    and the settings that changed. `held` are those that were rolled back, with the version that is served."""
 
     programs: Sequence[str] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     settings: Changes = field(default_factory=Changes)
 
@@ -80,6 +85,7 @@ class Reloaded:
         if self.refused and not private:
             return texts("reload.refused_here", programs=", ".join(self.refused))
         lines = [texts("reload.programs", programs=", ".join(self.programs))] if self.programs else []
+        lines += [texts("reload.held", program=name, version=version) for name, version in self.held.items()]
         if self.settings.in_force:
             lines.append(texts("reload.in_force", keys=", ".join(self.settings.in_force)))
         if self.settings.wait:
@@ -106,6 +112,7 @@ class Reloading:
         self._settings = settings
         self._programs = programs.served
         self._versions = programs.versions
+        self._pinned = programs.pinned
         self._routes = routes
         self._clock = clock
         self._bus = bus
@@ -148,18 +155,16 @@ class Reloading:
             programs, refused = await self._compiled(new, routes)
             if any(name not in self._programs for name in refused):
                 return await self._refuse(refused)
-            programs = {name: programs.get(name) or self._programs[name] for name in routes.files}
-            self.check(new, routes, programs)
+            read = {name: programs.get(name) or self._pinned.read[name] for name in routes.files}
+            self.check(new, routes, read)
+            programs, held = await self._held(new, routes, read)
         except StorageError:
             raise
         except ParleyError as error:
             return await self._refuse({SETTINGS: str(error)})
-        changed = [name for name, one in programs.items() if _digest(self._programs.get(name)) != one.digest]
-        if self._versions is not None:
-            await self._versions.take_up(programs[name] for name in changed)
-        same = {name: self._programs[name] for name, one in programs.items() if self._programs.get(name) == one}
+        changed = await self._serve(programs)
+        self._pinned.read = read
         differ = changes(self._settings, new)
-        self._programs.replace(programs | same)
         self._routes.take(routes)
         self.apply(new)
         self._settings = new
@@ -167,7 +172,55 @@ class Reloading:
             self._bus.publish(ProgramReloaded(name, programs[name].digest[:8]))
         if differ != Changes():
             self._bus.publish(SettingsReloaded(list(differ.in_force), list(differ.wait)))
-        return await self._refuse(refused, Reloaded(changed, settings=differ))
+        versions = {name: pin.version[:SHOWN] for name, pin in held.items()}
+        return await self._refuse(refused, Reloaded(changed, versions, settings=differ))
+
+    async def keep_to_pins(self) -> None:
+        """Serve what was rolled back, and no longer what was until now; the files are not read."""
+        async with self._turn:
+            try:
+                await self._keep_to_pins()
+            except StorageError as error:
+                self._bus.publish(ProgramRefused(SETTINGS, str(error)))
+
+    async def _keep_to_pins(self) -> None:
+        programs, held = await self._held(self._settings, self._routes, self._pinned.read)
+        for name in await self._serve(programs):
+            version, pin = programs[name].digest[:SHOWN], held.get(name)
+            self._bus.publish(ProgramRolledBack(name, version, "" if pin is None else pin.by))
+            if pin is None:
+                hour = int(self._clock.now().timestamp() // _TOLD_EVERY_S)
+                await self._tell(f"forward.{version}.{hour}", "reload.rolled_forward", program=name, version=version)
+            else:
+                await self._tell(
+                    f"rollback.{version}.{pin.at}", "reload.rolled_back", program=name, version=version, by=pin.by
+                )
+
+    async def _held(
+        self, settings: Settings, routes: Routes, read: Mapping[str, Program]
+    ) -> tuple[dict[str, Program], dict[str, Pin]]:
+        """What is served where the files have `read`, and by which pins; one that cannot be served is given up."""
+        programs, held = await self._pinned.served(read)
+        try:
+            if held:
+                self.check(settings, routes, programs)
+        except StorageError:
+            raise
+        except ParleyError as error:
+            await self._pinned.give_up(held)
+            for name in held:
+                self._bus.publish(ProgramRefused(name, f"it cannot be rolled back: {error}"))
+            return dict(read), {}
+        return programs, held
+
+    async def _serve(self, programs: Mapping[str, Program]) -> list[str]:
+        """Serve these from now on; the names of those that were served in another version."""
+        changed = [name for name, one in programs.items() if _digest(self._programs.get(name)) != one.digest]
+        if self._versions is not None:
+            await self._versions.take_up(programs[name] for name in changed)
+        same = {name: self._programs[name] for name, one in programs.items() if self._programs.get(name) == one}
+        self._programs.replace({**programs, **same})
+        return changed
 
     async def _compiled(self, settings: Settings, routes: Routes) -> tuple[dict[str, Program], dict[str, str]]:
         programs: dict[str, Program] = {}

@@ -212,6 +212,16 @@ class ProgramReloaded(Happening):
     version: str
 
 
+@happening("program.rolled_back", "warning")
+class ProgramRolledBack(Happening):
+    """A program is served in another version than before because somebody wanted that; `version` is the beginning of
+    its digest."""
+
+    program: str
+    version: str
+    by: str
+
+
 @happening("program.refused", "error")
 class ProgramRefused(Happening):
     """A program, or the settings, could not be reloaded; what was served is served still."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,13 +97,19 @@ def choose_model(
     return NoModel(_nothing_found(ollama_models))
 
 
+def is_decided(settings: ModelSettings, variables: Collection[str]) -> bool:
+    """Whether the model is chosen already, without a look at what an Ollama has."""
+    return bool(settings.name or settings.base_url) or any(variable in variables for variable, _ in _PROVIDERS)
+
+
 async def find_ollama(base_url: str = OLLAMA_URL) -> list[str] | None:
     """The names of the models that an Ollama has, newest first; None when none answers within 0.3 s.
 
     https://github.com/ollama/ollama/blob/main/docs/api.md, List Local Models.
     """
     try:
-        async with httpx.AsyncClient(timeout=_OLLAMA_LIMIT_S, trust_env=False) as client:
+        trusts_nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no certificates are loaded for a plain address
+        async with httpx.AsyncClient(timeout=_OLLAMA_LIMIT_S, trust_env=False, verify=trusts_nobody) as client:
             response = await client.get(f"{base_url}/api/tags")
             response.raise_for_status()
             models = response.json()["models"]

@@ -16,10 +16,11 @@ from gateway.assembly.stores import (
     decisions_of,
     drains_in,
     keeping_of,
+    news_by,
     people_in,
     person_limits_in,
+    pins_in,
     records_in,
-    reload_by,
     shards_in,
     snapshots_in,
     tell_later,
@@ -46,6 +47,8 @@ from gateway.overview.services.routes import ServiceGround, service_routes
 from gateway.overview.services.tallies import Seen
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
+from gateway.programs.pins import PIN_NEWS
+from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
@@ -214,7 +217,9 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         (None if engine is None else engine.seen) or Seen(ground.bus),
         records_in(connection, VERSIONS_TABLE),
         Feedback(records_in(connection, FEEDBACK_TABLE), clock),
-        reload_by(connection, "console"),
+        news_by(connection, "console", PROGRAM_NEWS),
+        pins_in(connection, clock),
+        news_by(connection, "console", PIN_NEWS),
     )
     return [
         *overview_routes(sources, ground.programs),

@@ -17,12 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adapters.records import Records
-from gateway.clients.requests import answer
+from gateway.clients.requests import answer, body_of
 from gateway.feedback.ledger import Feedback, grouped
 from gateway.overview.sources import Sources
+from gateway.programs.pins import NoSuchVersion, Pins
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
-from runtime.events.service import ProgramRefused, ProgramReloaded
+from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
 from runtime.language.program import Program
 from runtime.stores.catalog import KnownSession
 from runtime.stores.operation.reports import Report
@@ -50,17 +51,20 @@ class SeenRefusals:
         self.known: dict[str, tuple[datetime, str]] = {}
         bus.hear(ProgramRefused, self._refused)
         bus.hear(ProgramReloaded, self._reloaded)
+        bus.hear(ProgramRolledBack, self._reloaded)
 
     def _refused(self, what: ProgramRefused, at: datetime) -> None:
         self.known[what.program] = at, what.error
 
-    def _reloaded(self, what: ProgramReloaded, _: datetime) -> None:
+    def _reloaded(self, what: ProgramReloaded | ProgramRolledBack, _: datetime) -> None:
         self.known.pop(what.program, None)
 
 
 @dataclass(frozen=True, slots=True)
 class PracticeRoute:
-    """The requests. `versions` are the records of `gateway.programs.versions`."""
+    """The requests. `versions` are the records of `gateway.programs.versions`; `tell_pins` has all nodes look at
+    `pins`.
+    """
 
     sources: Sources
     programs: Mapping[str, Program]
@@ -68,6 +72,8 @@ class PracticeRoute:
     versions: Records
     feedback: Feedback
     ask_for_reload: Callable[[], Awaitable[None]]
+    pins: Pins
+    tell_pins: Callable[[], Awaitable[None]]
 
     async def reload(self, request: Request) -> Response:
         """Have all nodes read their programs and settings again. What comes of it shows in what they serve."""
@@ -75,22 +81,37 @@ class PracticeRoute:
         await self.ask_for_reload()
         return answer({"asked": True}, 202)
 
+    async def roll_back(self, request: Request) -> Response:
+        """Have all nodes serve a version of a program, by {version}, until its files change."""
+        client, name = self.sources.writer(request), str(request.path_params["program"])
+        version = await _version_in(request)
+        try:
+            digest = await self.pins.roll_back(name, version, client.shown or client.name)
+        except NoSuchVersion as error:
+            raise HTTPException(404, str(error)) from None
+        await self.tell_pins()
+        return answer({"program": name, "version": digest})
+
     async def look(self, request: Request) -> Response:
         """How one program does."""
         client, name = self.sources.reader(request), str(request.path_params["program"])
-        program = self.programs.get(name)
-        if program is None:
+        before = self.programs.get(name)
+        if before is None:
             raise HTTPException(404, "There is no such program.")
         refused = self.refusals.known.get(name)
         on = await self._on_versions(name)
         taken = {digest: json.loads(entry) for digest, entry in (await self.versions.all()).items()}
         dates = {digest: _date(entry["at"]) for digest, entry in taken.items() if entry["name"] == name}
+        pin = (await self.pins.all()).get(name)
+        program = self.programs.get(name, before)  # after the versions: one that is being taken up is served now
         known = sorted({program.digest, *dates, *on}, key=lambda digest: dates.get(digest, ""), reverse=True)
         return answer(
             {
                 "program": name,
                 "refused": refused
                 and {"at": refused[0].isoformat(), "error": refused[1] if client.scopes.content else None},
+                "rolled_back": pin
+                and {"version": pin.version, "instead_of": pin.instead_of, "by": pin.by, "at": _date(pin.at)},
                 "versions": [
                     {
                         "digest": digest,
@@ -172,6 +193,14 @@ class PracticeRoute:
             }
             for (place, error_type), count in counts.most_common(_MOST)
         ]
+
+
+async def _version_in(request: Request) -> str:
+    body = await body_of(request)
+    version = body.get("version") if isinstance(body, dict) else None
+    if not isinstance(version, str) or not version:
+        raise HTTPException(422, "version: must be the digest of a version, or its beginning.")
+    return version
 
 
 def _date(seconds: float) -> str:

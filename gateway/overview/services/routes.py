@@ -14,6 +14,7 @@ from gateway.overview.services.practice import PracticeRoute, SeenRefusals
 from gateway.overview.services.tallies import Seen
 from gateway.overview.services.tools import ToolRoutes
 from gateway.overview.sources import Sources
+from gateway.programs.pins import Pins
 from runtime.bus import Bus
 from runtime.language.program import Program
 from runtime.llm.models import Models
@@ -30,6 +31,9 @@ class ServiceGround:
     feedback: Feedback
     reload: Callable[[], Awaitable[None]]
     """Asks all nodes for a reload."""
+    pins: Pins
+    tell_pins: Callable[[], Awaitable[None]]
+    """Has all nodes look at what is rolled back."""
 
 
 def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
@@ -37,12 +41,20 @@ def service_routes(sources: Sources, programs: Mapping[str, Program], ground: Se
     models = ModelRoutes(sources, ground.models, ground.seen.models)
     tools = ToolRoutes(sources, programs, ground.seen.servers)
     practice = PracticeRoute(
-        sources, programs, SeenRefusals(ground.bus), ground.versions, ground.feedback, ground.reload
+        sources,
+        programs,
+        SeenRefusals(ground.bus),
+        ground.versions,
+        ground.feedback,
+        ground.reload,
+        ground.pins,
+        ground.tell_pins,
     )
     return [
         Route("/models", models.some, methods=["GET"]),
         Route("/models/{model}/test", models.test, methods=["POST"]),
         Route("/tools", tools.some, methods=["GET"]),
         Route("/programs/reload", practice.reload, methods=["POST"]),
+        Route("/programs/{program}/rollback", practice.roll_back, methods=["POST"]),
         Route("/programs/{program}/practice", practice.look, methods=["GET"]),
     ]

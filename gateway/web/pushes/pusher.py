@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from urllib.parse import urlsplit
 
 import anyio
 import httpx
+from anyio import to_thread
 
 from adapters.web.board import Board
 from adapters.web.charters.charter import Charter
@@ -61,20 +63,25 @@ class Pusher:
 
     async def run(self) -> None:
         """Tell people, until cancelled."""
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False, trust_env=False) as http:
+        http: httpx.AsyncClient | None = None
+        async with AsyncExitStack() as stack:
             while True:
                 await self._news.wait()
                 self._news = anyio.Event()
                 while self._waiting:
+                    room, message = self._waiting.popleft()
                     try:
-                        await self._tell(http, *self._waiting.popleft())
+                        listed = await self._subscriptions.all()
+                        if listed and http is None:  # it takes the certificates of the whole world into memory
+                            http = await stack.enter_async_context(await to_thread.run_sync(_client))
+                        if http is not None:
+                            await self._tell(http, listed, room, message)
                     except StorageError:  # the message is in the room
                         continue
 
-    async def _tell(self, http: httpx.AsyncClient, room: str, message: RoomMessage) -> None:
-        listed = await self._subscriptions.all()
-        if not listed:
-            return
+    async def _tell(
+        self, http: httpx.AsyncClient, listed: Sequence[tuple[str, Wishes]], room: str, message: RoomMessage
+    ) -> None:
         charter = await self._board.charters.get(room)
         looking = {person.id for person in self._board.people(room)}
         async with anyio.create_task_group() as tasks:
@@ -114,6 +121,10 @@ class Pusher:
         body = sealed(content, browser.p256dh, browser.auth)
         async with http.stream("POST", browser.endpoint, content=body, headers=headers) as answer:
             return answer.status_code
+
+
+def _client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False, trust_env=False)
 
 
 def mentions(message: RoomMessage, person_id: str, name: str) -> bool:

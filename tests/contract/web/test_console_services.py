@@ -215,6 +215,28 @@ async def test_a_program_is_shown_with_its_versions_failures_and_ratings(valkey_
             assert (await owner.get("/bus/v1/programs/none/practice")).status_code == 404
 
 
+async def test_a_program_is_rolled_back_by_who_may_act_and_everybody_reads_by_whom(valkey_socket: Path) -> None:
+    program = await weather()
+    async with (
+        console(valkey_socket, acts=True, programs={"weather": program}) as world,
+        world.logged_in() as owner,
+        world.logged_in("operator") as operator,
+    ):
+        versions = records_in(world.ground.connection, VERSIONS_TABLE)
+        await put_version(versions, "an-old-one", 1_000)
+        await put_version(versions, program.digest, 2_000)
+        path = "/programs/weather/rollback"
+        assert (await acted(operator, "POST", path, {"version": "an-old"}))["status"] == 403
+        assert (await acted(owner, "POST", path, {"version": 7}))["status"] == 422
+        assert (await acted(owner, "POST", path, {"version": "nothing"}))["status"] == 404
+        assert (await told_of(world, owner, "/programs/weather/practice"))["rolled_back"] is None
+        assert (await acted(owner, "POST", path, {"version": "an-old"}))["version"] == "an-old-one"
+        pin = (await told_of(world, operator, "/programs/weather/practice"))["rolled_back"]
+        assert (pin["version"], pin["instead_of"], pin["by"]) == ("an-old-one", program.digest, "Olga")
+        assert (await acted(owner, "POST", path, {"version": program.digest}))["status"] == 200
+        assert (await told_of(world, owner, "/programs/weather/practice"))["rolled_back"] is None
+
+
 async def test_meetings_are_shown_with_who_is_in_and_what_they_share(valkey_socket: Path) -> None:
     host, clerk, ada = AgentId("1000"), AgentId("1001"), PersonId("web:1")
     told: list[Content] = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -78,3 +78,40 @@ async def test_a_file_that_is_saved_is_read_at_once_where_the_settings_say_so(tm
         await room.until("I am the teller.")
         await room.say("well?")
         await room.until("I am the teller.", "You wrote: well?")
+
+
+async def test_a_version_that_was_rolled_back_to_is_served_at_once_and_after_kill_9_until_the_file_changes(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "teller.pb"
+    program.write_text(TELLER)
+    async with gateway(tmp_path, program) as running:
+        program.write_text(NEWER)
+        running.send(signal.SIGHUP)
+        await running.prints('"event": "program.reloaded"')
+        async with running.page() as page:
+            room = Room(page)
+            await room.join()
+            code, _, errors = await parley(tmp_path, "programs", "rollback", "teller")
+            assert code == 0, errors
+            await running.prints('"by": "parley programs", "event": "program.rolled_back"')
+            await room.say("hi")
+            await room.until("I am the teller.")
+            await room.say("well?")
+            await room.until("I am the teller.", "You said: well?")
+        assert program.read_text() == NEWER
+        running.kill()
+        await running.gone()
+        await running.start()
+        _, output, _ = await parley(tmp_path, "programs", "list")
+        assert re.search(r"teller +\w{8} +\S+ \S+ +rolled back to, by parley programs\nteller .* in the file\n", output)
+        async with running.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("still?")
+            await room.until_that(lambda: room.texts()[-1] == "You said: still?")
+            program.write_text(NEWER.replace("You wrote", "You have written"))
+            running.send(signal.SIGHUP)
+            await running.prints('"event": "program.reloaded"')
+            await room.say("and now?")
+            await room.until_that(lambda: room.texts()[-1] == "You have written: and now?")

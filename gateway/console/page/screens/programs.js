@@ -4,7 +4,7 @@ import {Act} from "../acts.js";
 import {get, session} from "../api.js";
 import {useLive} from "../live.js";
 import {Ago} from "./now.js";
-import {Plain, SessionLink} from "../table.js";
+import {ACTS, Plain, SessionLink} from "../table.js";
 import {html, useState} from "../ui.js";
 import {count} from "../words.js";
 
@@ -31,7 +31,7 @@ function Program({program}) {
           <li key=${agent.class}><b>${agent.class}</b>${agent.kind === "AI" ? "" : ` (${agent.kind})`}:
             ${" "}${agent.playbooks.map((one) => `${one.name}${one.public ? " (public)" : ""}`).join(", ") || (["MCP", "A2A"].includes(agent.kind) ? html`<a href="#/tools">tools on a server</a>` : "no playbooks")}</li>`)}
       </ul>
-      <${Opened} title="How it does">${() => html`<${Practice} path=${path} />`}<//>
+      <${Opened} title="How it does">${() => html`<${Practice} path=${path} digest=${program.digest} />`}<//>
       ${session.value.words && html`<${Opened} title="Text">${() => html`<${Texts} key=${program.digest} path=${path} />`}<//>`}
     </section>`;
 }
@@ -49,16 +49,23 @@ function Texts({path}) {
     ${found?.files.map((file) => html`<h3 key=${file.name}>${file.name}</h3><pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`)}`;
 }
 
-function Practice({path}) {
-  const {found, trouble} = useLive(() => get(`${path}/practice`), [], 10_000);
+function Practice({path, digest}) {
+  const {found, trouble} = useLive(() => get(`${path}/practice`), [digest], 10_000);
+  const inFile = found?.rolled_back?.instead_of ?? found?.versions.find((one) => one.served)?.digest;
   if (!found) return html`<p class=${trouble ? "trouble" : "quiet"}>${trouble || "Asking the gateway …"}</p>`;
   return html`
     ${found.refused && html`<div class="trouble"><p>Its files could not be read <${Ago} at=${found.refused.at} />; the version before is served.</p>
       ${found.refused.error && html`<pre tabindex="0" role="region" aria-label="What is wrong">${found.refused.error}</pre>`}</div>`}
+    ${found.rolled_back && html`<p>${found.rolled_back.by} rolled it back <${Ago} at=${found.rolled_back.at} />. Version
+      ${" "}<code>${found.rolled_back.version.slice(0, 8)}</code> is served until the file changes.</p>`}
     <${Plain} title="Versions" level="3" rows=${found.versions} keyOf=${(one) => one.digest} empty="None is kept." columns=${[
-      ["Version", (one) => html`${one.digest.slice(0, 8)}${one.served ? " (served)" : ""}`],
+      ["Version", (one) => html`<code>${one.digest.slice(0, 8)}</code>${one.served ? " (served)" : ""}${found.rolled_back && one.digest === inFile ? ", in the file" : ""}`],
       ["Taken up", (one) => (one.taken_up_at ? html`<${Ago} at=${one.taken_up_at} />` : html`<span class="quiet">not kept any more</span>`)],
       ["Sessions on it", (one) => count(one.sessions)],
+      [ACTS, (one) => !one.served && one.taken_up_at && html`<${Act} label=${one.digest === inFile ? "Serve the file again" : "Roll back"}
+        about=${`to ${one.digest.slice(0, 8)}`} path=${`${path}/rollback`} body=${{version: one.digest}} done="All nodes serve that version from now on."
+        question=${one.digest === inFile ? "New conversations begin with what the file has. Those at work finish on theirs."
+          : "New conversations begin with this version, until the file changes. Those at work finish on theirs. The file is not changed."} />`],
     ]} />
     <${Plain} title="Failures by step" level="3" rows=${found.failures} keyOf=${(one) => `${one.place} ${one.error_type}`}
       empty="Nothing failed that nobody caught." columns=${[

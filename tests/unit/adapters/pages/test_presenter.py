@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adapters.capabilities import Budget
+from adapters.markdown.paging import Cut, cut_pages
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
@@ -227,3 +230,20 @@ async def test_a_limit_tighter_than_configured_ends_in_few_floods_and_the_whole_
         await stage.clock.advance(60)
         assert " ".join(stage.shown).split() == text.split()
         assert 0 < stage.platform.floods <= 6
+
+
+async def test_a_long_text_is_cut_once_and_not_after_each_of_its_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut: list[str] = []
+
+    def counted(text: str, *arguments: Any, **more: Any) -> list[Cut]:
+        cut.append(text)
+        return cut_pages(text, *arguments, **more)
+
+    monkeypatch.setattr("adapters.pages.page.cut_pages", counted)
+    words = [f"w{number:05d}" for number in range(600)]
+    async with staged(capabilities=make_capabilities(PRIVATE, max_text=100)) as stage:
+        stage.finish(stage.page(), " ".join(words))
+        await stage.clock.advance(300)
+        assert stage.words == words
+        assert len(stage.shown) > 40
+        assert cut == [" ".join(words)]

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gateway.assembly.probes import probes
-from gateway.models.opening import check_programs, named_clients, open_model, open_models
+from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
 from gateway.settings.programs.routes import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.llm.choice import ModelChoice
 from runtime.llm.client import EMBED, TRANSCRIBE, ChatMessage, CompletionRequest
 from runtime.llm.models import Models
 from runtime.llm.whisper.models import download, folder_of
@@ -129,3 +130,20 @@ async def test_parley_check_asks_each_model_once_and_says_which_does_not_answer(
         with pytest.raises(LLMUnavailable, match=r"openai/x answers \(default, a\)\nfast, b: .*refuses its key"):
             await ask()
     assert (len(one.requests), len(other.requests)) == (1, 1)
+
+
+async def test_a_model_that_the_settings_name_needs_no_look_for_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+
+    async def look() -> list[str]:
+        looks.append("look")
+        return ["qwen3:8b"]
+
+    monkeypatch.setattr("gateway.models.opening.find_ollama", look)
+    monkeypatch.setattr("gateway.models.opening.environment_keys", set)
+    named = await default_model(Settings(model="openai/x", model_base_url="http://127.0.0.1:9/v1"))
+    assert isinstance(named, ModelChoice)
+    assert (named.name, looks) == ("openai/x", [])
+    found = await default_model(Settings())
+    assert isinstance(found, ModelChoice)
+    assert (found.name, looks) == ("ollama_chat/qwen3:8b", ["look"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.pins import PinnedPrograms, Pins
 from gateway.programs.reloading import Programs, Reloading, Source
 from gateway.programs.served import ServedPrograms
 from gateway.programs.versions import KeptVersions
@@ -35,6 +36,8 @@ class Place:
         self.told: list[str] = []
         self.events: list[Event] = []
         self.applied: list[Settings] = []
+        self.clock = FakeClock()
+        self.taken, self.texts, self.pinned = MemoryRecords(), MemoryRecords(), MemoryRecords()
 
     def write(self, **files: str) -> None:
         for name, text in files.items():
@@ -47,14 +50,19 @@ class Place:
         self.told.append(english()(key, **values))
 
     async def begin(self) -> Reloading:
-        settings, clock = self.read(), FakeClock()
+        settings, clock = self.read(), self.clock
         self.routes = routes_of(settings)
         self.served = ServedPrograms(await compile_routes(settings, self.routes, RulesLowerer()))
-        versions = KeptVersions(MemoryRecords(), MemoryRecords(), clock)
+        taken = self.taken
+        versions = KeptVersions(taken, self.texts, clock)
+        self.pins = Pins(self.pinned, taken, clock)
+        pinned = PinnedPrograms(self.pins, versions, self.served)
+        self.served.replace((await pinned.served(self.served))[0])
+        await versions.take_up(self.served.values())
         bus = Bus(clock)
         bus.subscribe("*", self.events.append)
         source = Source(self.read, [], RulesLowerer())
-        made = Reloading(Programs(source, self.served, versions), settings, self.routes, clock, bus, self.tell)
+        made = Reloading(Programs(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell)
         made.apply = self.applied.append
         return made
 

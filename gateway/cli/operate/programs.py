@@ -1,0 +1,90 @@
+"""`parley programs`: the versions of programs that are kept, and going back to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, when
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+
+if TYPE_CHECKING:
+    from gateway.programs.pins import Kept, Pin, Pins
+
+Answer = TypeVar("Answer")
+
+NameArgument = Annotated[str, typer.Argument(help="The program, as parley programs list shows it.")]
+
+_PATIENCE_S = 10.0
+_SHOWN = 8
+
+app = typer.Typer(help="Programs: their versions, and going back to one.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show the versions of all programs that are kept, of each the one that was served last at the top."""
+
+    async def ask(pins: Pins) -> tuple[Sequence[Kept], Mapping[str, Pin]]:
+        return await pins.every(), await pins.all()
+
+    kept, pins = ([], {}) if nothing_kept(config) else _with_pins(config, ask)
+    if not kept and not as_json:
+        say("No version of a program is kept.")
+        return
+    rows = [(one, when(datetime.fromtimestamp(one.at, UTC)), _standing(one, pins.get(one.program))) for one in kept]
+    if as_json:
+        for one, served_at, standing in rows:
+            say_json({"program": one.program, "version": one.digest, "served_last": served_at, "standing": standing})
+        return
+    head = ("PROGRAM", "VERSION", "SERVED LAST (UTC)", "")
+    say_table(head, [(one.program, one.digest[:_SHOWN], served_at, standing) for one, served_at, standing in rows])
+
+
+@app.command()
+def rollback(
+    name: NameArgument,
+    version: Annotated[
+        str, typer.Argument(help="The version, or its beginning; else the one before that which is served.")
+    ] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Serve an earlier version of a program until its file changes; a gateway that runs does so at once."""
+
+    async def ask(pins: Pins) -> str:
+        return await pins.roll_back(name, version, "parley programs")
+
+    digest = _with_pins(config, ask, tell=True)
+    say(f"{name} is served in version {digest[:_SHOWN]} from now on. Conversations at work finish on theirs.")
+
+
+def _standing(one: Kept, pin: Pin | None) -> str:
+    if pin is None:
+        return ""
+    if one.digest == pin.version:
+        return f"rolled back to, by {pin.by}"
+    return "in the file" if one.digest == pin.instead_of else ""
+
+
+def _with_pins(config: Path | None, ask: Callable[[Pins], Awaitable[Answer]], *, tell: bool = False) -> Answer:
+    """The result of `ask`; `tell`: all nodes look at what is rolled back after it."""
+    import anyio
+
+    async def asked() -> Answer:
+        from gateway.assembly.parts import open_storage
+        from gateway.assembly.stores import news_by, pins_in
+        from gateway.programs.pins import PIN_NEWS
+        from runtime.core.clock import SystemClock
+
+        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
+            found = await ask(pins_in(connection, SystemClock()))
+            if tell:
+                await news_by(connection, "parley programs", PIN_NEWS)()
+            return found
+
+    with plain_errors():
+        return anyio.run(asked)

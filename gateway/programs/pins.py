@@ -1,0 +1,133 @@
+"""Roll back: which version of a program is served in the place of the one that its files have, until they change.
+
+who asks ──> a pin in the database ──> every node is told, and reads it again when it starts ──> its version is served
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from adapters.records import ChangedTogether, Records
+from gateway.programs.versions import KeptVersions
+from runtime.core.clock import Clock
+from runtime.core.errors import ParleyError
+from runtime.language.program import Program
+
+PINS_TABLE = "programs:pins"
+"""The pins by the name of their program, JSON."""
+
+PIN_NEWS = "{parley:programs}:pins"
+"""The channel on which all nodes are told that there is another pin, or one less."""
+
+SHOWN = 8
+"""The letters of a digest that name a version to people."""
+
+
+class NoSuchVersion(ParleyError):
+    """A version that is not kept, or that cannot be gone back to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """`version` is served in the place of `instead_of`, which the files have; both are digests. `by`: who wanted it,
+    `at`: when, in seconds since 1970.
+    """
+
+    version: str
+    instead_of: str
+    by: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A version of a program that is kept, and when a node took it up last, in seconds since 1970."""
+
+    program: str
+    digest: str
+    at: float
+
+
+class Pins:
+    """The pins of all nodes. `taken` has the versions that are kept, as `KeptVersions` writes them."""
+
+    def __init__(self, pins: ChangedTogether, taken: Records, clock: Clock) -> None:
+        self._pins = pins
+        self._taken = taken
+        self._clock = clock
+
+    async def all(self) -> Mapping[str, Pin]:
+        """The pins by program."""
+        return {name: Pin(**json.loads(text)) for name, text in (await self._pins.all()).items()}
+
+    async def every(self) -> Sequence[Kept]:
+        """The versions of all programs, of each the one that was taken up last first."""
+        entries = [(digest, json.loads(entry)) for digest, entry in (await self._taken.all()).items()]
+        found = [Kept(entry["name"], digest, float(entry["at"])) for digest, entry in entries]
+        return sorted(found, key=lambda one: (one.program, -one.at))
+
+    async def kept(self, program: str) -> Sequence[str]:
+        """The versions of a program that are kept, the one that was taken up last first."""
+        return [one.digest for one in await self.every() if one.program == program]
+
+    async def roll_back(self, program: str, version: str = "", by: str = "") -> str:
+        """Have a version served, by the beginning of its digest, else the one before that which is served now.
+
+        Returns its digest. Raises NoSuchVersion. The version of the files ends the pin.
+        """
+        kept, pin = await self.kept(program), (await self.all()).get(program)
+        if not kept:
+            raise NoSuchVersion(f"No version of a program {program} is kept.")
+        newest = kept[0] if pin is None else pin.instead_of
+        served = kept[0] if pin is None else pin.version
+        fitting = [one for one in kept if one.startswith(version) and (version or one not in (newest, served))]
+        if version and len(fitting) > 1:
+            raise NoSuchVersion(f"Several versions of {program} begin with {version}.")
+        if not fitting:
+            known = ", ".join(one[:SHOWN] for one in kept)
+            wanted = f"version {version}" if version else "earlier version"
+            raise NoSuchVersion(f"There is no {wanted} of {program}. Kept are: {known}.")
+        if fitting[0] == newest:
+            await self._pins.remove(program)
+        elif fitting[0] != served:
+            new = Pin(fitting[0], newest, by, self._clock.now().timestamp())
+            await self._pins.put(program, json.dumps(asdict(new)))
+        return fitting[0]
+
+    async def drop(self, program: str, pin: Pin) -> None:
+        """Take out a pin, unless there is another one by now."""
+        await self._pins.change({program: (json.dumps(asdict(pin)), None)})
+
+
+class PinnedPrograms:
+    """What one process serves by the pins. `read` has the programs as they were read from their files last."""
+
+    def __init__(self, pins: Pins, versions: KeptVersions, read: Mapping[str, Program]) -> None:
+        self._pins = pins
+        self._versions = versions
+        self.read = dict(read)
+
+    async def served(self, read: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, Pin]]:
+        """What is served where the files have `read`, and the pins that hold. One whose files have changed is dropped.
+
+        A node that still has the files of the version to which was gone back leaves the pin to the others.
+        """
+        programs, holding = dict(read), dict[str, Pin]()
+        for name, pin in (await self._pins.all()).items():
+            program = read.get(name)
+            if program is None or program.digest == pin.version:
+                continue
+            if program.digest != pin.instead_of:
+                await self._pins.drop(name, pin)
+                continue
+            version = await self._versions.find(pin.version)
+            if version is not None:
+                programs[name], holding[name] = version, pin
+        return programs, holding
+
+    async def give_up(self, pins: Mapping[str, Pin]) -> None:
+        """Drop pins whose versions cannot be served."""
+        for name, pin in pins.items():
+            await self._pins.drop(name, pin)
