@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from runtime.core.errors import LLMError
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import library
@@ -36,6 +37,6 @@ async def test_it_says_what_to_write(monkeypatch: pytest.MonkeyPatch, said: str,
     monkeypatch.setattr(litellm, "acompletion", refused, raising=False)
     monkeypatch.setattr(library, "_import_litellm", lambda: litellm)
     answer = LiteLLMProvider(ModelOptions("gpt4")).answer(CompletionRequest((ChatMessage("user", "Hi"),)))
-    with pytest.raises(library.LLMError) as failure:
+    with pytest.raises(LLMError) as failure:
         await anext(answer)
     assert str(failure.value).startswith(told)

@@ -50,6 +50,12 @@ def test_a_step_stands_on_the_steps_that_it_is_part_of(location: str, lines: lis
     assert list(stands_on(location)) == lines
 
 
+def test_a_version_of_another_form_is_none_that_a_playbook_has() -> None:
+    old, now = Version.read("28a69ddcddbb"), Version.read(version_of(agent("A", STEPS), STEPS))
+    assert old.kind != now.kind
+    assert old.steps == {}
+
+
 def test_an_outline_tells_what_changed_came_and_went() -> None:
     old = outline(program(agent("A", STEPS, llm("Gone", "01:QUE x"))))
     new = outline(program(agent("A", replace(STEPS, notes=("a note",)), llm("New", "01:QUE x"))))
