@@ -18,8 +18,8 @@ from adapters.web.charters.charter import Charter, charter_of
 from adapters.web.charters.charters import Charters
 from adapters.web.codec import Cut, Person, Presence, RoomHead, Shown
 from adapters.web.echo import Echo
+from adapters.web.elsewhere import MAX_TOLD, Elsewhere
 from adapters.web.hub import Browser, Hub
-from adapters.web.people.elsewhere import MAX_TOLD, Elsewhere
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost

@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import anyio
 
 from adapters.web.codec import Person, Presence, common_length
+from adapters.web.elsewhere import RENEW_S
 from adapters.web.news import RoomNews
-from adapters.web.people.elsewhere import RENEW_S
 from runtime.core.clock import Clock, SystemClock
 
 _MAX_FRAMES = 200

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import io
 import wave
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import anyio
 
 from runtime.core.errors import LLMUnavailable
-from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording
+from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording, Usage
 from runtime.llm.models import SERVICES
 
 
@@ -27,11 +27,22 @@ def question_for(names: Sequence[str]) -> CompletionRequest:
     return CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
 
 
-async def ask(model: LLMClient, request: CompletionRequest, within_s: float) -> str:
-    """Ask a model once; a line that says that it answers. Raises LLMError, and TimeoutError."""
+def _uncounted(_: Usage) -> None:
+    """Where nothing is counted."""
+
+
+async def ask(
+    model: LLMClient, request: CompletionRequest, within_s: float, count: Callable[[Usage], None] = _uncounted
+) -> str:
+    """Ask a model once; a line that says that it answers. `count` is told what was used, however it ends. Raises
+    LLMError, and TimeoutError.
+    """
     with anyio.fail_after(within_s):
         async with model.stream(request) as answer:
-            text = "".join([piece async for piece in answer])
+            try:
+                text = "".join([piece async for piece in answer])
+            finally:
+                count(answer.usage)
     if not text.strip():
         raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
     return f"{model.model} answers"

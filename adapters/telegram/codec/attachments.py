@@ -13,6 +13,9 @@ from runtime.core.message import Attachment
 
 SCHEME: Final = "telegram-file:"
 
+MAX_ALBUM: Final = 10
+"""The most files of an album (Bot API, sendMediaGroup)."""
+
 _FILE_KINDS: Mapping[str, tuple[str, str]] = {
     "document": ("document.bin", "application/octet-stream"),
     "animation": ("animation.mp4", "video/mp4"),
@@ -89,6 +92,13 @@ def albums(updates: Sequence[Json]) -> list[list[Json]]:
         else:
             bundles.append([update])
     return bundles
+
+
+def growing_album(bundles: Sequence[Sequence[Json]]) -> int | None:
+    """The first update of an album at the end, of which there may be more to come; None where there is none."""
+    if not bundles or _album(bundles[-1][0]) is None or len(bundles[-1]) >= MAX_ALBUM:
+        return None
+    return int(bundles[-1][0]["update_id"])
 
 
 def _album(update: Json) -> tuple[int, str] | None:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from adapters.telegram.api.bot import BotApi
 from adapters.telegram.api.failures import PollTaken
 from adapters.telegram.codec.addresses import Json
-from adapters.telegram.codec.attachments import albums
+from adapters.telegram.codec.attachments import albums, growing_album
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, RateLimited
 
@@ -18,6 +18,8 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 SHORTEST_POLL_S: Final = 0.3
 """The shortest duration of a poll without updates."""
+ALBUM_S: Final = 0.6
+"""The time that the rest of an album may take."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -29,16 +31,24 @@ Take = Callable[[Sequence[Json]], Awaitable[bool]]
 async def poll(api: BotApi, clock: Clock, take: Take) -> None:
     """Take updates in order until one is not taken. Raises AuthFailed when the token is refused.
 
-    An offset acknowledges all updates before it and is sent only once each of them was taken.
+    An offset acknowledges all updates before it and is sent only once each was taken. A poll may end between two
+    files of an album: the rest of it is waited for once.
     """
     offset: int | None = None
+    awaited: int | None = None
     while True:
         known, asked_at = offset, clock.monotonic()
-        updates = await until_answered(clock, partial(api.updates, known))
-        for bundle in albums(updates):
+        bundles = albums(await until_answered(clock, partial(api.updates, known)))
+        album = growing_album(bundles)
+        grows = album is not None and album != awaited
+        for bundle in bundles[:-1] if grows else bundles:
             if not await take(bundle):
                 return
             offset = max(offset or 0, int(bundle[-1]["update_id"]) + 1)
+        if grows:  # it is not acknowledged, so it is told again with the rest
+            offset = awaited = album
+            await clock.sleep_until(clock.monotonic() + ALBUM_S)
+            continue
         if offset == known:  # a server that does not hold polls is not asked without pause
             await clock.sleep_until(asked_at + SHORTEST_POLL_S)
 

@@ -18,8 +18,10 @@ from gateway.models.usage import DAYS, grouped
 from gateway.overview.services.tallies import SeenModels, Tally
 from gateway.overview.sources import Sources
 from runtime.core.errors import LLMError
+from runtime.events.frames import LLMAnswered
+from runtime.events.happening import Tell
 from runtime.llm.chain import Link, ModelChain
-from runtime.llm.client import LLMClient
+from runtime.llm.client import LLMClient, Usage
 from runtime.llm.cooldowns import Cooldown
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
@@ -31,11 +33,14 @@ TRIED_WITHIN_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ModelRoutes:
-    """The requests about models. `models` are None where this process executes no programs."""
+    """The requests about models. `models` are None where this process executes no programs; `tell` hears what test
+    calls have used.
+    """
 
     sources: Sources
     models: Models | None
     seen: SeenModels
+    tell: Tell
 
     async def some(self, request: Request) -> Response:
         """The models by their names in the settings, each with its chain; and all models that were asked lately, with
@@ -74,8 +79,13 @@ class ModelRoutes:
     async def _tried(self, models: Models, name: str, link: tuple[str, LLMClient]) -> dict[str, Any]:
         entry, client = link
         began, error = perf_counter(), None
+
+        def count(used: Usage) -> None:
+            if used.input_tokens or used.output_tokens or used.cost_usd:
+                self.tell(_answered(client, used, perf_counter() - began))
+
         try:
-            await ask(client, question_for([name]), TRIED_WITHIN_S)
+            await ask(client, question_for([name]), TRIED_WITHIN_S, count)
         except TimeoutError:
             error = f"no answer within {TRIED_WITHIN_S:g} s"
         except LLMError as failed:
@@ -83,6 +93,23 @@ class ModelRoutes:
         if error is None and models.cooldowns is not None:
             await models.cooldowns.end(entry)
         return {"entry": entry, "model": client.model, "took_s": round(perf_counter() - began, 3), "error": error}
+
+
+def _answered(client: LLMClient, used: Usage, seconds: float) -> LLMAnswered:
+    """A test call as the event by which use is counted: of no session and nobody."""
+    return LLMAnswered(
+        *("", "", "", "", used.model or client.model, "check"),
+        reply="",
+        seconds=seconds,
+        first_text_s=None,
+        tokens_in=used.input_tokens,
+        tokens_out=used.output_tokens,
+        tokens_cached=used.cached_tokens,
+        cost_usd=used.cost_usd,
+        conversation="",
+        participant_id=None,
+        estimated=used.estimated,
+    )
 
 
 def _order(name: str) -> tuple[bool, str]:

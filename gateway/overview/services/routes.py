@@ -38,7 +38,7 @@ class ServiceGround:
 
 def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    models = ModelRoutes(sources, ground.models, ground.seen.models)
+    models = ModelRoutes(sources, ground.models, ground.seen.models, ground.bus.publish)
     tools = ToolRoutes(sources, programs, ground.seen.servers)
     practice = PracticeRoute(
         sources,

@@ -39,6 +39,8 @@ MAX_QUESTIONS = 25
 """Open questions of one session."""
 
 _PREFIX_CHARS = 8
+_SIGNS = " \t\n.,;:!?\"'…。\uff0c\uff01\uff1f"
+"""What may stand around the words of an answer, and in Chinese."""
 
 _Asked = tuple[PersonId | None, dict[str, PersonId]]
 """The one person who is asked, and several, ids by name."""
@@ -305,11 +307,12 @@ class Questions:
 
 
 def answer_of(message: Message, options: Sequence[str]) -> str:
-    """The option that a message means, by its number or its words; else what it says, with the files it brings."""
+    """The option that a message means, by its number or its words, written or spoken; else what it says, with the files
+    it brings."""
+    pressed = message.type == MessageType.CHOICE
+    said = message.content.strip() if pressed else option_of(message.content, options)
     files = [file_mention(file) for file in message.attachments if reference(file)]
-    if files:
-        return "\n".join([message.content, *files]).strip()
-    return message.content.strip() if message.type == MessageType.CHOICE else option_of(message.content, options)
+    return "\n".join([message.content, *files]).strip() if files and said not in options else said
 
 
 def option_of(said: str, options: Sequence[str]) -> str:
@@ -318,6 +321,9 @@ def option_of(said: str, options: Sequence[str]) -> str:
     for option in options:
         if words.casefold() == option.casefold():
             return option
+    alike = [option for option in options if _bare(option) == _bare(words)]  # who speaks is written with a full stop
+    if len(alike) == 1:
+        return alike[0]
     number = _number(words.rstrip(".)"))
     if number is not None and 1 <= number <= len(options):
         return options[number - 1]
@@ -331,6 +337,10 @@ def _are_several(of: Any) -> bool:
     if not of:
         raise PlaybookError("Ask needs somebody to ask: of=[] names nobody")
     return True
+
+
+def _bare(words: str) -> str:
+    return words.casefold().strip(_SIGNS)
 
 
 def _number(text: str) -> int | None:

@@ -26,7 +26,7 @@ _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient b
 """Phrases by which OpenAI, Anthropic, DeepSeek and OpenRouter report an account without credit."""
 
 _FLAGGED = ("flagged_input", "was flagged")
-"""Phrases by which OpenRouter says that its filter refused what one person wrote: the model is there for everybody else."""
+"""Phrases by which OpenRouter says that its filter refuses what was written: others can use the model."""
 
 _TOO_LONG = (
     "context_length_exceeded",

@@ -6,6 +6,7 @@ import contextlib
 import logging
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -281,3 +282,33 @@ async def test_server_that_does_not_hold_polls_is_not_asked_without_pause(
         await platform.until(lambda: len(platform.calls_of("getUpdates")) >= 3)
         tasks.cancel_scope.cancel()
     assert clock.pauses_s[:2] == [0.3, 0.3]
+
+
+async def test_an_album_that_comes_in_two_polls_is_one_message(
+    adapter: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    def photo(number: int, **more: Any) -> None:
+        platform.say(None, photo=[{"file_id": f"p{number}"}], media_group_id="77", **more)
+
+    platform.say("before")
+    photo(1, caption="the receipts")
+    async with adapter.connect() as inbound, anyio.create_task_group() as tasks:
+
+        async def send_the_rest() -> None:
+            await platform.until(lambda: bool(platform.calls_of("getUpdates")))
+            photo(2)
+            photo(3)
+
+        tasks.start_soon(send_the_rest)
+        assert (await anext(inbound)).text == "before"
+        album = await anext(inbound)
+        assert (album.text, len(album.attachments)) == ("the receipts", 3)
+        platform.say("after")
+        assert (await anext(inbound)).text == "after"
+
+
+async def test_an_album_of_which_no_more_comes_is_taken(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
+    platform.say(None, photo=[{"file_id": "p"}], media_group_id="77", caption="one alone")
+    async with adapter.connect() as inbound:
+        album = await anext(inbound)
+        assert (album.text, len(album.attachments)) == ("one alone", 1)

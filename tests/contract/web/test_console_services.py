@@ -127,6 +127,9 @@ async def test_owners_try_the_models_of_a_name_and_one_that_answers_is_asked_aga
         tried = (await acted(owner, "POST", path, {}))["tried"]
         assert [(one["entry"], one["error"]) for one in tried] == [("default", None), ("spare", "The key is wrong.")]
         assert set(await cooldowns.current()) == {"spare"}
+        (counted,) = [one.what for one in world.told if isinstance(one.what, LLMAnswered)]
+        assert (counted.purpose, counted.tokens_in, counted.tokens_out) == ("check", 10, 2)
+        assert counted.model == tried[0]["model"]
         (empty,) = (await acted(owner, "POST", "/models/silent/test", {}))["tried"]
         assert "empty answer" in empty["error"]
         assert (await acted(owner, "POST", "/models/none/test", {}))["status"] == 404

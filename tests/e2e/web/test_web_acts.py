@@ -68,6 +68,11 @@ async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Br
         await box.press("Escape")
         await expect(box).to_have_value("")
         assert [(each.act, each.text) for each in heard] == [("message", "Helo"), ("edit", "Hello")]
+        for text, last in (("Two:\n\n- one\n- two", "li:last-child"), ("> quoted", "blockquote p"), ("`end`\n", "p")):
+            await box.press("ArrowUp")
+            await box.fill(text)
+            await box.press("Enter")
+            await expect(grace.locator(f".message.person .body {last} > .edited:last-child")).to_be_visible()
         await grace.locator(".message.person").hover()
         await expect(tool(grace.locator(".message.person"), "Edit")).to_have_count(0)
         await expect(tool(grace.locator(".message.person"), "Delete")).to_have_count(0)

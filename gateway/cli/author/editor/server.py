@@ -38,13 +38,14 @@ class ProgramServer(LanguageServer):
     async def analysis(self, uri: str) -> Analysis:
         """The analysis of a text as it is now; while it has errors, names are those of the last program."""
         document = self.workspace.get_text_document(uri)
-        if uri in self._analyses and self._versions.get(uri) == document.version:
+        version = document.version  # the text may change while it is analysed
+        if uri in self._analyses and self._versions.get(uri) == version:
             return self._analyses[uri]
         found = await analyse(document.source, _path(document), self._calls)
         before = self._analyses.get(uri)
         if found.result is None and before is not None:
             found = Analysis(found.file, found.rows, found.complaints, before.result, {})
-        self._analyses[uri], self._versions[uri] = found, document.version
+        self._analyses[uri], self._versions[uri] = found, version
         return found
 
     def at(self, analysis: Analysis, uri: str, position: types.Position) -> tuple[int, int]:

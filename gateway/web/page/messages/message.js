@@ -60,7 +60,7 @@ export class MessageView {
     this.time = el("time", { class: "time" });
     const link = el("a", { class: "time-link", href: this.actions.link(this.message), tabindex: "-1" }, this.time);
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
-    this.edited = el("span", { class: "edited", hidden: true }, "edited");
+    this.edited = el("span", { class: "edited", hidden: true }); // its word is the style's: who copies the text copies the text
     const addressee = to ? el("span", { class: "addressee" }, `to ${to}`) : null;
     const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, link);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
@@ -192,6 +192,14 @@ export class MessageView {
     this.tail = [...end.childNodes];
     this.body.append(end);
     this.whole = !live;
+    if (this.edited && !live) this.placeEdited();
+  }
+
+  /** "edited" stands behind the last words, or below what has none, such as a table. */
+  placeEdited() {
+    let last = this.body.lastElementChild;
+    while (last?.matches("ul, ol, blockquote, li:has(> :is(p, ul, ol, blockquote):last-child)")) last = last.lastElementChild;
+    (last?.matches("p, li, h1, h2, h3, h4, h5, h6") ? last : this.body).append(this.edited);
   }
 
   clear() {

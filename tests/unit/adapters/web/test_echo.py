@@ -17,9 +17,9 @@ from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import Charters
 from adapters.web.codec import Person
 from adapters.web.echo import Echo
+from adapters.web.elsewhere import RENEW_S, VALID_S
 from adapters.web.hub import Browser, Hub
 from adapters.web.news import OnNews, OnOpen
-from adapters.web.people.elsewhere import RENEW_S, VALID_S
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomChange, RoomPost
 from tests.fakes.clock import FakeClock

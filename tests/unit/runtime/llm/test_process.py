@@ -92,6 +92,7 @@ async def test_a_process_that_is_killed_before_the_first_piece_is_replaced_and_t
     events, heard = Events(), list[str]()
     async with running(server, events) as (process, client), anyio.create_task_group() as tasks:
         tasks.start_soon(asked, client, heard)
+        await events.until("model.ready")
         await server.until(lambda: server.held == 1)
         os.kill(process.process_id or 0, signal.SIGKILL)
         await events.until("model.ready", "model.lost", "model.ready")

@@ -107,6 +107,44 @@ async def test_only_who_has_spoken_corrects_the_words(sandbox: MontySandbox) -> 
     assert "changed what they said" not in words(model.asked[2])
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Blue.", "Blue"),
+        ("number 2", "number 2"),
+        ("2.", "Red"),
+        ("blue!", "Blue"),
+        ("\u84dd\u8272\u3002", "\u84dd\u8272"),
+    ],
+)
+async def test_words_that_were_spoken_choose_an_answer_as_written_ones_do(
+    sandbox: MontySandbox, said: str, answer: str
+) -> None:
+    code = """
+async def Main():
+    got = await Ask("Which?", options=["Blue", "Red", "\u84dd\u8272"])
+    await Say("user", "got " + got.partition(chr(10))[0] + (" and more" if chr(10) in got else ""))
+"""
+    asking = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    listener = ScriptedListener({"voice.ogg": said})
+    async with talking(asking, Model(), sandbox, intake=ScriptedIntake(), listener=listener) as talk:
+        await talk.say("hi")
+        shown = await talk.say("", files=[NOTE])
+        assert f"got {answer}" + (" and more" if answer == said else "") in shown
+
+
+async def test_a_photo_whose_caption_is_an_answer_is_that_answer(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    await Say("user", "got " + repr(await Ask("Which?", options=["Blue", "Red"])))
+"""
+    asking = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
+    photo = Attachment("wall.jpg", "image/jpeg", "test:9", 2_000)
+    async with talking(asking, Model(), sandbox, intake=ScriptedIntake(pictures=["wall.jpg"])) as talk:
+        await talk.say("hi")
+        assert "got 'Blue'" in await talk.say("blue", files=[photo])
+
+
 async def test_what_could_not_be_heard_is_supplied_by_a_reply(sandbox: MontySandbox) -> None:
     model = Model(Reply("Hello."), Reply("What?"), Reply("Two it is."))
     async with talking(CLERK, model, sandbox, intake=ScriptedIntake(), listener=ScriptedListener({})) as talk:
