@@ -67,7 +67,7 @@ class Sources:
     holders: Callable[[], Awaitable[Mapping[int, str]]]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
     at_work: Callable[[], Awaitable[int]]
-    platforms: Callable[[], Sequence[Mapping[str, Any]]]
+    platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
     delete: Callable[[SessionId], Awaitable[bool]]
     forget: Callable[[str], Awaitable[Erased]]
     export: Callable[[SessionId], AsyncIterator[str]]
