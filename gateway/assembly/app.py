@@ -26,7 +26,7 @@ from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines, host_for_people
-from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of
+from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, platforms_seen
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
@@ -129,8 +129,9 @@ async def serve(
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
-        records = partial(RedisRecords, connection)
-        versions, pinned = await versions_of(settings, records, compiled, bus.publish, serves=engine is not None)
+        versions, pinned = await versions_of(
+            settings, partial(RedisRecords, connection), compiled, bus.publish, serves=engine is not None
+        )
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         llm = None if engine is None else engine.llm
         isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
@@ -151,6 +152,7 @@ async def serve(
             versions,
             isolated,
             answers,
+            platforms_seen(settings, bus, connection, node_id(data_dir), clock),
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:

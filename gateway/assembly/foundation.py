@@ -25,6 +25,8 @@ from gateway.jobs.schedules import Schedule
 from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
 from gateway.outbound.schedulers import Schedulers
+from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
@@ -76,6 +78,8 @@ class Foundation:
     """None where every task is executed inline, or none at all."""
     answers: EventStream | None = None
     """The answers of models since the start, which are counted."""
+    platforms: SharedPlatforms | None = None
+    """None where nobody can ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,15 @@ class Cluster:
     patient: LeaseHolder
 
 
+def platforms_seen(
+    settings: Settings, bus: Bus, connection: RedisConnection, node: str, clock: Clock
+) -> SharedPlatforms | None:
+    """The platforms as this process and all others see them, where the settings let somebody ask for that."""
+    if not settings.console.on and not settings.clients:
+        return None
+    return SharedPlatforms(SeenPlatforms(bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock)
+
+
 async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
@@ -103,6 +116,8 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
     await shares.open()
     tasks.start_soon(shares.run)
+    if foundation.platforms is not None:
+        tasks.start_soon(foundation.platforms.run)
     schedulers = Schedulers(
         partial(RedisRecords, connection),
         shares,

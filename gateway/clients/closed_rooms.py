@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from adapters.web.charters.charter import is_closed
 from gateway.clients.admission import Client
-from gateway.clients.scopes import PRIVATE, Scopes
+from gateway.clients.scopes import CONSOLE, PRIVATE, Scopes
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import SessionId
@@ -23,6 +23,7 @@ from runtime.tape.tape import Fact
 
 _KEPT = 10_000
 _HIDDEN = "What is said in a private room is for its people."
+_AT_CONSOLE = "Owners read it where the settings have console.private = true."
 _FIRST_FACTS = 20
 """Among so many of the first facts of a task is its order."""
 
@@ -96,7 +97,8 @@ class ClosedRooms:
     async def check_room(self, client: Client, record: SessionRecord) -> None:
         """Raise HTTPException, 403, for a session of a closed room, unless the client may read in these."""
         if not client.scopes.private and await self.holds(record):
-            raise HTTPException(403, f"{_HIDDEN} {client.name} has no scope {PRIVATE}.")
+            opened = _AT_CONSOLE if client.name.startswith(CONSOLE) else f"{client.name} has no scope {PRIVATE}."
+            raise HTTPException(403, f"{_HIDDEN} {opened}")
 
     async def _look(self, record: SessionRecord) -> bool | None:
         if is_closed(record.address):

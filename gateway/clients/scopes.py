@@ -15,6 +15,9 @@ CONTENT = "content"
 PRIVATE = "private"
 """The scope of who may read them in private and direct rooms too; alone it allows nothing."""
 
+CONSOLE = "console."
+"""The beginning of the names of the clients that people at the console are."""
+
 CONTROL = "bus."
 """The beginning of the types of control frames, which nobody sends as events."""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import anyio
+
 from runtime.bus import Bus
 from runtime.core.address import platform_in
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
@@ -40,6 +42,8 @@ class SeenPlatforms:
 
     def __init__(self, bus: Bus) -> None:
         self._seen: dict[str, SeenPlatform] = {}
+        self.changed = anyio.Event()
+        """Set once something is new; another one is there from then on."""
         bus.hear(AdapterConnected, self._connected)
         bus.hear(AdapterFailed, self._failed)
         bus.hear(MessageAdmitted, self._admitted)
@@ -51,6 +55,9 @@ class SeenPlatforms:
         return [seen.data(name) for name, seen in self._seen.items()]
 
     def _of(self, name: str) -> SeenPlatform:
+        """The platform, which has news."""
+        self.changed.set()
+        self.changed = anyio.Event()
         return self._seen.setdefault(name, SeenPlatform())
 
     def _connected(self, what: AdapterConnected, at: datetime) -> None:

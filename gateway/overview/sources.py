@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 from gateway.access.people import People, Request
 from gateway.clients.admission import Admission, Client
 from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.scopes import CONSOLE
 from gateway.cluster.drains import Drains
 from gateway.inbound.person_limits import PersonLimits
 from gateway.jobs.cron_view import CronEntry
@@ -34,7 +35,6 @@ from runtime.stores.operation.reports import ReportStore
 from runtime.stores.operation.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
-_CONSOLE = "console."
 _READ_ONLY = (
     "You can only look here: owners change something at the console where the settings have console.acts = true."
 )
@@ -67,7 +67,7 @@ class Sources:
     holders: Callable[[], Awaitable[Mapping[int, str]]]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
     at_work: Callable[[], Awaitable[int]]
-    platforms: Callable[[], Sequence[Mapping[str, Any]]]
+    platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
     delete: Callable[[SessionId], Awaitable[bool]]
     forget: Callable[[str], Awaitable[Erased]]
     export: Callable[[SessionId], AsyncIterator[str]]
@@ -92,5 +92,5 @@ class Sources:
         client = self.admission.client(request)
         if not client.scopes.gateway_write:
             own = f"{client.name} has no scope gateway:write."
-            raise HTTPException(403, _READ_ONLY if client.name.startswith(_CONSOLE) else own)
+            raise HTTPException(403, _READ_ONLY if client.name.startswith(CONSOLE) else own)
         return client

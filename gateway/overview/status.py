@@ -35,14 +35,15 @@ class StatusRoute:
         letters = await own.letters.page(limit=MOST_LETTERS)
         drained = frozenset(await own.drains.marked())
         undecided = [report for report in await own.reports.all() if not report.decided]
+        living, fronts = await own.living(), await own.fronts()
         spent = total(await own.ledger.rows(1))
         return answer(
             {
                 "at": own.clock.now().isoformat(),
                 "version": VERSION,
-                "platforms": list(own.platforms()),
-                "nodes": _nodes(await own.living(), of_node, drained),
-                "fronts": _nodes(await own.fronts(), None),
+                "platforms": list(await own.platforms({*living.nodes, *fronts.nodes})),
+                "nodes": _nodes(living, of_node, drained),
+                "fronts": _nodes(fronts, None),
                 "shards": {"all": SHARDS, "held": len(held)},
                 "sessions": {"all": await own.catalog.count(), "at_work": await own.at_work()},
                 "waiting": {"events": events, "pages": pages},

@@ -46,6 +46,7 @@ from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.services.routes import ServiceGround, service_routes
 from gateway.overview.services.tallies import Seen
 from gateway.overview.session_views import SessionViews
+from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
 from gateway.overview.sources import Sources
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
@@ -109,6 +110,9 @@ class Ground(Protocol):
     @property
     def engine(self) -> Executing | None: ...
 
+    @property
+    def platforms(self) -> SharedPlatforms | None: ...
+
 
 class NotingSessionStore(RedisSessionStore):
     """The store of sessions, which notes what they ask people."""
@@ -159,6 +163,9 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
 
     moments = _moments(ground, keeping)
+    platforms = ground.platforms or SharedPlatforms(
+        SeenPlatforms(ground.bus), records_in(connection, PLATFORMS_TABLE), "", clock
+    )
 
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
@@ -197,7 +204,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         holders=shards.holders,
         waiting=shards.waiting,
         at_work=shards.awake,
-        platforms=SeenPlatforms(ground.bus).data,
+        platforms=platforms.data,
         delete=delete,
         forget=keeping.erasure.person,
         export=partial(_file_of, keeping, clock),

@@ -24,6 +24,7 @@ from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
 from gateway.jobs.schedules import Schedule
 from gateway.overview.services.tallies import Seen
+from gateway.overview.shared_platforms import SharedPlatforms
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -73,6 +74,7 @@ class ConsoleGround:
     schedules: Sequence[Schedule] = ()
     texts: Texts = field(default_factory=english)
     engine: ModelsAlone | None = None
+    platforms: SharedPlatforms | None = None
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ function Texts({path}) {
   const {found, trouble} = useLive(() => get(path), [], 10_000);
   return html`
     ${trouble && html`<p class="trouble">${trouble}</p>`}
-    ${found?.files.map((file) => html`<h3 key=${file.name}>${file.name}</h3><pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`)}`;
+    ${found?.files.map((file) => html`<h3 key=${file.name}>${file.name} <small>as the file is now</small></h3><pre class="program" tabindex="0" role="region" aria-label=${file.name}>${file.text}</pre>`)}`;
 }
 
 function Practice({path, digest}) {

@@ -237,3 +237,39 @@ async def test_pages_are_shown_where_the_orderer_is_and_nowhere_else(spec: PageS
     calls = PageCalls(None, rights())  # type: ignore[arg-type]
     with pytest.raises(TaskRefused):
         await calls.page(PAGE.write(spec))
+
+
+class Outbox:
+    """Notes where pages are shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Address] = []
+
+    def page(self, spec: PageSpec, _record: object) -> None:
+        self.shown.append(spec.address)
+
+
+@pytest.mark.parametrize(
+    ("event_type", "told", "place", "shown"),
+    [
+        ("stock.low", TEAM, TEAM, True),
+        ("stock.low", TEAM, OTHER, False),
+        ("stock.low", None, TEAM, False),
+        ("", TEAM, TEAM, False),
+    ],
+    ids=["its program's place", "another place", "a program without one", "no event"],
+)
+async def test_what_an_event_began_is_shown_in_the_place_of_its_program_too(
+    event_type: str, told: Address | None, place: Address, shown: bool
+) -> None:
+    began, outbox = rights(), Outbox()
+    began.order = replace(began.order, event=event_type)
+    calls = PageCalls(outbox, began, told)  # type: ignore[arg-type]
+    calls.peer = None  # type: ignore[assignment]
+    spec = PageSpec(f"{TASK_ID}.4", place, GATEWAY, home=address_of(TASK_ID))
+    if shown:
+        await calls.page(PAGE.write(spec))
+    else:
+        with pytest.raises(TaskRefused):
+            await calls.page(PAGE.write(spec))
+    assert outbox.shown == [place] * shown

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
 from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.shared_platforms import EVERY_S, SharedPlatforms
 from runtime.bus import Bus
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
 from tests.fakes.clock import FakeClock
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
@@ -44,3 +47,31 @@ async def test_a_platform_that_refuses_us_says_why_until_it_is_connected() -> No
     assert [(one["trouble"], one["connected_at"]) for one in seen.data()] == [("the token is refused", None)]
     bus.publish(AdapterConnected("slack"))
     assert [one["trouble"] for one in seen.data()] == [None]
+
+
+async def test_what_other_living_nodes_have_seen_is_one_row_with_ours() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    here, there = Bus(clock), Bus(clock)
+    ours = SharedPlatforms(SeenPlatforms(here), records, "here", clock)
+    theirs = SharedPlatforms(SeenPlatforms(there), records, "there", clock)
+    here.publish(AdapterFailed("telegram", "the token is wrong"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(theirs.run)
+        await clock.advance(EVERY_S)
+        there.publish(AdapterConnected("telegram"))
+        there.publish(MessageAdmitted("telegram", "telegram:1", "m", "message"))
+        await clock.advance(EVERY_S)
+        for _ in range(3):  # what comes close together is one write
+            there.publish(AdapterRateLimited("7", "telegram:1:2", 0, 3.0))
+        writes = len(records.puts)
+        await clock.advance(EVERY_S)
+        assert len(records.puts) == writes + 1
+        (row,) = await ours.data({"here", "there"})
+        assert (row["trouble"], row["pauses"], row["last_in_at"] is None) == (None, 3, False)
+        (alone,) = await ours.data({"here"})
+        assert (alone["trouble"], alone["connected_at"]) == ("the token is wrong", None)
+        assert "there" in records.records  # it may be starting
+        await clock.advance(86_401)
+        await ours.data({"here"})
+        assert records.records == {}
+        tasks.cancel_scope.cancel()
