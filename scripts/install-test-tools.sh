@@ -3,11 +3,11 @@
 # and faketime. With Node: the official A2A client in JavaScript.
 set -eu
 
-javascript=tests/e2e/web/a2a_js
+javascript=tests/e2e/services/a2a_js
 if [ ! -d $javascript/node_modules ]; then
     if ! command -v npm >/dev/null || ! (cd $javascript && npm ci --silent --no-audit --no-fund); then
         rm -rf $javascript/node_modules
-        echo "npm cannot install the A2A client in JavaScript: tests/e2e/web/test_a2a_js.py is left out." >&2
+        echo "npm cannot install the A2A client in JavaScript: tests/e2e/services/test_a2a_js.py is left out." >&2
     fi
 fi
 

@@ -25,9 +25,10 @@ third() { # REMAINDER: every third file of the tests with whole gateways
     ls tests/e2e/*/test_*.py | awk "NR % 3 == $1"
 }
 
+web="tests/contract/console tests/contract/rooms tests/contract/services tests/contract/web"
 part 1 $(third 1) >"$parts/1.log" 2>&1 &
 one=$!
-part 2 $(third 2) tests/contract/web >"$parts/2.log" 2>&1 &
+part 2 $(third 2) $web >"$parts/2.log" 2>&1 &
 two=$!
 part 3 $(third 0) tests/chaos >"$parts/3.log" 2>&1 &
 three=$!
@@ -38,7 +39,7 @@ trap "$ended" INT
 trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
 echo "Parts by themselves, and what parts agree on:"
-part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos --ignore=tests/contract/web
+part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos $(printf -- "--ignore=%s " $web)
 echo "Whole gateways, and sessions by themselves:"
 wait $one $two $three $four
 cat "$parts"/?.log

@@ -46,7 +46,7 @@ from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape
 from tests.contract.setups import location_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, post, shard_lease
-from tests.contract.stores.test_traces import erasure
+from tests.contract.stores.operation.test_traces import erasure
 
 pytestmark = pytest.mark.anyio
 

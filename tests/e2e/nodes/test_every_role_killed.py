@@ -14,12 +14,12 @@ import httpx
 import pytest
 
 from tests.e2e.gateway_process import Gateway, Room, gateway
+from tests.e2e.services.test_bus import ERRANDS, TOKENS, reading, send
+from tests.e2e.services.test_bus import settings as bus_clients
+from tests.e2e.services.test_tapes import TOKEN as WRITER
+from tests.e2e.services.test_tapes import append
+from tests.e2e.services.test_tapes import settings as tape_clients
 from tests.e2e.several_nodes import one_valkey
-from tests.e2e.web.test_bus import ERRANDS, TOKENS, reading, send
-from tests.e2e.web.test_bus import settings as bus_clients
-from tests.e2e.web.test_tapes import TOKEN as WRITER
-from tests.e2e.web.test_tapes import append
-from tests.e2e.web.test_tapes import settings as tape_clients
 from tests.fakes.servers.ports import free_port
 
 ROLES = ("front", "agents", "bus", "tape")

@@ -21,7 +21,7 @@ from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
-from tests.unit.runtime.sessions.crashes.crash_tasks import TASKS
+from tests.unit.runtime.sessions.crashes.programs.tasks import TASKS
 from tests.unit.runtime.sessions.crashes.test_crashed_tasks import check_tasks
 from tests.unit.runtime.sessions.programs import agent, program, python
 

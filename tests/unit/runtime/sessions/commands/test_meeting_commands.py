@@ -12,7 +12,7 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.meetings.test_meeting_places import Stage, opened, there
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, opened, there
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from tests.unit.runtime.sessions.crashes.crash_built_in import BUILT_IN
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.crashes.crash_company import COMPANY
-from tests.unit.runtime.sessions.crashes.crash_control import CONTROL
-from tests.unit.runtime.sessions.crashes.crash_lineage import UNDOING
-from tests.unit.runtime.sessions.crashes.crash_meetings import MEETINGS
-from tests.unit.runtime.sessions.crashes.crash_modes import MODES
-from tests.unit.runtime.sessions.crashes.crash_participants import PARTICIPANTS
-from tests.unit.runtime.sessions.crashes.crash_people import PEOPLE
-from tests.unit.runtime.sessions.crashes.crash_shared import SHARING
-from tests.unit.runtime.sessions.crashes.crash_tales import HELLO, MEETING, NESTED, PYTHON
-from tests.unit.runtime.sessions.crashes.crash_walked import WALKED
-from tests.unit.runtime.sessions.crashes.crash_walking import WALKING
+from tests.unit.runtime.sessions.crashes.programs.built_in import BUILT_IN
+from tests.unit.runtime.sessions.crashes.programs.company import COMPANY
+from tests.unit.runtime.sessions.crashes.programs.control import CONTROL
+from tests.unit.runtime.sessions.crashes.programs.lineage import UNDOING
+from tests.unit.runtime.sessions.crashes.programs.meetings import MEETINGS
+from tests.unit.runtime.sessions.crashes.programs.modes import MODES
+from tests.unit.runtime.sessions.crashes.programs.participants import PARTICIPANTS
+from tests.unit.runtime.sessions.crashes.programs.people import PEOPLE
+from tests.unit.runtime.sessions.crashes.programs.shared import SHARING
+from tests.unit.runtime.sessions.crashes.programs.tales import HELLO, MEETING, NESTED, PYTHON
+from tests.unit.runtime.sessions.crashes.programs.walked import WALKED
+from tests.unit.runtime.sessions.crashes.programs.walking import WALKING
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 MAIN = python("Main", trigger="BGN When program starts")

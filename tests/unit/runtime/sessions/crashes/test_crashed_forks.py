@@ -14,10 +14,10 @@ from tests.fakes.crashes.rig import PLATFORMS, Rig
 from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import World
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.crashes.crash_lineage import FORKED_ELSEWHERE, FORKING
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import FAULTS, LIMIT_S, Company
 from tests.unit.runtime.sessions.crashes.crash_sweep import check as check_rig
+from tests.unit.runtime.sessions.crashes.programs.lineage import FORKED_ELSEWHERE, FORKING
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.unit.runtime.sessions.crashes.crash_meetings import ASKED, UNANSWERED
+from tests.unit.runtime.sessions.crashes.programs.meetings import ASKED, UNANSWERED
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 
 pytestmark = pytest.mark.anyio

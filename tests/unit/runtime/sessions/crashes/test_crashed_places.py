@@ -20,10 +20,10 @@ from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import ADDRESS, World, WorldPlaces, live
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.crashes.crash_places import HELD, HELD_IN_PLACES
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import FAULTS, LIMIT_S, Company
 from tests.unit.runtime.sessions.crashes.crash_sweep import check as check_rig
+from tests.unit.runtime.sessions.crashes.programs.places import HELD, HELD_IN_PLACES
 from tests.unit.runtime.sessions.crashes.test_crashes import check
 
 pytestmark = pytest.mark.anyio

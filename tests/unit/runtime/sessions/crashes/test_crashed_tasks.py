@@ -15,7 +15,7 @@ from tests.fakes.crashes.world import World, live
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
-from tests.unit.runtime.sessions.crashes.crash_tasks import TASKS, ordering
+from tests.unit.runtime.sessions.crashes.programs.tasks import TASKS, ordering
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
-from tests.unit.runtime.sessions.crashes.crash_collecting import TALKER
+from tests.unit.runtime.sessions.crashes.programs.collecting import TALKER
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -16,9 +16,9 @@ from tests.fakes.crashes.world import World
 from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.people.player import Player, Plays, says
 from tests.fakes.people.talk import Model, block, talking
-from tests.unit.runtime.sessions.crashes.crash_participants import SCOUT, lead
+from tests.unit.runtime.sessions.crashes.programs.participants import SCOUT, lead
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import Stage, council, opened, there
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
-from tests.unit.runtime.sessions.meetings.test_meeting_places import Stage, council, opened, there
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

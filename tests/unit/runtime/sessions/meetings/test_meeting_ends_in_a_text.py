@@ -13,8 +13,8 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.execution.processor.walking import compiled
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import HOST, PLACE, Stage, opened, seen_at
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
-from tests.unit.runtime.sessions.meetings.test_meeting_places import HOST, PLACE, Stage, opened, seen_at
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import gateway
-from tests.e2e.web.test_a2a import ASKS, DONE, PARCELS, again, settings
+from tests.e2e.services.test_a2a import ASKS, DONE, PARCELS, again, settings
 from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]

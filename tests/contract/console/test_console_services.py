@@ -50,8 +50,8 @@ from runtime.tape.facts.meetings import (
 )
 from runtime.tape.facts.people import PersonMet
 from runtime.tape.tape import Fact, session_tape
+from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import HERE, SESSION, T0, beginning, shard_lease
-from tests.contract.web.console_answers import acted, told_of
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.pages.console import ConsoleWorld, console
 

@@ -337,7 +337,7 @@ HELD = threading.Event()
 
 async def test_a_plain_function_runs_beside_the_loop_and_a_stop_does_not_wait_for_it(sandbox: MontySandbox) -> None:
     code = """
-from tests.unit.runtime.sessions.execution.test_python_playbooks import HELD
+from tests.unit.runtime.sessions.execution.python.test_python_playbooks import HELD
 
 def Main():
     HELD.wait(60)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from gateway.web.server import serve
 from tests.e2e.gateway_process import gateway
-from tests.e2e.web.test_a2a import PARCELS, again, connected, message, settings
+from tests.e2e.services.test_a2a import PARCELS, again, connected, message, settings
 from tests.fakes.protocols.a2a_schema import validate
 from tests.fakes.servers.ports import free_port
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.crashes.crash_collecting import COLLECTED
+from tests.unit.runtime.sessions.crashes.programs.collecting import COLLECTED
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 MAIN = python("Main", trigger="BGN When program starts")

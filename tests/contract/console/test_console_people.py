@@ -13,8 +13,8 @@ from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.meetings import MeetingCreated
 from runtime.tape.facts.people import PersonMet
 from runtime.tape.tape import Fact, session_tape
+from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import SESSION, SHARD, T0, beginning, shard_lease
-from tests.contract.web.console_answers import acted, told_of
 from tests.fakes.pages.console import console
 
 pytestmark = pytest.mark.anyio

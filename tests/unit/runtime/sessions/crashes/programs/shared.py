@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.runtime.sessions.crashes.crash_case import Case
-from tests.unit.runtime.sessions.crashes.crash_company import meeting
+from tests.unit.runtime.sessions.crashes.programs.company import meeting
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 AUCTION = Case(

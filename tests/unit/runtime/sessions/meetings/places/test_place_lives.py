@@ -15,7 +15,8 @@ from runtime.stores.session_file import session_from, session_lines
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Talk
-from tests.unit.runtime.sessions.meetings.test_meeting_places import (
+from tests.unit.runtime.sessions.idle.test_archived import AWAY, Cold
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import (
     BEGINS,
     ENDED,
     OVER,
@@ -26,7 +27,6 @@ from tests.unit.runtime.sessions.meetings.test_meeting_places import (
     seen_at,
     there,
 )
-from tests.unit.runtime.sessions.test_archived import AWAY, Cold
 
 pytestmark = pytest.mark.anyio
 

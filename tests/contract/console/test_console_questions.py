@@ -26,8 +26,8 @@ from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.pages import PageBegun
 from runtime.tape.facts.session import SessionBegun, SessionEnded
 from runtime.tape.tape import Fact, session_tape
+from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
-from tests.contract.web.console_answers import acted, told_of
 from tests.fakes.pages.console import ConsoleWorld, console
 
 pytestmark = pytest.mark.anyio

@@ -18,8 +18,8 @@ from runtime.stores.inbox import NOTICE
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit, LeaseHolder
+from tests.contract.console.console_answers import acted, said, told_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
-from tests.contract.web.console_answers import acted, said, told_of
 from tests.fakes.pages.console import console
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.e2e.gateway_process import gateway, parley
-from tests.e2e.web.test_bus import ERRANDS, TOKENS, again, reading, send, settings
+from tests.e2e.services.test_bus import ERRANDS, TOKENS, again, reading, send, settings
 from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]

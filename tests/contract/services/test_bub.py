@@ -19,7 +19,7 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from tests.contract.web.test_tape_doors import World, service
+from tests.contract.services.test_tape_doors import World, service
 
 pytestmark = pytest.mark.anyio
 

@@ -25,8 +25,8 @@ from runtime.tape.facts.people import PersonMet
 from runtime.tape.facts.session import ExchangeBegun, SessionBegun
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Branch, Fact, session_tape
+from tests.contract.console.console_answers import acted
 from tests.contract.storage_samples import HERE, SESSION, T0, shard_lease
-from tests.contract.web.console_answers import acted
 from tests.fakes.pages.console import ConsoleWorld, console
 
 pytestmark = pytest.mark.anyio

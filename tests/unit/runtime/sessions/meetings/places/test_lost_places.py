@@ -13,8 +13,8 @@ from runtime.sessions.inbound.participants import Act
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.player import Player, says
 from tests.fakes.people.talk import Talk
-from tests.unit.runtime.sessions.crashes.crash_participants import SCOUT
-from tests.unit.runtime.sessions.meetings.test_meeting_places import (
+from tests.unit.runtime.sessions.crashes.programs.participants import SCOUT
+from tests.unit.runtime.sessions.meetings.places.test_meeting_places import (
     ASKED,
     ENDED,
     PLACE,

@@ -18,13 +18,13 @@ from websockets.asyncio.client import ClientConnection
 
 from adapters.capabilities import Budget
 from gateway.clients import admission
-from tests.contract.web import test_bus_doors as buses
-from tests.contract.web import test_tape_doors as tapes
+from tests.contract.services import test_bus_doors as buses
+from tests.contract.services import test_tape_doors as tapes
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(400)]
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-SERIALIZERS = "tests.contract.web.serializers"
+SERIALIZERS = "tests.contract.services.serializers"
 
 LOCAL = {"no_proxy": "127.0.0.1", "NO_COLOR": "1", "COLUMNS": "200"}
 

@@ -18,8 +18,8 @@ from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
+from tests.contract.console.console_answers import said, told_of
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, shard_lease
-from tests.contract.web.console_answers import said, told_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.console import PASSWORDS, console

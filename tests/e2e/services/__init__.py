@@ -1,0 +1,1 @@
+"""Official clients of other programs at whole gateways."""

@@ -1,0 +1,1 @@
+"""What operators do from a terminal, in whole processes."""

@@ -1,0 +1,1 @@
+"""The programs and cases of the crash rig."""

@@ -1,0 +1,1 @@
+"""Playbooks that a model executes, and the models that are asked."""

@@ -1,0 +1,1 @@
+"""Playbooks in Python."""

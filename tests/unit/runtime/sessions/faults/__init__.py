@@ -1,0 +1,1 @@
+"""Stores, workers and answers that fail below a session."""

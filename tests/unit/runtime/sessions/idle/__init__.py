@@ -1,0 +1,1 @@
+"""Sessions that leave memory and come back."""

@@ -1,0 +1,1 @@
+"""Meetings in places of their own."""
