@@ -134,7 +134,7 @@ async def suffer(directory: Path) -> dict[str, Suffered]:
             anyio.create_task_group() as tasks,
         ):
             for number, name in enumerate(BAD):
-                room = Room(await stack.enter_async_context(running.page(f"Ada {number % 6}")), name)
+                room = Room(await stack.enter_async_context(running.page(f"Ada {number % 8}")), name)
                 await room.open()
                 tasks.start_soon(_talk, name, room, suffered[name])
     return suffered
