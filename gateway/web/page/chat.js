@@ -8,7 +8,7 @@ import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
-import { toast } from "./look.js";
+import { decoded, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { Room } from "./room.js";
 import { Rooms, titleOf } from "./people/rooms.js";
@@ -24,7 +24,7 @@ const byId = (id) => document.getElementById(id);
 
 /** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
 function placeInAddress() {
-  const [room, thread, message] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [room, thread, message] = location.hash.slice(1).split("/").map(decoded);
   return { room: room || "lobby", thread: thread || null, message: message || null };
 }
 

@@ -11,6 +11,15 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A part of the address; one that somebody typed with a lone % counts as it stands. */
+export function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** An icon drawn as lines on a 20 × 20 grid. */
 export function icon(path) {
   const space = "http://www.w3.org/2000/svg";

@@ -40,6 +40,16 @@ async def test_a_link_to_a_message_leads_to_it_also_when_it_is_far_up(browser: B
         await expect(page.locator("#toast")).to_contain_text("not here any more")
 
 
+async def test_an_address_that_cannot_be_decoded_leads_to_the_room_all_the_same(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 1)
+        page = await entered(browser, chat.url, "Ada")
+        await page.goto(f"{chat.url}/#lobby//100%")
+        await page.reload()
+        await expect(page.locator('[data-id="n0"]')).to_be_visible()
+        await expect(page.locator("#toast")).to_contain_text("not here any more")
+
+
 async def test_a_link_to_a_reply_opens_its_thread(browser: Browser) -> None:
     async with web_chat() as chat:
         await told(chat, 80)

@@ -1,6 +1,6 @@
 /** Coming into a team: by a link, whose secret stands behind `#invite=` in the address, or not at all. */
 
-import { el } from "../look.js";
+import { decoded, el } from "../look.js";
 import { newId } from "../connecting/keep.js";
 import { ask } from "./asking.js";
 
@@ -11,7 +11,7 @@ const ASK_FOR_ONE = "Ask an owner for a link. If you are logged in on another de
 /** The secret of a link that was followed, which leaves the address; null without one. */
 export function takeLink() {
   if (!location.hash.startsWith(IN_ADDRESS)) return null;
-  const link = decodeURIComponent(location.hash.slice(IN_ADDRESS.length));
+  const link = decoded(location.hash.slice(IN_ADDRESS.length));
   history.replaceState(null, "", location.pathname);
   return link;
 }

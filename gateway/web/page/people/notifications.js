@@ -1,6 +1,6 @@
 /** Notifications of this browser, and what each room tells of. */
 
-import { el } from "../look.js";
+import { decoded, el } from "../look.js";
 import { ask } from "./asking.js";
 
 const CHOICES = [["all", "all messages"], ["mentions", "mentions of you"], ["nothing", "nothing"]];
@@ -10,7 +10,7 @@ const script = (url) => globalThis.trustedTypes?.createPolicy("worker", { create
 let registered = null;
 
 navigator.serviceWorker?.addEventListener("message", ({ data, ports }) => {
-  const room = decodeURIComponent(location.hash.slice(1).split("/")[0]) || "lobby";
+  const room = decoded(location.hash.slice(1).split("/")[0]) || "lobby";
   ports[0]?.postMessage(document.visibilityState === "visible" && document.hasFocus() && data.looksAt === room);
 });
 navigator.serviceWorker?.startMessages();
