@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from runtime.core.json_text import read_json, write_json
+from runtime.core.plain_text import whole_number
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_WAIT_S = 60.0
 
-_MAX_DIGITS = 20
 _NO_STORE = {"cache-control": "no-store"}
 STREAM_HEADERS = {**_NO_STORE, "x-accel-buffering": "no"}
 """The headers of an answer that comes in pieces: nothing in between may keep them back, as nginx does unless told."""
@@ -53,8 +53,8 @@ def whole(request: Request, name: str, default: int, most: int, *, least: int = 
     text = request.query_params.get(name)
     if text is None:
         return default
-    value = int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else -1
-    if not least <= value <= most:
+    value = whole_number(text, most)
+    if value is None or value < least:
         raise HTTPException(422, f"{name} is a whole number from {least:,} to {most:,}.")
     return value
 

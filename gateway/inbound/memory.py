@@ -9,6 +9,7 @@ from adapters.adapter import Inbound
 from adapters.records import Records
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
+from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
 from runtime.language.program import Program
 from runtime.memories.books import Memories, current_of
@@ -19,7 +20,6 @@ from runtime.stores.memories import NOBODY, Memory, Scope
 OFF_TABLE = "memory:off"
 """Who turned memory off: `<person> <program>`."""
 
-_NUMBER_CHARS = 9
 _SHOWN = 100
 """The memories that a list shows, the newest."""
 
@@ -101,11 +101,12 @@ class MemoryCommand:
         if which.lower() in ("all", "everything"):
             count = await self._memories.store.forget(scope, [one.id for one in found if one.owner == person])
             return texts("memory.forgot_all", count=count)
-        if not which.isdecimal() or len(which) > _NUMBER_CHARS:
+        number = whole_number(which)
+        if number is None:
             return texts("memory.which")
-        memory = next((one for one in found if one.number == int(which)), None)
+        memory = next((one for one in found if one.number == number), None)
         if memory is None:
-            return texts("memory.unknown", number=int(which))
+            return texts("memory.unknown", number=number)
         await self._memories.store.forget(scope, _with_replaced(memory, found))
         return texts("memory.forgot", number=memory.number)
 

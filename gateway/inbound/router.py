@@ -35,6 +35,7 @@ from runtime.core.address import Address
 from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice
+from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
@@ -210,12 +211,13 @@ class InboundRouter:
 
     async def _decide(self, event: Inbound, role: Role) -> None:
         """Do what an owner chose below a report about a failure."""
-        chosen, number = (event.choice or ""), (event.choice or "").rpartition(".")[2]
-        if role is not Role.OWNER or not number.isdecimal():
+        chosen = event.choice or ""
+        number = whole_number(chosen.rpartition(".")[2])
+        if role is not Role.OWNER or number is None:
             await self._tell(event, "debug.owners_only")
             return
         decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
-        await self._tell(event, f"debug.is_{await decide(int(number))}", number=number)
+        await self._tell(event, f"debug.is_{await decide(number)}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)
@@ -268,7 +270,7 @@ class InboundRouter:
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
         if wanted := event.text.strip():
-            number = int(wanted) if wanted.isdecimal() and wanted not in choices else 0
+            number = (whole_number(wanted) or 0) if wanted not in choices else 0
             await self._begin(event, choices[number - 1] if 1 <= number <= len(choices) else wanted, role)
             return
         if not choices:

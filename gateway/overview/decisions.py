@@ -19,6 +19,7 @@ from gateway.overview.people import role_in
 from gateway.overview.sources import Sources
 from gateway.reports.again import Outcome
 from runtime.core.errors import InboxFull, LetterGone
+from runtime.core.plain_text import whole_number
 from runtime.stores.operation.dead_letters import DeadLetter
 from runtime.stores.operation.reports import Report
 
@@ -90,7 +91,7 @@ class DecisionRoutes:
         self._sources.writer(request)
         number = str(request.path_params["report"])
         try:
-            outcome = await decide(int(number) if number.isdecimal() else 0)
+            outcome = await decide(whole_number(number) or 0)
         except InboxFull as error:
             raise HTTPException(503, _NOT_NOW, {"retry-after": "5"}) from error
         if outcome == "gone":

@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from adapters.adapter import AnswersHttp, HttpRequest
 from runtime.core.errors import ParleyError
+from runtime.core.plain_text import whole_number
 
 MAX_BODY_BYTES = 1024 * 1024
 """The longest request body. Platforms send far less."""
@@ -90,7 +91,7 @@ def slow_body() -> Response:
 async def body_within(request: Request, max_bytes: int, timeout_s: float) -> bytes | None:
     """The body of a request; None as soon as it is known to be too long. Raises TimeoutError and ClientDisconnect."""
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_bytes:
+    if declared.isdecimal() and whole_number(declared, max_bytes) is None:
         return None
     body = bytearray()
     with anyio.fail_after(timeout_s):

@@ -27,6 +27,15 @@ def whole_characters(text: str) -> str:
     return text
 
 
+def whole_number(text: str, most: int = 999_999_999) -> int | None:
+    """The number from 0 to `most` that is written in digits, and None for all else: also for thousands of digits, which
+    `int` refuses."""
+    if not text.isdecimal() or len(text.lstrip("0")) > len(str(most)):
+        return None
+    number = int(text.lstrip("0") or "0")
+    return number if number <= most else None
+
+
 def enumerated(names: Sequence[str], conjunction: str = " and ") -> str:
     """`Ada`, `Ada and Bob`, `Ada, Bob and Carol`."""
     *others, last = names

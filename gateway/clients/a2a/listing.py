@@ -15,6 +15,7 @@ from gateway.clients.a2a.messages import Named, task_of
 from gateway.clients.admission import Client
 from gateway.clients.task_service import ClientTask, TaskService
 from runtime.core.address import CLIENT
+from runtime.core.plain_text import whole_number
 from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import SessionCatalog
 
@@ -85,6 +86,7 @@ def _moment(stamp: Timestamp) -> tuple[int, int]:
 def _skipped(token: str) -> int:
     if not token:
         return 0
-    if not token.isdecimal() or int(token) > MAX_LOOKED_AT:
+    skipped = whole_number(token, MAX_LOOKED_AT)
+    if skipped is None:
         raise InvalidParamsError("There is no such page.")
-    return int(token)
+    return skipped

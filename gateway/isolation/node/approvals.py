@@ -12,6 +12,7 @@ from typing import Any
 
 from runtime.core.errors import TaskRefused
 from runtime.core.message import Choice
+from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
 from runtime.execution.calls.ask import option_of
 from runtime.execution.prompt.situation import shown_value
@@ -125,6 +126,7 @@ def _said(entry: InboxEntry, page: str, question: _Question) -> str | None:
     if asked != page:
         return None
     if event.kind == "choice":
-        return question.options[int(index)] if index.isdecimal() and int(index) < len(question.options) else None
+        number = whole_number(index, len(question.options) - 1)
+        return None if number is None else question.options[number]
     replies = event.quote is not None and event.quote.message_id in question.messages
     return option_of(event.text, question.options) if replies else None

@@ -13,6 +13,7 @@ from gateway.overview.questions.register import Place, QuestionRegister
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import whole_number
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
@@ -32,7 +33,7 @@ _UNWRITTEN = timedelta(minutes=10)
 _WRITTEN = timedelta(seconds=10)
 """The time within which it may be noted again, where its tape is that long already."""
 
-_DIGITS = 16
+_MOST = 10**16
 _ASKED_WITHIN = 3
 """The facts behind the beginning of a page among which its question is."""
 
@@ -125,7 +126,7 @@ class OpenQuestions:
 
     async def asked_on(self, session: SessionId, page: str) -> CallKey | None:
         """The call that asked the question which this page of a session showed; None where there was none."""
-        first = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
+        first = whole_number(page, _MOST) or 0
         try:
             async for fact in self._tapes.read_session(session, after=first, until=first + _ASKED_WITHIN):
                 asked = read_as(fact, QuestionAsked) or read_as(fact, QuestionAskedAgain)

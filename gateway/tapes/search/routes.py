@@ -21,6 +21,7 @@ from gateway.tapes.search.journals import JournalSearch
 from gateway.tapes.search.search import Found, NoIndex, Search, utc_text
 from gateway.tapes.tapes import Tapes, fact_data
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import whole_number
 from runtime.stores.sessions import SessionRecord
 
 MAX_HITS = 100
@@ -140,9 +141,10 @@ class _Place:
         if not text:
             return _Place()
         mark, session, before = text.split("~") if text.count("~") == 2 else ("", "", "-")
-        if before and not (before.isascii() and before.isdigit() and int(before) <= MAX_NUMBER):
+        number = whole_number(before, MAX_NUMBER)
+        if before and number is None:
             raise _bad_place()
-        return _Place(mark, SessionId(session) or None, int(before) if before else None)
+        return _Place(mark, SessionId(session) or None, number)
 
 
 def _bad_place() -> HTTPException:

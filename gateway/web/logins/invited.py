@@ -16,6 +16,7 @@ from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, parted, 
 from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
+from runtime.core.plain_text import whole_number
 
 TEAM_COOKIE = "parley_login"
 MAX_SECRET = 200
@@ -103,11 +104,12 @@ class InvitedLogIn:
         person = await self.person(request)
         if person is None or await self._team.role(person.id) is not Role.OWNER:
             return refused("Only an owner can invite people.", 403)
-        role, hours = role_named(form.get("role", "member")), form.get("hours", "72")
-        if role in (None, Role.BLOCKED) or not hours.isdecimal() or not 1 <= int(hours) <= LONGEST_INVITATION_H:
+        role = role_named(form.get("role", "member"))
+        hours = whole_number(form.get("hours", "72"), LONGEST_INVITATION_H)
+        if role in (None, Role.BLOCKED) or not hours:
             return refused(NOT_READ, 400)
         assert role is not None
-        link = await self._team.invite(role, person.name, lasts_s=int(hours) * _HOURS)
+        link = await self._team.invite(role, person.name, lasts_s=hours * _HOURS)
         return JSONResponse({"link": link}, headers={"cache-control": "no-store"})
 
     @_answering

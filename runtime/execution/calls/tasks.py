@@ -14,6 +14,7 @@ import anyio
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import MessageId, SessionId
+from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
@@ -28,8 +29,6 @@ from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, Ta
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
-
-_NUMBER_CHARS = 9
 
 _TASK_CHARS = 32
 """As many as the ids of other sessions have."""
@@ -219,10 +218,10 @@ class TaskCalls:
         return not found.over
 
     def _number(self, named: object) -> int:
-        number = str(named).strip().lower().removeprefix("task").strip()
-        if not number.isdecimal() or len(number) > _NUMBER_CHARS:
+        number = whole_number(str(named).strip().lower().removeprefix("task").strip())
+        if number is None:
             raise UnknownTarget(f'there is no task {named!r}; Spawn gives names such as "task 7"')
-        return int(number)
+        return number
 
     def _find(self, number: int) -> TaskState:
         task = self._journal.state.tasks.get(number)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from runtime.core.clock import Clock
+from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
 from runtime.core.times import read_times, zone_named
 from runtime.sessions.schedules.letter import Wanted
@@ -15,7 +16,6 @@ from runtime.sessions.succession import words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import KeptSchedule
 
-_NUMBER_CHARS = 9
 _PAUSES = frozenset({"pause", "resume"})
 _TOO_OFTEN = re.compile(r"(every|each)\s+(\S+\s+)?seconds?\b", re.IGNORECASE)
 
@@ -112,8 +112,7 @@ def only_asks(asked: InboxEvent) -> bool:
 
 def _number(which: str) -> int | None:
     """The number of a schedule as people write it."""
-    number = which.removeprefix("#")
-    return int(number) if number.isdecimal() and len(number) <= _NUMBER_CHARS else None
+    return whole_number(which.removeprefix("#"))
 
 
 def _line(kept: KeptSchedule, wanted: Wanted | None, zone: ZoneInfo, texts: Texts, *, paused: bool) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from runtime.core.plain_text import whole_number
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SHARDS
 
@@ -62,5 +63,6 @@ def letter_id(shard: int, number: str) -> str:
 def letter_place(letter: str) -> tuple[int, str]:
     """The inverse of `letter_id`; (-1, "") for what is no id of a letter."""
     shard, _, number = letter.partition("-")
-    whole = all(part.isdecimal() for part in (shard, *number.split("-"))) and number.count("-") == 1
-    return (int(shard), number) if whole and int(shard) < SHARDS else (-1, "")
+    which = whole_number(shard, SHARDS - 1)
+    whole = all(part.isdecimal() for part in number.split("-")) and number.count("-") == 1
+    return (which, number) if which is not None and whole else (-1, "")

@@ -260,6 +260,14 @@ async def test_a_press_of_a_program_that_is_not_to_be_had_any_more_is_told_so() 
     assert door.kept == []
 
 
+async def test_a_program_is_not_chosen_by_a_number_without_end() -> None:
+    door = Door(await opened("open"), routes=Routes([HIDDEN, HELLO]))
+    await door.take(event("9" * 5000, command="programs"))
+    [told] = door.said
+    assert told.endswith(TEXTS("programs.unknown", program="9", programs="hello")[-20:])
+    assert door.kept == []
+
+
 async def test_a_guest_begins_no_program_by_a_press() -> None:
     door = Door(await opened("allowlist", chats=frozenset({"1"})), routes=SEVERAL)
     await door.take(event("tax", act="choice", choice="program.0"), event("Yes", act="choice", choice="q1.2.0"))
