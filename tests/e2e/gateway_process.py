@@ -24,6 +24,7 @@ START_LIMIT_S = 120.0
 SEEN_LIMIT_S = 90.0
 """How long something that must become visible is waited for."""
 
+_WEB_CHAT = r"web chat\s+(http://\S+)"
 _URL = r"(?:web chat|health|bus|tape)\s+(http://\S+)"
 
 
@@ -94,7 +95,8 @@ class Gateway:
         self._tasks.start_soon(self._read, process)
         self._tasks.start_soon(process.wait)
         with anyio.fail_after(START_LIMIT_S):
-            self.url = (await self.prints(_URL))[0][1]
+            # Of several processes that start at once, those without a web chat may be the first to say where they are.
+            self.url = (await self.prints(_WEB_CHAT if self._command == "standby" else _URL))[0][1]
 
     async def _begun(self, arguments: Sequence[str]) -> Process | WarmProcess:
         environment = environment_of(self.data_dir, self._environment)
