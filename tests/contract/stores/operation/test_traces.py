@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -61,6 +62,11 @@ async def connection(request: pytest.FixtureRequest, anyio_backend: str) -> Asyn
 
 def said(person: str, conversation: str) -> InboxEvent:
     return InboxEvent("1", Address("telegram", conversation), person, "Ada", "hi", T0)
+
+
+def sent(message: str) -> dict[str, Any]:
+    """A message on the platform, as a session notes it."""
+    return {"page": "1", "part": 0, "pid": message}
 
 
 async def begun(connection: RedisConnection, session: str, room: str, *facts: tuple[str, dict[str, object]]) -> None:
@@ -249,7 +255,7 @@ async def test_a_deleted_session_takes_its_messages_and_files_but_not_those_of_o
         ("file", {**file, "url": f"file:{alone}"}),
         ("file", {**file, "url": f"file:{shared}"}),
         ("heard", {"pid": "heard", "private": False}),
-        ("sent", {"pid": "sent"}),
+        ("sent", sent("sent")),
     )
     await begun(connection, "s2", "elsewhere", ("file", {**file, "url": f"file:{shared}"}))
     assert await erasure(connection).sessions([SessionId("s1")])
@@ -277,7 +283,7 @@ async def test_a_deleted_session_takes_the_places_of_its_meetings_with_what_was_
         ("place", {"id": "100", "place": ["web", "side", None], "nonce": "meeting.s1.100"}),
         ("place", {"id": "101", "place": ["web", "taken", None], "nonce": "meeting.s1.101"}),
         ("heard", {"pid": "heard", "private": False}),
-        ("sent", {"pid": "sent"}),
+        ("sent", sent("sent")),
     )
     assert await erasure(connection).sessions([SessionId("s1")])
     assert [room.id for room in await rooms.rooms()] == ["taken"]
@@ -335,9 +341,9 @@ async def test_a_deleted_session_leaves_the_messages_that_the_one_in_its_place_h
     rooms = RedisRoomStore(connection)
     for name in ("first", "second", "third", "now"):
         await rooms.put("hall", post(name))
-    await begun(connection, "s1", "hall", ("sent", {"pid": "first"}), ("sent", {"pid": "second"}))
-    await undone(connection, "s2", Branch(SessionId("s1"), 1), {"pid": "third"})
-    await undone(connection, "s3", Branch(SessionId("s1"), 1), {"pid": "now"})
+    await begun(connection, "s1", "hall", ("sent", sent("first")), ("sent", sent("second")))
+    await undone(connection, "s2", Branch(SessionId("s1"), 1), sent("third"))
+    await undone(connection, "s3", Branch(SessionId("s1"), 1), sent("now"))
     assert await erasure(connection).sessions([SessionId(one) for one in doomed]) == len(doomed)
     left = {message.id for message in await rooms.history("hall", limit=10)}
     gone = {"s1": {"second"}, "s2": {"third"}}
@@ -364,8 +370,8 @@ async def test_a_deleted_fork_leaves_the_messages_from_before_its_branch(connect
     rooms = RedisRoomStore(connection)
     for name in ("before", "after"):
         await rooms.put("hall", post(name))
-    await begun(connection, "s1", "hall", ("sent", {"pid": "before"}))
-    await forked(connection, "s2", Branch(SessionId("s1"), 1), "hall", {"pid": "after"})
+    await begun(connection, "s1", "hall", ("sent", sent("before")))
+    await forked(connection, "s2", Branch(SessionId("s1"), 1), "hall", sent("after"))
     assert await erasure(connection).sessions([SessionId("s2")])
     assert [message.id for message in await rooms.history("hall", limit=10)] == ["before"]
 
