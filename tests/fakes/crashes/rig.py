@@ -6,7 +6,6 @@ dies, an answer is lost after the deed, or the deed is refused and nobody knows.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,9 +39,6 @@ from runtime.tape.tape import Fact
 from tests.fakes.crashes.world import Crash, TurboClock, event_of
 from tests.fakes.people.player import Player, WatchedMailboxes
 from tests.fakes.platforms.rich_platform import RichPlatform, rich_capabilities
-
-_BELOW = re.compile(r"(\bin:)(\d+):")
-"""Something done in the thread below a message, which is counted from 0."""
 
 Fault = Literal["die", "lose", "refuse"]
 
@@ -152,7 +148,6 @@ class Rig:
         if does.startswith("reaction:"):
             kind, about, mark = does.split(":")
             does = f"{kind}:{self.platform.known[int(about)]}:{mark}"
-        does = _BELOW.sub(lambda found: f"{found[1]}{self.platform.known[int(found[2])]}:", does)
         self.idle = anyio.Event()
         await self.inbox.add(event_of(str(self._arrived), does, self.clock.now(), self.offered, ADDRESS))
         return True
