@@ -30,9 +30,9 @@ from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
-from runtime.sessions.alarm import Alarm
+from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle.resting import Resting
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.sessions.versions import NoVersions

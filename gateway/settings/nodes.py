@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateway.settings.forms import Section
 from runtime.core.errors import ConfigError
-from runtime.sessions.resting import MOST
+from runtime.sessions.idle.resting import MOST
 
 NodeRole = Literal["all", "front", "agents"]
 """What a process does: a front holds connections of people and programs, an agent node serves conversations."""

@@ -28,10 +28,10 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.memories.books import Memories
 from runtime.memories.meanings import Meanings
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import ReportDesk
+from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle.resting import Resting
 from runtime.sessions.inbound.received_files import FileIntake
-from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.sessions.versions import NoVersions, Versions

@@ -15,8 +15,8 @@ from runtime.core.clock import Clock
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import ReportDesk
+from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.runs import Failing, Runs

@@ -35,8 +35,8 @@ from runtime.llm.models import Models
 from runtime.sandbox.executor import Evaluation, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
-from runtime.sessions.alarm import Alarm
 from runtime.sessions.conversation import Conversation
+from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.node_context import NodeContext, Spent
 from runtime.stores.sessions import Lease
 

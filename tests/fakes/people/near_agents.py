@@ -28,7 +28,7 @@ from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.alarm import Alarm
+from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.node_context import NodeContext, OpenConversation
 from tests.fakes.links import MemoryLink, linked
 

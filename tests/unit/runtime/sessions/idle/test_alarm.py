@@ -13,8 +13,8 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
-from runtime.sessions.alarm import Alarm
-from runtime.sessions.bells import AT_ONCE
+from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle.bells import AT_ONCE
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord

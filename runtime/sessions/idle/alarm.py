@@ -9,7 +9,7 @@ from __future__ import annotations
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.sessions.bells import Bells
+from runtime.sessions.idle.bells import Bells
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import Lease, SessionStore
 from runtime.stores.timers import TIMER, Timer, Timers
