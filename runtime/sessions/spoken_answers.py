@@ -38,6 +38,9 @@ END_LIMIT_S: Final = 20.0
 
 FILE_NAME: Final = "voice.ogg"
 
+_OF_LISTENERS: Final = frozenset({"message", "choice", "start", "new"})
+"""The kinds of events after which agents speak to who caused them."""
+
 
 class SpokenAnswers:
     """What one session speaks."""
@@ -68,7 +71,7 @@ class SpokenAnswers:
 
     async def learn(self, event: InboxEvent) -> None:
         """Ask whether the author of an event wants answers spoken. Raises StorageUnavailable."""
-        if self._speaker is None or not event.person_id or event.kind not in ("message", "choice"):
+        if self._speaker is None or not event.person_id or event.kind not in _OF_LISTENERS:
             return
         said = await self._speaker.wanted(event.person_id)
         self._learned[event.person_id] = self._always if said is None else said

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 NOTE = ""
 """The text of a voice note."""
 SAID, SAID_LATER = "It is forty-two fifty", "and this one seven"
+ON, OFF = "From now on I also speak", "From now on I only write"
 
 
 def answered(request: Mapping[str, Any]) -> Reply:
@@ -144,3 +145,34 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
     assert len(platforms.telegram.calls_of("sendVoice")) == 3
     assert len(platforms.slack.calls_of("files.completeUploadExternal")) == 3
     assert [file["type"] for file in notes if file["name"] not in ("v.ogg", "later.ogg")] == ["audio/ogg"] * 3
+
+
+async def test_who_switches_voice_on_hears_the_next_greeting_too_and_who_switches_it_off_does_not(
+    tmp_path: Path,
+) -> None:
+    platforms = VoicePlatforms()
+    async with OpenAIServer(answered) as model, VoiceServer(Heard(SAID)) as voices, platforms.serving() as told_by:
+        environment = {
+            "PARLEY_MODELS__DEFAULT": "main",
+            "PARLEY_MODELS__MAIN__MODEL": "test",
+            "PARLEY_MODELS__MAIN__BASE_URL": model.base_url,
+            "PARLEY_MODELS__SPEECH__MODEL": "tts-1",
+            "PARLEY_MODELS__SPEECH__BASE_URL": voices.base_url,
+            **told_by,
+        }
+        telegram, _, discord = platforms.places()
+        async with gateway(tmp_path, RECEIPT, environment) as running:
+            for name in ("telegram", "discord"):
+                await running.listens_to(name)
+            for place in (telegram, discord):
+                place.say("hi")
+                await told(place, ASKS)
+                place.say("/voice on")
+                await told(place, ASKS, ON)
+                place.say("/new")
+                await told(place, ASKS, ON, ASKS, NOTE)
+                place.say("/voice off")
+                await told(place, ASKS, ON, ASKS, NOTE, OFF)
+                place.say("/new")
+                await told(place, ASKS, ON, ASKS, NOTE, OFF, ASKS)
+    assert [asked["input"] for asked in voices.spoken] == [ASKS, ASKS]
