@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from adapters.adapter import File
 from adapters.telegram.codec.addresses import Json
@@ -15,6 +15,9 @@ SCHEME: Final = "telegram-file:"
 
 MAX_ALBUM: Final = 10
 """The most files of an album (Bot API, sendMediaGroup)."""
+
+AlbumId: TypeAlias = tuple[int, str]
+"""The chat and the media group."""
 
 _FILE_KINDS: Mapping[str, tuple[str, str]] = {
     "document": ("document.bin", "application/octet-stream"),
@@ -86,8 +89,8 @@ def albums(updates: Sequence[Json]) -> list[list[Json]]:
     """The updates in order, with those of one album in one list. Telegram sends each file of an album as a message."""
     bundles: list[list[Json]] = []
     for update in updates:
-        album = _album(update)
-        if bundles and album is not None and album == _album(bundles[-1][-1]):
+        album = album_of(update)
+        if bundles and album is not None and album == album_of(bundles[-1][-1]):
             bundles[-1].append(update)
         else:
             bundles.append([update])
@@ -96,12 +99,13 @@ def albums(updates: Sequence[Json]) -> list[list[Json]]:
 
 def growing_album(bundles: Sequence[Sequence[Json]]) -> int | None:
     """The first update of an album at the end, of which there may be more to come; None where there is none."""
-    if not bundles or _album(bundles[-1][0]) is None or len(bundles[-1]) >= MAX_ALBUM:
+    if not bundles or album_of(bundles[-1][0]) is None or len(bundles[-1]) >= MAX_ALBUM:
         return None
     return int(bundles[-1][0]["update_id"])
 
 
-def _album(update: Json) -> tuple[int, str] | None:
+def album_of(update: Json) -> AlbumId | None:
+    """The album to which an update's file belongs."""
     message = update.get("message")
     if not isinstance(message, Mapping) or "media_group_id" not in message:
         return None

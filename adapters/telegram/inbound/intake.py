@@ -19,7 +19,9 @@ from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.attachments import AlbumId, album_of
 from adapters.telegram.codec.envelope import Envelope, envelope_of
+from adapters.telegram.inbound.albums import Albums
 from adapters.telegram.inbound.decode import (
     Ignored,
     Membership,
@@ -86,6 +88,7 @@ class Intake:
         self._memory = memory
         self._clock = clock
         self._tasks = tasks
+        self._albums = Albums(clock, tasks)
         self._numbers = numbers
 
     async def poll(self, bot: OurBot, receiver: Receiver) -> None:
@@ -114,12 +117,28 @@ class Intake:
         try:
             update = json.loads(request.body)
             int(update["update_id"])
+            album = album_of(update)
         except NOT_UNDERSTOOD:
             return HttpAnswer(400)
         with anyio.move_on_after(MAX_WAIT_S):
-            if await self.take(bot, receiver, [update]):
+            if await self._received(bot, receiver, update, album):
                 return HttpAnswer(200)
         return HttpAnswer(503)
+
+    async def _received(self, bot: OurBot, receiver: Receiver, update: Json, album: AlbumId | None) -> bool:
+        if album is not None:
+            return await self._albums.take(bot.id, album, update, partial(self._taken_album, bot, receiver))
+        envelope = envelope_of(update)
+        if envelope is not None:
+            await self._albums.settled(bot.id, envelope.chat_id)
+        return await self.take(bot, receiver, [update])
+
+    async def _taken_album(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
+        try:
+            return await self.take(bot, receiver, updates)
+        except StorageUnavailable as error:
+            _log.warning("An album is not stored, and will come again", extra={"error": str(error)})
+            return False
 
     async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
         """Return True once the content of the updates is stored, or if they have none for us."""

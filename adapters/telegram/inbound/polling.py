@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, TypeVar
 
 from adapters.telegram.api.bot import BotApi
 from adapters.telegram.api.failures import PollTaken
-from adapters.telegram.codec.addresses import Json
 from adapters.telegram.codec.attachments import albums, growing_album
+from adapters.telegram.inbound.albums import ALBUM_S, Take
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, RateLimited
 
@@ -18,14 +18,9 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 SHORTEST_POLL_S: Final = 0.3
 """The shortest duration of a poll without updates."""
-ALBUM_S: Final = 0.6
-"""The time that the rest of an album may take."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
-
-Take = Callable[[Sequence[Json]], Awaitable[bool]]
-"""Takes an update, or an album's updates, and returns True once their content is stored."""
 
 
 async def poll(api: BotApi, clock: Clock, take: Take) -> None:

@@ -46,6 +46,14 @@ def update(text: str, number: int = 1) -> dict[str, object]:
     return {"update_id": number, "message": message}
 
 
+def photo(number: int, **more: object) -> dict[str, object]:
+    brought = update("", number)
+    assert isinstance(brought["message"], dict)
+    brought["message"] |= {"photo": [{"file_id": f"p{number}"}], "media_group_id": "77", **more}
+    del brought["message"]["text"]
+    return brought
+
+
 class Relay:
     """Stands in the web server for an adapter that is made once the server's address is known."""
 
@@ -217,3 +225,53 @@ async def test_going_back_to_polls_ends_the_webhook(
     async with adapter.connect() as inbound:
         assert (await anext(inbound)).text == "hi"
     assert platform.updates.webhook_url == ""
+
+
+async def test_an_album_whose_files_come_in_requests_of_their_own_is_one_message_before_what_follows_it(
+    hooked: TelegramAdapter,
+) -> None:
+    answers: list[int] = []
+
+    async def bring(brought: object) -> None:
+        answers.append((await hooked.receive(request(brought))).status)
+
+    async with hooked.connect() as inbound, anyio.create_task_group() as tasks:
+        for brought in (photo(3), photo(1, caption="the receipts"), photo(2), update("after", 4)):
+            tasks.start_soon(bring, brought)
+        album = await anext(inbound)
+        assert (album.text, [file.url for file in album.attachments]) == (
+            "the receipts",
+            ["telegram-file:p1", "telegram-file:p2", "telegram-file:p3"],
+        )
+        assert answers == []
+        assert (await anext(inbound)).text == "after"
+        while len(answers) < 3:
+            await anyio.wait_all_tasks_blocked()
+        assert answers == [200] * 3
+        tasks.cancel_scope.cancel()
+
+
+async def test_an_album_that_is_not_kept_is_refused_file_by_file_and_comes_again_whole(
+    hooked: TelegramAdapter,
+) -> None:
+    answers: list[int] = []
+
+    async def bring(brought: object) -> None:
+        answers.append((await hooked.receive(request(brought))).status)
+
+    async with anyio.create_task_group() as tasks, hooked.connect() as inbound:
+        for brought in (photo(1, caption="the receipts"), photo(2)):
+            tasks.start_soon(bring, brought)
+        first = await anext(inbound)
+    assert answers == [503, 503]
+    async with hooked.connect() as inbound, anyio.create_task_group() as tasks:
+        for brought in (photo(2), photo(1, caption="the receipts")):
+            tasks.start_soon(bring, brought)
+        assert await anext(inbound) == first
+        tasks.cancel_scope.cancel()
+
+
+async def test_an_album_of_another_shape_than_telegrams_is_refused(hooked: TelegramAdapter) -> None:
+    async with hooked.connect():
+        odd = {"update_id": 1, "message": {"chat": "of no known shape", "media_group_id": "77"}}
+        assert (await hooked.receive(request(odd))).status == 400
