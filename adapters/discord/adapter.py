@@ -19,10 +19,11 @@ from adapters.discord.api.interactions import InteractionApi
 from adapters.discord.api.retrying import until_answered
 from adapters.discord.api.webhooks import HookApi
 from adapters.discord.check import health
-from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
+from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
 from adapters.discord.inbound.intake import Intake, Ours
 from adapters.discord.inbound.menu import Menu
+from adapters.discord.inbound.receipts import Receipts
 from adapters.discord.inbound.shard import Session
 from adapters.discord.limits import CAPABILITIES
 from adapters.discord.outbound.new_threads import NewThreads
@@ -95,6 +96,8 @@ class DiscordAdapter:
         self._openings = NewThreads(self._api, self._threads)
         self._marking = Marking(self._api)
         own = self._options
+        self._answers = InteractionApi(self._calls)
+        self._receipts = Receipts(self._answers, own.texts, clock)
         self._voice = Sender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
         self._draws = RateBuckets(self._calls.rest.size, self._voice.through_hooks)
 
@@ -212,6 +215,10 @@ class DiscordAdapter:
             Utterance(address_of(channel, private=True), text, GATEWAY, uuid.uuid4().hex), final=True
         )
 
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """Answer a command from the menu in the place of its receipt; in private conversations nobody reads along."""
+        return not is_private(to) and await self._receipts.answer(to, person_id, text)
+
     async def link(self, to: Address, /) -> str | None:
         """As the port says."""
         return await self._openings.link(to)
@@ -231,7 +238,7 @@ class DiscordAdapter:
     def _intake(self) -> Intake:
         own = self._options
         session = Session(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
-        menu = Menu(self._api, InteractionApi(self._calls), own.programs, own.texts, own.admits)
+        menu = Menu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
         ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
         return Intake(ours, session, self._clock, self._marks)
 

@@ -34,10 +34,17 @@ class InteractionApi:
         await self._respond(interaction, _SAY_LATER, {"flags": _EPHEMERAL})
 
     async def keep_promise(self, interaction: Mapping[str, Any], words: Words) -> None:
-        """Send the announced text."""
+        """Send the announced text, or put another one in the place of the first answer."""
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
         route = Route("PATCH", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
         await self._calls.ask("completing the answer to a command", route, json=text_data(words))
+
+    async def add(self, interaction: Mapping[str, Any], words: Words) -> None:
+        """Send a further text, which only the person sees."""
+        path = "/webhooks/{webhook_id}/{webhook_token}"
+        route = Route("POST", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
+        data = text_data(words) | {"flags": _EPHEMERAL}
+        await self._calls.ask("going on with the answer to a command", route, json=data)
 
     async def accept(self, interaction: Mapping[str, Any]) -> None:
         """Acknowledge a press without a text."""

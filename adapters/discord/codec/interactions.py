@@ -126,6 +126,11 @@ def thread_name(interaction: _Json) -> str:
     return " ".join(str(options.get("topic") or options.get("program") or "").split())
 
 
+def person_of(interaction: _Json) -> str:
+    """Discord's id of who did it; empty for what is no interaction. Never fails."""
+    return str(((interaction.get("member") or interaction).get("user") or {}).get("id", ""))
+
+
 def _part(data: _Json) -> str | None:
     """The chosen part of /session; None for other commands."""
     if data.get("name") != SESSION:

@@ -39,14 +39,20 @@ class Menu:
     """Interactions from Discord: each is answered in time, and those for sessions become items."""
 
     def __init__(
-        self, api: BotApi, answers: InteractionApi, programs: Sequence[str], texts: Texts, admits: Admits
+        self,
+        api: BotApi,
+        answers: InteractionApi,
+        receipts: Receipts,
+        programs: Sequence[str],
+        texts: Texts,
+        admits: Admits,
     ) -> None:
         self._api = api
         self._answers = answers
         self._programs = programs
         self._texts = texts
         self._admits = admits
-        self._receipts = Receipts(answers, texts)
+        self._receipts = receipts
         self._begun = Recent[str, str](MAX_BEGUN)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:

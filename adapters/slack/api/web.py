@@ -63,11 +63,17 @@ class WebApi:
             told(answer, "ts")
             return answer
 
-    async def tell_alone(self, channel: str, thread: str | None, user: str, text: str) -> None:
+    async def tell_alone(self, channel: str, thread: str | None, user: str, blocks: Blocks) -> None:
         """Show one person of the channel a text that the others do not see, while that person is there."""
         with self._calls.call("chat.postEphemeral"):
             await self._calls.client.chat_postEphemeral(
-                channel=channel, thread_ts=thread, user=user, text=text, parse="none", link_names=False
+                channel=channel,
+                thread_ts=thread,
+                user=user,
+                text=_fallback(blocks),
+                blocks=list(blocks),  # type: ignore[arg-type]
+                parse="none",
+                link_names=False,
             )
 
     async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:

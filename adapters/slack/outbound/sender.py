@@ -15,7 +15,7 @@ from adapters.recent import Recent
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
+from adapters.slack.codec.addresses import Face, blocks_of, channel_of, is_private, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
@@ -149,9 +149,20 @@ class Sender:
         return opened
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """A message that Slack shows to this person only."""
+        """A message that Slack shows to this person only. Below a message without replies it would show none
+        (chat.postEphemeral, thread_ts), so it is in the channel then.
+        """
         workspace = await self._workspaces.of(team_of(to))
-        await workspace.api.tell_alone(channel_of(to), to.thread, person_id.rpartition(":")[2], text)
+        thread = to.thread if to.key in self._threads.spoken_in else None
+        blocks = blocks_of(text, None)
+        await workspace.api.tell_alone(channel_of(to), thread, person_id.rpartition(":")[2], blocks)
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As `tell_alone`, in channels; in a direct conversation nobody else reads along."""
+        if is_private(to):
+            return False
+        await self.tell_alone(to, person_id, text)
+        return True
 
     async def link(self, to: Address, /) -> str | None:
         """The address of the message below which a thread is."""

@@ -355,8 +355,27 @@ async def test_connections_are_closed_with_what_opened_them(options: SlackOption
     assert len(platform.messages(DIRECT)) == 1
 
 
-async def test_one_person_is_told_alone_in_the_thread(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+async def test_one_person_is_told_alone_in_the_channel_and_in_a_thread_once_it_has_replies(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
     root = platform.mention("hello", person=FRIEND)
-    await adapter.tell_alone(thread(root), f"slack:T0001:{FRIEND}", "Ask Ada.")
-    assert platform.alone == [(FRIEND, CHANNEL, root, "Ask Ada.")]
+    await adapter.tell_alone(thread(root), f"slack:T0001:{FRIEND}", "Ask **Ada**.")
+    assert platform.alone == [(FRIEND, CHANNEL, None, "Ask *Ada*.")]
     assert platform.messages() == []
+    await send(adapter, "Hello!", to=thread(root))
+    assert await adapter.answer_alone(thread(root), f"slack:T0001:{FRIEND}", "You used **2** models.")
+    assert platform.alone[1:] == [(FRIEND, CHANNEL, root, "You used *2* models.")]
+
+
+async def test_in_a_direct_conversation_an_answer_is_a_message_like_all(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    assert not await adapter.answer_alone(ADA, f"slack:T0001:{FRIEND}", "Yours.")
+    assert platform.alone == []
+
+
+async def test_an_answer_for_one_person_who_is_not_in_the_channel_is_refused(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    with pytest.raises(AdapterError):
+        await adapter.answer_alone(thread(platform.mention("hello")), "slack:T0001:U0NOBODY", "Yours.")

@@ -266,3 +266,21 @@ async def test_invitation_is_printed_with_each_right(tmp_path: Path) -> None:
     code, _, err = await parley(tmp_path, "discord", "invite")
     assert code == 2
     assert "PARLEY_DISCORD__TOKEN" in err
+
+
+async def test_what_answers_a_command_is_seen_by_who_gave_it_alone_also_after_a_restart(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+    async with listened_to(platform, tmp_path, TELLER) as running:
+        asked = world.say(f"<@{world.bot}> hello")
+        await seen(platform, lambda: asked, HELLO)
+        running.kill()
+        await running.gone()
+        await running.start()
+        for command, part in (("status", "teller"), ("agents", "Teller"), ("help", "/new")):
+            with anyio.fail_after(LIMIT_S):
+                await running.listens_to("discord")
+                given = world.choose(command, asked)
+                await platform.until(lambda given=given, part=part: part in (world.receipt(given) or ""))  # type: ignore[misc]
+            assert world.backend.interactions[int(given)].ephemeral
+    assert [posted.text for posted in world.messages(asked)] == [HELLO]

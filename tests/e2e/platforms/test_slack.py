@@ -254,3 +254,18 @@ async def test_check_says_that_slack_refuses_the_token(tmp_path: Path) -> None:
     marks = {line.split()[1]: line.split()[0] for line in out.splitlines() if line.strip()}
     assert marks["slack"] == "✗"
     assert "xoxb-wrong" not in out
+
+
+async def test_what_answers_a_command_in_a_thread_is_seen_by_who_gave_it_alone(tmp_path: Path) -> None:
+    platform = SlackPlatform()
+    async with listened_to(platform, tmp_path, TELLER):
+        with anyio.fail_after(LIMIT_S):
+            root = await _heard(platform, "!status")
+            await platform.until(lambda: bool(platform.alone))
+            platform.say("!agents", thread=root, person=FRIEND)
+            await platform.until(lambda: len(platform.alone) == 2)
+    (person, channel, thread, status), (friend, _, _, agents) = platform.alone
+    assert (channel, thread, friend, person == friend) == (CHANNEL, root, FRIEND, False)
+    assert "teller" in status
+    assert "Teller" in agents
+    assert _thread(platform, root) == [HELLO]

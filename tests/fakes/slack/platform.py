@@ -20,6 +20,7 @@ from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND, PERSON, People
 from tests.fakes.slack.refusal import Refusal, too_many_requests
 from tests.fakes.slack.streams import Streams
 from tests.fakes.slack.surfaces import Surfaces
+from tests.fakes.slack.text import content
 
 BOT_TOKEN = "xoxb-1-test"
 APP_TOKEN = "xapp-1-test"
@@ -227,10 +228,17 @@ class SlackPlatform(People):
         }
 
     def _tell_alone(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """chat.postEphemeral: the person must be in the channel, and nothing of it is kept."""
+        """chat.postEphemeral: the person must be in the channel, and nothing of it is kept. Below a message without
+        replies it is not shown.
+        """
+        channel = self.conversations.channel(params, to_write=True)
+        text, blocks = content(params, update=False)
+        self.conversations.check_kinds(blocks)
         if params.get("user") not in self.names:
             raise Refusal("user_not_in_channel")
-        self.alone.append((params["user"], params["channel"], params.get("thread_ts"), params["text"]))
+        thread = params.get("thread_ts")
+        if thread is None or any(message.thread_ts == thread for message in channel.messages):
+            self.alone.append((params["user"], channel.id, thread, Posted("", "", text, blocks).shown))
         return {"message_ts": "1.000001"}
 
     def _check_token(self, method: str, token: str) -> None:
