@@ -15,10 +15,11 @@ from adapters.recent import Recent
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import Face, blocks_of, channel_of, is_private, shown_name, task_card, team_of
+from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
+from adapters.slack.outbound.alone import TellingAlone
 from adapters.slack.outbound.identities import Identities
 from adapters.slack.outbound.indicators import Indicators
 from adapters.slack.outbound.plans import Plans, is_planned
@@ -40,16 +41,15 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class Sender:
+class Sender(TellingAlone):
     """The methods of the ports in `adapters.adapter` that send."""
 
     def __init__(
         self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts, *, thumbs: bool = True
     ) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
+        super().__init__(workspaces, threads)
         self._thumbs = thumbs
-        self._workspaces = workspaces
-        self._threads = threads
         self._clock = clock
         self._faces = Identities(REMEMBERED)
         self._streams = Streams(self._faces)
@@ -147,22 +147,6 @@ class Sender:
         self._threads.ours.keep(opened.key, True)
         self._plans.opened(opened, title)
         return opened
-
-    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """A message that Slack shows to this person only. Below a message without replies it would show none
-        (chat.postEphemeral, thread_ts), so it is in the channel then.
-        """
-        workspace = await self._workspaces.of(team_of(to))
-        thread = to.thread if to.key in self._threads.spoken_in else None
-        blocks = blocks_of(text, None)
-        await workspace.api.tell_alone(channel_of(to), thread, person_id.rpartition(":")[2], blocks)
-
-    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
-        """As `tell_alone`, in channels; in a direct conversation nobody else reads along."""
-        if is_private(to):
-            return False
-        await self.tell_alone(to, person_id, text)
-        return True
 
     async def link(self, to: Address, /) -> str | None:
         """The address of the message below which a thread is."""
