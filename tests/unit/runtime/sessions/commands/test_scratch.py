@@ -9,6 +9,7 @@ from runtime.bus import Bus
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, SessionId
+from runtime.execution.calls.extensions import call_of, with_calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.commands.alter import Alteration
@@ -140,6 +141,42 @@ async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySa
         assert seen_at(talk, ROOM)[-1] == "Noted here."
         payers = [event.data["participant_id"] for event in talk.named("llm.answered")]
         assert payers == ["test:Ada", "test:Ada", None]
+
+
+async def test_a_copy_makes_no_call_of_an_extension_but_those_that_only_read(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("user"):
+            try:
+                await Say("user", f"{message['text']}: {await Look()} {await Book()}")
+            except Exception as error:
+                await Say("user", str(error))
+"""
+    made: list[str] = []
+
+    def look() -> str:
+        made.append("look")
+        return "seen"
+
+    def book() -> str:
+        made.append("book")
+        return "booked"
+
+    calls = {"Look": call_of("Look", look, only_reads=True), "Book": call_of("Book", book)}
+    desk = with_calls(program(agent("Main", python("Main", trigger="BGN When program starts"), code=code)), calls)
+    async with talking(desk, Model(), sandbox, calls=calls) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        assert (seen_at(talk, ADDRESS)[-1], made) == ("one: seen booked", ["look", "book"])
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("one", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == (
+            "Book is not called in a scratch room, because it may change something outside. "
+            "Its extension can say only_reads=True where it changes nothing."
+        )
+        await talk.say("two")
+    assert made == ["look", "book", "look", "look", "book"]
 
 
 def keeper() -> Program:
