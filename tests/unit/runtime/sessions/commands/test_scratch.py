@@ -18,11 +18,11 @@ from runtime.stores.inbox import ALTERED, FORK
 from runtime.tape.tape import tape_owner
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS
-from tests.fakes.people.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.commands.test_merge import ender
 from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +88,24 @@ async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_
         ]
         assert await talk.say(str(Alteration(HOST, "count", 99)), kind=ALTERED) == []
         assert await talk.say("two") == ["2: two"]
+
+
+async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:
+    says = block('await Say("user", f"{count} eggs")', 'await Yld("user")')
+    model = Model(block("count = 7", 'await Say("user", "hello")', 'await Yld("user")'), says, says, says)
+    asks = program(agent("Main", llm("Main", "01:YLD for user", begins=True)))
+    async with talking(asks, model, sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        await copied(talk, rest_before(talk, "one"))
+        (frame,) = {fact.data["f"] for fact in talk.world.facts if fact.kind == "stmt"}
+        for name, at in (("count", frame), ("unknown", frame), ("count", "none")):
+            await talk.say(str(Alteration(HOST, name, 41, at)), kind=ALTERED, at=ROOM)
+        await talk.say("x", at=ROOM)
+        nothing = "There is no variable $unknown, so nothing was changed."
+        again = nothing.replace("unknown", "count")
+        assert seen_at(talk, ROOM)[-4:] == ["$count is now 41.", nothing, again, "41 eggs"]
+        assert await talk.say("two") == ["7 eggs"]
 
 
 async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends(sandbox: MontySandbox) -> None:
