@@ -76,12 +76,18 @@ class Extension:
     message_callbacks: list[OnMessage] = field(default_factory=list, init=False)
 
     def call(
-        self, name: str, *, repeatable: bool = False, timeout_s: float = CALL_LIMIT_S
+        self,
+        name: str,
+        *,
+        repeatable: bool = False,
+        timeout_s: float = CALL_LIMIT_S,
+        only_reads: bool = False,
     ) -> Callable[[Function], Function]:
         """Let every program call the decorated function as `name`.
 
-        `repeatable`: calling it twice does no harm, so a call that a restart interrupted is made again. Raises
-        ConfigError for a name that is taken or cannot be written, and for parameters without names.
+        `repeatable`: calling it twice does no harm, so a call that a restart interrupted is made again. `only_reads`:
+        it changes nothing outside, so owners can try it in a scratch room. Raises ConfigError for a name that is taken
+        or cannot be written, and for parameters without names.
         """
 
         def add(function: Function) -> Function:
@@ -91,7 +97,9 @@ class Extension:
                 why = "is there twice" if name in self.calls else "is no name that a program can write"
                 raise ConfigError(f"extension {self.name}: the call {name!r} {why}; choose another name.")
             try:
-                self.calls[name] = call_of(name, function, repeatable=repeatable, timeout_s=timeout_s)
+                self.calls[name] = call_of(
+                    name, function, repeatable=repeatable, timeout_s=timeout_s, only_reads=only_reads
+                )
             except ValueError as error:
                 raise ConfigError(f"extension {self.name}: {error}; give each parameter a name.") from error
             return function

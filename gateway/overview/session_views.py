@@ -19,6 +19,7 @@ from gateway.overview.strip import strip_of
 from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
+from runtime.sessions.commands.alter import changeable
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
@@ -146,6 +147,7 @@ def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dic
         "line": None if span is None else span.line,
         "arguments": {**{str(at): value for at, value in enumerate(frame.args)}, **frame.kwargs},
         "locals": frame.locals,
+        "changeable": changeable(frame, spec),
         "waits_for": frame.waits_for,
         "caller": None if frame.caller is None else frame.caller.frame,
         "calls": [

@@ -1,6 +1,9 @@
 """Roll back: which version of a program is served in the place of the one that its files have, until they change.
 
 who asks ──> a pin in the database ──> every node is told, and reads it again when it starts ──> its version is served
+
+A pin names two versions, and each node compares it with its own files. So nodes with old files and nodes with new ones
+can serve side by side.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ class NoSuchVersion(ParleyError):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """`version` is served in the place of `instead_of`, which the files have; both are digests. `by`: who wanted it,
-    `at`: when, in seconds since 1970.
+    """`version` is served where the files have `instead_of`; both are digests. `by`: who wanted it, `at`: when, in
+    seconds since 1970.
     """
 
     version: str
@@ -59,8 +62,13 @@ class Pins:
         self._clock = clock
 
     async def all(self) -> Mapping[str, Pin]:
-        """The pins by program."""
+        """The pins by program, also those whose program has other files by now."""
         return {name: Pin(**json.loads(text)) for name, text in (await self._pins.all()).items()}
+
+    async def in_force(self) -> Mapping[str, Pin]:
+        """The pins by program, of which no node has taken up another version since."""
+        every = await self.every()
+        return {name: pin for name, pin in (await self.all()).items() if _newer(every, name, pin) is None}
 
     async def every(self) -> Sequence[Kept]:
         """The versions of all programs, of each the one that was taken up last first."""
@@ -77,11 +85,14 @@ class Pins:
 
         Returns its digest. Raises NoSuchVersion. The version of the files ends the pin.
         """
-        kept, pin = await self.kept(program), (await self.all()).get(program)
+        every, pin = await self.every(), (await self.all()).get(program)
+        kept = [one.digest for one in every if one.program == program]
         if not kept:
             raise NoSuchVersion(f"No version of a program {program} is kept.")
-        newest = kept[0] if pin is None else pin.instead_of
-        served = kept[0] if pin is None else pin.version
+        newest = served = kept[0]
+        if pin is not None:
+            changed = _newer(every, program, pin)
+            newest, served = (pin.instead_of, pin.version) if changed is None else (changed, changed)
         fitting = [one for one in kept if one.startswith(version) and (version or one not in (newest, served))]
         if version and len(fitting) > 1:
             raise NoSuchVersion(f"Several versions of {program} begin with {version}.")
@@ -101,6 +112,12 @@ class Pins:
         await self._pins.change({program: (json.dumps(asdict(pin)), None)})
 
 
+def _newer(every: Sequence[Kept], program: str, pin: Pin) -> str | None:
+    """The version that files have got since a pin, as some node took it up; None where they have not changed."""
+    other = (one for one in every if one.program == program and one.digest not in (pin.version, pin.instead_of))
+    return next((one.digest for one in other if one.at > pin.at), None)
+
+
 class PinnedPrograms:
     """What one process serves by the pins. `read` has the programs as they were read from their files last."""
 
@@ -110,17 +127,11 @@ class PinnedPrograms:
         self.read = dict(read)
 
     async def served(self, read: Mapping[str, Program]) -> tuple[dict[str, Program], dict[str, Pin]]:
-        """What is served where the files have `read`, and the pins that hold. One whose files have changed is dropped.
-
-        A node that still has the files of the version to which was gone back leaves the pin to the others.
-        """
+        """What is served where the files have `read`, and the pins that hold there."""
         programs, holding = dict(read), dict[str, Pin]()
         for name, pin in (await self._pins.all()).items():
             program = read.get(name)
-            if program is None or program.digest == pin.version:
-                continue
-            if program.digest != pin.instead_of:
-                await self._pins.drop(name, pin)
+            if program is None or program.digest != pin.instead_of:
                 continue
             version = await self._versions.find(pin.version)
             if version is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from runtime.core.address import SCRATCH
 from runtime.core.errors import ProgramChanged, UnknownTarget
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
@@ -175,7 +176,8 @@ class Library:
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
         version = version_of(agent, spec)
         if spec.kind == "extension":
-            return ExtensionPlaybook(spec, self._context.calls, Outside(self._context.journal))
+            trial = self._context.pages.address.platform == SCRATCH
+            return ExtensionPlaybook(spec, self._context.calls, Outside(self._context.journal), trial=trial)
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
         function, contents = self._module(agent).function(spec.name), self._context.contents

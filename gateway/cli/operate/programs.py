@@ -30,7 +30,7 @@ def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> N
     """Show the versions of all programs that are kept, of each the one that was served last at the top."""
 
     async def ask(pins: Pins) -> tuple[Sequence[Kept], Mapping[str, Pin]]:
-        return await pins.every(), await pins.all()
+        return await pins.every(), await pins.in_force()
 
     kept, pins = ([], {}) if nothing_kept(config) else _with_pins(config, ask)
     if not kept and not as_json:

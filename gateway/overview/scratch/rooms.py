@@ -90,11 +90,15 @@ class ScratchRooms:
         return await self._add(event, state.private, person_id=person, person_name=known.name)
 
     async def alter(self, client: Client, session: SessionId, change: Alteration, key: str) -> bool:
-        """Change a variable of an agent of a copy. False where that was asked before."""
+        """Change a variable of an agent of a copy, or a name of its frame. False where that was asked before."""
         record = await self._copy(session)
         state = (await self.moments.at(session, record.seq)).state
         agent = state.agents.get(change.agent)
-        if agent is None or change.name not in agent.variables:
+        frame = state.frames.get(change.frame or "")
+        if change.frame is not None:
+            if frame is None or frame.agent != change.agent or change.name not in {**frame.kwargs, **frame.locals}:
+                raise NotPossible(f"There is no {change.name} in what {change.agent} does now in this conversation.")
+        elif agent is None or change.name not in agent.variables:
             raise NotPossible(f"There is no agent {change.agent} with a variable {change.name} in this conversation.")
         return await self._add(self._event(client, record, record.id, ALTERED, str(change), key), state.private)
 

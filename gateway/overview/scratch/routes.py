@@ -78,12 +78,13 @@ class ScratchRoutes:
         return _kept(await _done(self.scratch.say(client, _session(request), text, person, key)))
 
     async def alter(self, request: Request) -> Response:
-        """Give the variable {"name"} of {"agent"} another {"value"} in a copy."""
+        """Give the variable {"name"} of {"agent"}, or of its {"frame"}, another {"value"} in a copy."""
         client, body = await self._reader(request), await _body(request)
         agent, name, key = (_text(body, one, MAX_KEY) for one in ("agent", "name", "key"))
         if "value" not in body or len(json.dumps(body["value"])) > MAX_VALUE:
             raise HTTPException(422, f"value is JSON of at most {MAX_VALUE:,} characters.")
-        change = Alteration(AgentId(agent), name, body["value"])
+        frame = None if body.get("frame") is None else _text(body, "frame", MAX_KEY)
+        change = Alteration(AgentId(agent), name, body["value"], frame)
         return _kept(await _done(self.scratch.alter(client, _session(request), change, key)))
 
 

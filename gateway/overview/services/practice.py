@@ -102,7 +102,7 @@ class PracticeRoute:
         on = await self._on_versions(name)
         taken = {digest: json.loads(entry) for digest, entry in (await self.versions.all()).items()}
         dates = {digest: _date(entry["at"]) for digest, entry in taken.items() if entry["name"] == name}
-        pin = (await self.pins.all()).get(name)
+        pin = (await self.pins.in_force()).get(name)
         program = self.programs.get(name, before)  # after the versions: one that is being taken up is served now
         known = sorted({program.digest, *dates, *on}, key=lambda digest: dates.get(digest, ""), reverse=True)
         return answer(

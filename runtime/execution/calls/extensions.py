@@ -24,13 +24,15 @@ CALL_LIMIT_S = 60.0
 class ExtensionCall:
     """A function that programs call by its `spec`'s name. A plain one runs in a thread.
 
-    `repeatable`: a call that a restart interrupted is made again; otherwise its outcome is unknown.
+    `repeatable`: a call that a restart interrupted is made again; otherwise its outcome is unknown. `only_reads`: it
+    changes nothing outside, so it is made in scratch rooms too.
     """
 
     spec: PlaybookSpec
     function: Callable[..., Any]
     repeatable: bool = False
     timeout_s: float = CALL_LIMIT_S
+    only_reads: bool = False
 
     async def happen(self, arguments: Mapping[str, Any]) -> Any:
         """The function's result. Raises what it raises, and PlaybookError when it takes too long."""
@@ -46,7 +48,12 @@ class ExtensionCall:
 
 
 def call_of(
-    name: str, function: Callable[..., Any], *, repeatable: bool = False, timeout_s: float = CALL_LIMIT_S
+    name: str,
+    function: Callable[..., Any],
+    *,
+    repeatable: bool = False,
+    timeout_s: float = CALL_LIMIT_S,
+    only_reads: bool = False,
 ) -> ExtensionCall:
     """A typed function as a call. Its annotations are the types of the language, its docstring is what models read.
 
@@ -60,7 +67,7 @@ def call_of(
     description = inspect.getdoc(function) or ""
     metadata = {"pure": repeatable}
     spec = PlaybookSpec(name, "extension", span, params, returns, description, metadata)
-    return ExtensionCall(spec, function, repeatable, timeout_s)
+    return ExtensionCall(spec, function, repeatable, timeout_s, only_reads)
 
 
 def with_calls(program: Program, calls: Mapping[str, ExtensionCall]) -> Program:

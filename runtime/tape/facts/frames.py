@@ -141,6 +141,14 @@ class StatementDone(Content):
     prelude: Sequence[str] = key("prelude", default=(), always=True)
 
 
+@fact("relocal")
+class LocalsAltered(Content):
+    """Somebody gave names of a frame other values from outside."""
+
+    frame: str = key("f")
+    names: Mapping[str, Any] = key("set")
+
+
 @fact("failed")
 class StatementFailed(Content):
     """The last statement raised an error: type and text."""

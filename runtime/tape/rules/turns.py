@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runtime.tape.facts.frames import (
     EndReached,
+    LocalsAltered,
     StatementAccepted,
     StatementDone,
     StatementFailed,
@@ -31,6 +32,11 @@ def _done(state: SessionState, _: int, fact: StatementDone) -> None:
     frame.statements[-1].done = True
     frame.locals.update(fact.names)
     frame.prelude.extend(fact.prelude)
+
+
+@rule(LocalsAltered)
+def _altered(state: SessionState, _: int, fact: LocalsAltered) -> None:
+    state.frames[fact.frame].locals.update(fact.names)
 
 
 @rule(StatementFailed)

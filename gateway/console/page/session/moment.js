@@ -85,8 +85,10 @@ function Agent({agent, here, changing}) {
           <li key=${frame.frame} class=${frame.frame === here?.frame ? "here" : ""}>
             <b>${frame.step ?? frame.playbook}</b>${frame.text ? html` <q>${frame.text}</q>` : ""}
             ${frame.waits_for && html`<span class="quiet"> waits for ${waited(frame.waits_for)}</span>`}
-            <${Values} values=${frame.arguments} title="Arguments" />
-            <${Values} values=${frame.locals} title="Locals" />
+            <${Values} values=${changing ? without(frame.arguments, frame.changeable) : frame.arguments} title="Arguments" />
+            ${changing && Object.keys(frame.changeable).length > 0
+              ? html`<${Changeable} id=${changing} agent=${agent.id} frame=${frame.frame} values=${frame.changeable} title="Locals" />`
+              : html`<${Values} values=${frame.locals} title="Locals" />`}
             ${frame.refused.map((one, number) => html`<p key=${number} class="bad">The check refused: ${one.rule} ${one.message}</p>`)}
             ${frame.calls.length > 0 && html`<details><summary>Answers and calls of this turn (${frame.calls.length})</summary>
               <ul>${frame.calls.map((one, number) => html`<li key=${number} class=${one.error ? "bad" : ""}><b>${one.name}</b>${" "}<code>${one.error ? one.error.join(": ") : shown(one.value)}</code></li>`)}</ul></details>`}
@@ -96,9 +98,11 @@ function Agent({agent, here, changing}) {
               <pre>${frame.transcript.map((one) => shown(one)).join("\n\n")}</pre></details>`}
           </li>`)}
       </ol>
-      ${changing ? html`<${Changeable} id=${changing} agent=${agent} />` : html`<${Values} values=${agent.variables} title="Variables" />`}
+      ${changing ? html`<${Changeable} id=${changing} agent=${agent.id} values=${agent.variables} title="Variables" />` : html`<${Values} values=${agent.variables} title="Variables" />`}
     </div>`;
 }
+
+const without = (values, others) => Object.fromEntries(Object.entries(values).filter(([name]) => !(name in others)));
 
 const waited = (source) => (source.human ? "people" : source.meeting ? `meeting ${source.meeting}` : source.agents ? source.agents.join(", ") : "time");
 

@@ -41,17 +41,17 @@ export function Composer({id, people, words}) {
     </form>`;
 }
 
-/** The variables of an agent of a copy, each of which can be given another value. */
-export function Changeable({id, agent}) {
-  const entries = Object.entries(agent.variables);
+/** The variables of an agent of a copy, or the names of a frame, each of which can be given another value. */
+export function Changeable({id, agent, frame = null, values, title}) {
+  const entries = Object.entries(values);
   if (!entries.length) return null;
   return html`
-    <dl class="values" aria-label="Variables">
-      ${entries.map(([name, value]) => html`<${Variable} key=${name} id=${id} agent=${agent.id} name=${name} value=${value} />`)}
+    <dl class="values" aria-label=${title}>
+      ${entries.map(([name, value]) => html`<${Variable} key=${name} id=${id} agent=${agent} frame=${frame} name=${name} value=${value} />`)}
     </dl>`;
 }
 
-function Variable({id, agent, name, value}) {
+function Variable({id, agent, frame, name, value}) {
   const [open, setOpen] = useState(false);
   const field = useRef(null);
   const text = JSON.stringify(value);
@@ -64,7 +64,7 @@ function Variable({id, agent, name, value}) {
           <form class="answering" onSubmit=${(event) => event.preventDefault()}>
             <input ref=${field} aria-label=${`New value of ${name}, as JSON`} defaultValue=${text} required />
             <${Act} label="Set" about=${name} path=${`/bus/v1/sessions/${id}/variables`} done=${`${name} is to change.`}
-              body=${() => ({agent, name, value: valueOf(field.current.value), key: newKey()})} then=${() => setOpen(false)} />
+              body=${() => ({agent, frame, name, value: valueOf(field.current.value), key: newKey()})} then=${() => setOpen(false)} />
             <button type="button" onClick=${() => setOpen(false)}>Cancel</button>
           </form>`}
       </dd>

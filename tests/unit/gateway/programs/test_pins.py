@@ -70,10 +70,33 @@ async def test_a_changed_file_ends_it_for_good(tmp_path: Path) -> None:
     place, reloading = await with_versions(tmp_path, "first", "second")
     await place.pins.roll_back("one")
     await reloading.keep_to_pins()
+    await place.clock.advance(60)
     place.write(one_pb=HELLO.replace("hello", "third"))
     assert says(place) == "first"
     await reloading.reload()
-    assert (says(place), await place.pins.all()) == ("third", {})
+    assert (says(place), await place.pins.in_force()) == ("third", {})
+    await place.clock.advance(60)
+    await place.pins.roll_back("one")  # the third is what is gone back from now
+    (pin,) = (await place.pins.in_force()).values()
+    assert pin.instead_of == place.served["one"].digest
+
+
+async def test_the_first_node_with_new_files_leaves_the_others_rolled_back(tmp_path: Path) -> None:
+    place, _ = await with_versions(tmp_path, "first", "second")
+    await place.pins.roll_back("one")
+    await place.begin()
+    old = place.served
+    await place.clock.advance(60)
+    place.write(one_pb=HELLO.replace("hello", "third"))
+    await place.begin()  # a node of the next deployment
+    assert says(place) == "third"
+    place.write(one_pb=HELLO.replace("hello", "second"))
+    reloading = await place.begin()  # a node that has not been replaced yet, and starts again
+    assert (says(place), place.served["one"].digest) == ("first", old["one"].digest)
+    await reloading.keep_to_pins()
+    assert says(place) == "first"
+    await reloading.reload()
+    assert says(place) == "first"
 
 
 async def test_a_file_that_was_saved_and_not_reloaded_is_not_read_by_a_roll_back(tmp_path: Path) -> None:

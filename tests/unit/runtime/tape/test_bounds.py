@@ -47,6 +47,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "memory_kept": {"id": "x"},
     "model": {"purpose": "execute", "model": "x"},
     "speech": {"page": "3", "agent": "1000", "text": "x"},
+    "relocal": {"f": "1000.0", "set": {"a": "x"}},
     "spoken": {"page": "3", "note": "4"},
     "voice": {"person": "test:1", "on": True},
     "transcribed": {"page": "3", "message": "m1", "person": "test:1", "spoken": ["x", "english", "x", ""]},

@@ -9,6 +9,7 @@ from runtime.bus import Bus
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, SessionId
+from runtime.execution.calls.extensions import call_of, with_calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.commands.alter import Alteration
@@ -17,11 +18,11 @@ from runtime.stores.inbox import ALTERED, FORK
 from runtime.tape.tape import tape_owner
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS
-from tests.fakes.people.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.commands.test_merge import ender
 from tests.unit.runtime.sessions.commands.test_undo import counter, turn, worker
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +90,24 @@ async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_
         assert await talk.say("two") == ["2: two"]
 
 
+async def test_a_local_of_a_copy_gets_another_value_and_that_of_the_original_stays(sandbox: MontySandbox) -> None:
+    says = block('await Say("user", f"{count} eggs")', 'await Yld("user")')
+    model = Model(block("count = 7", 'await Say("user", "hello")', 'await Yld("user")'), says, says, says)
+    asks = program(agent("Main", llm("Main", "01:YLD for user", begins=True)))
+    async with talking(asks, model, sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        await copied(talk, rest_before(talk, "one"))
+        (frame,) = {fact.data["f"] for fact in talk.world.facts if fact.kind == "stmt"}
+        for name, at in (("count", frame), ("unknown", frame), ("count", "none")):
+            await talk.say(str(Alteration(HOST, name, 41, at)), kind=ALTERED, at=ROOM)
+        await talk.say("x", at=ROOM)
+        nothing = "There is no variable $unknown, so nothing was changed."
+        again = nothing.replace("unknown", "count")
+        assert seen_at(talk, ROOM)[-4:] == ["$count is now 41.", nothing, again, "41 eggs"]
+        assert await talk.say("two") == ["7 eggs"]
+
+
 async def test_a_copy_of_a_fork_gives_nothing_back_when_it_ends(sandbox: MontySandbox) -> None:
     async with talking(ender(), Model(), sandbox) as talk:
         await talk.say("hi")
@@ -140,6 +159,42 @@ async def test_what_a_copy_asks_of_a_model_is_charged_to_nobody(sandbox: MontySa
         assert seen_at(talk, ROOM)[-1] == "Noted here."
         payers = [event.data["participant_id"] for event in talk.named("llm.answered")]
         assert payers == ["test:Ada", "test:Ada", None]
+
+
+async def test_a_copy_makes_no_call_of_an_extension_but_those_that_only_read(sandbox: MontySandbox) -> None:
+    code = """
+async def Main():
+    while True:
+        for message in await WaitForMessage("user"):
+            try:
+                await Say("user", f"{message['text']}: {await Look()} {await Book()}")
+            except Exception as error:
+                await Say("user", str(error))
+"""
+    made: list[str] = []
+
+    def look() -> str:
+        made.append("look")
+        return "seen"
+
+    def book() -> str:
+        made.append("book")
+        return "booked"
+
+    calls = {"Look": call_of("Look", look, only_reads=True), "Book": call_of("Book", book)}
+    desk = with_calls(program(agent("Main", python("Main", trigger="BGN When program starts"), code=code)), calls)
+    async with talking(desk, Model(), sandbox, calls=calls) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        assert (seen_at(talk, ADDRESS)[-1], made) == ("one: seen booked", ["look", "book"])
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("one", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == (
+            "Book is not called in a scratch room, because it may change something outside. "
+            "Its extension can say only_reads=True where it changes nothing."
+        )
+        await talk.say("two")
+    assert made == ["look", "book", "look", "look", "book"]
 
 
 def keeper() -> Program:
