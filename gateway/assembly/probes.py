@@ -166,6 +166,17 @@ async def _ask_valkey(settings: Settings) -> str:
             return f"embedded {await ping(f'unix://{socket}')}"
 
 
+async def reach_database(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Return when the Redis of the settings has answered, if one is set; `tell` gets what people should know meanwhile.
+
+    Raises StorageUnavailable where none answers in time, and ConfigError for a bad URL.
+    """
+    from runtime.storage.redis.client.server_check import reach
+
+    if settings.redis_url is not None:
+        await reach(settings.redis_url, tell)
+
+
 async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
     ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
     listed = kind.factory(ground)

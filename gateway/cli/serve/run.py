@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 from gateway.cli.serve.until_stopped import serve_until_stopped
 from gateway.with_parent import end_with_standard_input
 
@@ -49,10 +49,12 @@ def run(  # noqa: PLR0913 - options of a command
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
+            from gateway.assembly.probes import reach_database
 
             def read() -> Settings:
                 return load_settings(config, flags)
 
+            await reach_database(settings, say)
             await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging, read=read)
 
         serve_until_stopped(serve)

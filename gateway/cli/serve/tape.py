@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 from gateway.cli.serve.until_stopped import serve_until_stopped
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def tape(
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.alone import serve_tapes
+            from gateway.assembly.probes import reach_database
 
+            await reach_database(settings, say)
             await serve_tapes(settings, host, port, on_ready=on_ready)
 
         serve_until_stopped(serve)

@@ -16,6 +16,7 @@ from runtime.language.lint.names import NameLint
 from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
 from runtime.language.lint.steps import in_steps, unknown_notes
+from runtime.language.lint.unfinished import unfinished_steps
 from runtime.language.lint.unseen_words import unseen_words
 from runtime.language.lint.variables import VariableLint
 from runtime.language.program import Program
@@ -51,6 +52,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
             yield from before_joining(agent, playbook)
             yield from misspelt_beginnings(playbook)
             yield from in_steps(playbook)
+            yield from unfinished_steps(playbook, lines)
             yield from unknown_notes(playbook)
             yield from calls.in_playbook(agent, playbook)
             yield from names.in_playbook(agent, playbook)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from redis import exceptions
 from redis.asyncio import Redis
 
+from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError, StorageUnavailable
+from runtime.events.happening import Happening
+from runtime.events.service import StorageBack, StorageLost
 from runtime.storage.embedded.server_binary import LEAST_VERSION
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.location import shown
 from runtime.storage.redis.client.script import load_script
 
 _LIMIT_S = 5.0
+START_LIMIT_S = 60.0
+"""How long a gateway that starts waits for servers that have never answered."""
+_MEND = "Start it, or correct PARLEY_REDIS_URL."
+_NOT_READY = (exceptions.BusyLoadingError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
 _PROBE = load_script("operation/probe")
 _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set", "{parley:probe}:zset"]
 
@@ -38,6 +46,37 @@ async def ping(url: str) -> str:
     except StorageUnavailable as error:
         raise StorageUnavailable(f"No Redis or Valkey answers as it should at {shown(url)}: {error}") from error
     return "\n".join([found.servers, *(f"warning: {warning}" for warning in found.warnings)])
+
+
+async def reach(url: str, tell: Callable[[str], None], *, clock: Clock | None = None) -> None:
+    """Return when the servers at `url` have answered; `tell` gets a sentence for people when they do not at once.
+
+    Raises StorageUnavailable where nothing has answered within `START_LIMIT_S`, and where it refuses us. A server that
+    answers that it is not ready (it loads its data, it is a replica) is there, and waited for by whoever uses it.
+    """
+    place, limit_s = shown(url), round(START_LIMIT_S)
+
+    def hear(what: Happening) -> None:
+        if isinstance(what, StorageLost):
+            tell(f"No Redis or Valkey answers at {place}: {what.reason} {_MEND} Trying again for {limit_s} s.")
+        elif isinstance(what, StorageBack):
+            tell(f"The database at {place} answers.")
+
+    try:
+        async with open_connection(url, on_event=hear, patience_s=START_LIMIT_S, clock=clock) as connection:
+            await connection.everywhere(_ping)
+    except StorageUnavailable as error:
+        if isinstance(error.__cause__, _NOT_READY):
+            return
+        if not isinstance(error.__cause__, exceptions.ConnectionError | exceptions.TimeoutError | OSError):
+            raise
+        raise StorageUnavailable(
+            f"No Redis or Valkey answered at {place} within {limit_s} s: {error} {_MEND}"
+        ) from error
+
+
+async def _ping(client: Redis) -> object:
+    return await client.ping()
 
 
 async def examine(connection: RedisConnection) -> ServerCheck:

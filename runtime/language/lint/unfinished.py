@@ -1,0 +1,169 @@
+"""Steps that break off: open brackets and quotations, sentences without their end, loops over nothing.
+
+English is forgiven what it does: apostrophes, inches, smileys, `a)`, and sentences that end in a preposition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from runtime.language.diagnostics import Span
+from runtime.language.lint.findings import Finding, SourceLines, as_written
+from runtime.language.program import PlaybookSpec, Step
+
+_MARKER = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
+_CODED = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b")
+_CODE = re.compile(r"`[^`]*`")
+_ESCAPED = re.compile(r"\\.")
+_INCHES = re.compile(r"(?<=\d)\"(?=[\s\w,.;)-]|\Z)")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<![\w\"])'[^']*'(?!\w)")
+_NO_BRACKETS = re.compile(
+    r"(?<!\S)[:;]['-]?[()\[\]]+(?!\w)|[:;]['-]?\)+(?!\w)|(?<![\w(])(?:\w|\d{2,3}|[ivx]{2,4})(?:\.\w{1,2})*\)"
+    r"|[\[(]\s*[-+\w.$]+\s*,\s*[-+\w.$]*\s*[)\]]"
+)
+"""Smileys, the marks of enumerations, and ranges such as `[0, 10)`."""
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_NAMES = {"(": "parenthesis", "[": "bracket", "{": "brace"}
+_IS_A_CALL = re.compile(r"(?<![\w$])[A-Za-z_][\w.]*\Z")
+_OPEN_PLACEHOLDER = re.compile(r"\{\s*(\$\w+)[^{}]*\Z")
+_LONE_END = re.compile(r"(\$\w+)\s*\}")
+
+_NO_VALUE = re.compile(r"(?:(?:set|let|change|initiali[sz]e|reset)\s+)?(\$\w+)(?::[^\s=]+)?\s*(?:to|=|be|as)", re.I)
+_ASSIGNED = re.compile(r"(?:(?:set|let)\s+)?\$\w+(?::[^\s=]+)?\s*(?:=|\bto\b|\bbe\b)\s*(.*)", re.I | re.S)
+_OPERATOR = re.compile(r".*(?:\s([-+*/%=<>]|and|or|not))", re.I | re.S)
+_COMPARES = re.compile(
+    r".*\$\w+\s+(?:(?:is|are)(?:\s+(?:not|equal to|more than|less than))?|equals|[=!<>]=|[<>])", re.I
+)
+_IN_NOTHING = re.compile(r"(?:for each|for every|for all|for)\s+\$\w+\s+(?:in|of|from)", re.I)
+_EMPTY_LOOP = re.compile(
+    r"(?:for each|for every|for all|for)\s+\$\w+\s+in\s+(?:\[\s*\]|\(\s*\)|\{\s*\}|range\(0\))\W*\Z"
+    r"|repeat\s+(?:this\s+)?(?:0|zero|no)\s+times\b",
+    re.I,
+)
+_DANGLING = re.compile(r".*\s(and|or|the|an|because|whether|than)", re.S)
+_VERB = r"ask|say|tell|set|let|remember|forget|call|send|show|invite|inform|notify|go to|go to step|jump to|wait for"
+_ALONE = re.compile(rf"(?:{_VERB}|use|add|get|write|create|store|save|find|increase|decrease)", re.I)
+_TO_WHOM = re.compile(
+    r"(?:ask|tell|inform|notify)\s+(?:the\s+)?(?:user|human|customer|caller|person|everyone|everybody|them|him|her)",
+    re.I,
+)
+_WHOLE = {
+    "ask": "Ask the user for their $name",
+    "say": 'Say "Hello"',
+    "tell": "Tell the user what we have",
+    "set": "Set $count to 5",
+    "let": "Set $count to 5",
+    "go": "Go to step 2",
+    "jump": "Go to step 2",
+    "wait": "Wait for the user",
+    "remember": "Remember that the user is a vegetarian",
+}
+
+
+def unfinished_steps(playbook: PlaybookSpec, lines: SourceLines) -> Iterator[Finding]:
+    """A warning about each step in prose that breaks off."""
+    if playbook.kind != "llm":
+        return
+    for step in _sentences(playbook):
+        written = as_written(step.span, lines)
+        text = " ".join(_MARKER.sub("", written[step.span.column - 1 :] if written else step.text, count=1).split())
+        if not _CODED.match(text):
+            yield from islice(_of_step(step, text), 1)
+
+
+def _sentences(playbook: PlaybookSpec) -> Iterator[Step]:
+    """The steps in order, without those that a sentence became besides its first."""
+    seen = set()
+    for step in playbook.walk_steps():
+        if step.span not in seen:
+            seen.add(step.span)
+            yield step
+
+
+def _of_step(step: Step, written: str) -> Iterator[Finding]:
+    text = _ESCAPED.sub("", _CODE.sub("``", written))
+    text = _INCHES.sub("", text) if text.count('"') % 2 else text
+    yield from _quotations(step.span, text)
+    bare = _QUOTED.sub('""', text)
+    yield from _brackets(step.span, bare)
+    yield from _placeholders(step.span, text)
+    yield from _ends(step, bare.strip().rstrip(".").rstrip(), written)
+
+
+def _quotations(span: Span, text: str) -> Iterator[Finding]:
+    if text.count('"') % 2 or ("„" not in text and text.count("“") > text.count("”")):
+        said = text[max(text.rfind('"'), text.rfind("“")) :]
+        yield Finding(span, "a quotation is never closed", 'Write " at its end.', said)
+    elif (assigned := _ASSIGNED.fullmatch(text)) and assigned[1].startswith("'") and assigned[1].count("'") == 1:
+        yield Finding(span, "a quotation is never closed", "Write ' at its end.", assigned[1])
+
+
+def _brackets(span: Span, text: str) -> Iterator[Finding]:
+    left: list[tuple[str, str]] = []
+    bare = _NO_BRACKETS.sub(lambda match: "" if _is_no_bracket(text, match) else match[0], text)
+    for place, char in enumerate(bare):
+        if char in _PAIRS:
+            left.append((char, bare[:place]))
+        elif char in _PAIRS.values():
+            if left and _PAIRS[left[-1][0]] == char:
+                left.pop()
+            elif left:
+                yield _never_closed(span, left[-1], bare)
+            else:
+                opening = next(one for one, end in _PAIRS.items() if end == char)
+                hint = f"Write {opening} where it begins, or leave it out."
+                yield Finding(span, f"nothing opens this {_NAMES[opening]}", hint, char)
+    if left and not (left[0][0] == "(" and _IS_A_CALL.search(left[0][1])):
+        yield _never_closed(span, left[0], bare)
+
+
+def _is_no_bracket(text: str, match: re.Match[str]) -> bool:
+    """Whether brackets that may be a smiley, a mark or a range are one: a pair is read as any other."""
+    said = match[0]
+    if said[0] in _PAIRS:
+        return _PAIRS[said[0]] != said[-1]
+    return not (said[-1] == ")" and text[: match.start()].count("(") > text[: match.start()].count(")"))
+
+
+def _never_closed(span: Span, opened: tuple[str, str], text: str) -> Finding:
+    opening, before = opened
+    hint = f"Write {_PAIRS[opening]} where it ends, and what belongs between them."
+    return Finding(span, f"a {_NAMES[opening]} is never closed", hint, text[len(before) :])
+
+
+def _placeholders(span: Span, text: str) -> Iterator[Finding]:
+    for quoted in _QUOTED.findall(text):
+        said = quoted[1:-1]
+        if said.count("{") > said.count("}") and (found := _OPEN_PLACEHOLDER.search(said)):
+            yield Finding(span, "a placeholder is never closed", f"Write {{{found[1]}}}.", found[1])
+        elif said.count("}") > said.count("{") and (found := _LONE_END.search(said)):
+            yield Finding(span, "nothing opens this placeholder", f"Write {{{found[1]}}}.", found[1])
+
+
+def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:
+    if match := _NO_VALUE.fullmatch(text):
+        hint = f"Write what it is to be: Set {match[1]} to 5."
+        yield Finding(step.span, f"no value is given for {match[1]}", hint, match[1])
+    elif (assigned := _ASSIGNED.fullmatch(text)) and (match := _OPERATOR.fullmatch(assigned[1])):
+        yield Finding(step.span, f"nothing follows `{match[1]}`", "Write the rest of the expression.", written)
+    elif _EMPTY_LOOP.match(text):
+        yield Finding(step.span, "this loop is over nothing: what is below it is never done", word=written)
+    elif _IN_NOTHING.fullmatch(text.rstrip(" ,:")):
+        hint = "Write what to go through: For each $item in $items."
+        yield Finding(step.span, f"`{written}` says nothing to go through", hint, written)
+    elif _COMPARES.fullmatch(text.rstrip(" ,:")) and re.match(r"(?:if|when|while|until|unless)\b", text, re.I):
+        yield Finding(step.span, "the condition has no end", "Write what to compare with: If $count is 5.", written)
+    elif not step.children and not text.endswith(":"):
+        yield from _words(step.span, text, written)
+
+
+def _words(span: Span, text: str, written: str) -> Iterator[Finding]:
+    if _ALONE.fullmatch(text) or _TO_WHOM.fullmatch(text):
+        whole = _WHOLE.get(text.split()[0].casefold(), "Find the order with $number")
+        yield Finding(span, f"`{written}` does not say all of it", f"Write the rest, as in: {whole}.", written)
+    elif match := _DANGLING.fullmatch(text):
+        yield Finding(
+            span, f"nothing follows `{match[1]}`", "Write the rest of the sentence, or leave it out.", written
+        )
