@@ -19,7 +19,7 @@ from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.pages import PageBegun, PartSent
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.registry import read_as
-from runtime.tape.facts.tasks import TaskAsks
+from runtime.tape.facts.tasks import OrderTaken, TaskAsks
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]
@@ -35,6 +35,26 @@ class Erased:
     sessions: tuple[SessionId, ...]
     entries: int
     rewritten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a person has to do with a session: whether they took part, and were alone in it, in private, and their names
+    there. `orderer` is the session that ordered it, where it is a task.
+    """
+
+    took_part: bool
+    alone: bool
+    names: set[str]
+    orderer: SessionId | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """The session of a task, and the session that ordered it."""
+
+    known: KnownSession
+    orderer: SessionId
 
 
 class Erasure:
@@ -66,16 +86,23 @@ class Erasure:
         return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
-        """Delete every session in which the person took part, even with others, and all data that names the person.
+        """Delete every session in which the person took part, even with others, the tasks that these ordered, and all
+        data that names the person.
 
         A session that continues such a session has the person's words as well, if they came before its branch.
         """
-        theirs, conversations, names = [], set(), set[str]()
+        theirs, conversations, names, tasks = [], set(), set[str](), list[_Task]()
         async for known in self._catalog.sessions():
-            took_part, alone = await self._part(known, person, names)
-            if took_part:
+            part = await self._part(known, person)
+            names |= part.names
+            if part.took_part:
                 theirs.append(known)
-                conversations |= {known.record.address.key} if alone else set()
+                conversations |= {known.record.address.key} if part.alone else set()
+            if part.orderer is not None:
+                tasks.append(_Task(known, part.orderer))
+        ordered = _ordered_by(theirs, tasks)
+        theirs += ordered
+        conversations |= {task.record.address.key for task in ordered}
         _refuse_busy(theirs, force)
         files = await self._delete_all(theirs, force)
         await self._forget_files(files)
@@ -85,11 +112,9 @@ class Erasure:
         rewritten = await self._traces.rewrite()
         return Erased(tuple(gone), entries, rewritten)
 
-    async def _part(self, known: KnownSession, person: str, names: set[str]) -> tuple[bool, bool]:
-        """Whether the person took part in a session, and whether they were alone in it, in private. Adds to their
-        names.
-        """
-        people, private = set[str](), False
+    async def _part(self, known: KnownSession, person: str) -> _Part:
+        """What a person has to do with a session."""
+        people, names, private, orderer = set[str](), set[str](), False, None
         told_by = session_tape(known.record.id)
         async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
             fact = opened(found)
@@ -98,9 +123,11 @@ class Erasure:
                 names |= {met.name} if met.id == person else set()
             elif (heard := read_as(fact, MessageHeard)) is not None:
                 private = private or heard.private
+            elif (order := read_as(fact, OrderTaken)) is not None:
+                orderer = order.orderer
             elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):
                 people.add(person)
-        return person in people, private and people == {person}
+        return _Part(person in people, private and people == {person}, names, orderer)
 
     async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
         """All facts of a session, wherever they are stored."""
@@ -190,6 +217,18 @@ class Erasure:
         except ContentLocked:
             return  # nobody can see whether that session refers to them
         await self._traces.files(files)
+
+
+def _ordered_by(theirs: Iterable[KnownSession], tasks: Iterable[_Task]) -> list[KnownSession]:
+    """The tasks that these sessions ordered, and the tasks of these: they have words of the sessions as arguments."""
+    doomed = {known.record.id for known in theirs}
+    found: list[KnownSession] = []
+    left = [task for task in tasks if task.known.record.id not in doomed]
+    while more := [task for task in left if task.orderer in doomed]:
+        found += [task.known for task in more]
+        doomed |= {task.known.record.id for task in more}
+        left = [task for task in left if task.known.record.id not in doomed]
+    return found
 
 
 def _forks_first(known: Iterable[KnownSession]) -> list[KnownSession]:

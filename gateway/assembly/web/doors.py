@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -84,6 +85,7 @@ def tapes_of(
     sealed = connection.sealing.shared is not PLAIN
     search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
     stack.callback(search.close)
+    connection.start_soon(partial(search.keep_tidy, clock))
     return TapeService(
         Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),

@@ -78,9 +78,18 @@ class SearchIndex:
         self._base.close()
 
     def discard(self) -> None:
-        """Close the file and throw it away, because it cannot be read."""
+        """Close the file and throw it away."""
         self._base.close()
         throw_away(self._path)
+
+    def shelves(self) -> list[Shelf]:
+        """The notebooks of which something is in the index."""
+        return [Shelf(*row) for row in self._base.execute("SELECT name, created FROM notebooks")]
+
+    def empty(self) -> None:
+        """Begin with a new file: words of one notebook cannot be told from those of others."""
+        self.discard()
+        self._base = self._open()
 
     def indexed(self, shelf: Shelf) -> int:
         """The last place of a notebook that was looked at."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,10 +16,15 @@ from anyio.to_thread import run_sync
 
 from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf, throw_away
 from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
 INDEXED_WITHIN_S = 2.0
 """How long one search brings the index up to date before it is asked; the next search goes on."""
+
+TIDIED_EVERY_S = 6 * 3600.0
+"""How often words of deleted notebooks are looked for: as often as notebooks are deleted."""
 
 _AT_ONCE = 500
 
@@ -61,11 +67,36 @@ class Search:
         self._index: SearchIndex | None = None
         self._thread = anyio.CapacityLimiter(1)
         self._known: dict[str, tuple[int, Notebook]] = {}
+        self._emptied = 0
+        """How often the index was emptied."""
 
     def close(self) -> None:
         """Close the file."""
         if self._index is not None:
             self._index.close()
+
+    async def keep_tidy(self, clock: Clock) -> None:
+        """Forget deleted notebooks now and at times, until cancelled. What fails is tried again the next time."""
+        while True:
+            with suppress(StorageUnavailable, NoIndex):
+                await self.forget_deleted()
+            await clock.sleep_until(clock.monotonic() + TIDIED_EVERY_S)
+
+    async def forget_deleted(self) -> bool:
+        """Empty the index if it has words of a notebook that was deleted, and say so; searches make it anew. Raises
+        NoIndex.
+        """
+        if not self._path.exists():
+            return False
+        index = await self._opened()
+        for shelf in await self._in_thread(index.shelves):
+            found = await self._store.find(shelf.name)
+            if found is None or _shelf(found) != shelf:
+                self._known.clear()
+                self._emptied += 1
+                await self._in_thread(index.empty)
+                return True
+        return False
 
     async def in_notebook(self, notebook: Notebook, asked: str, filters: Filters, limit: int) -> Found:
         """Search everything that is seen in a notebook, with what it took over from others. Raises NoIndex."""
@@ -100,7 +131,7 @@ class Search:
         filters: Filters,
         limit: int,
     ) -> Found:
-        index = await self._opened()
+        index, emptied = await self._opened(), self._emptied
         behind = await self._catch_up(index, homes)
         shelves = {home.name: _shelf(home) for home in homes}
         places = [
@@ -120,7 +151,7 @@ class Search:
         async with anyio.create_task_group() as tasks:
             for number, (name, place) in enumerate(found):
                 tasks.start_soon(self._read, hits, number, seen, name, place)
-        return Found([hit for hit in hits if hit is not None], behind, sealed, parts)
+        return Found([hit for hit in hits if hit is not None], behind or emptied != self._emptied, sealed, parts)
 
     async def _read(
         self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, Stretch]], name: str, place: int

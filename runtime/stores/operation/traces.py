@@ -36,7 +36,8 @@ class Traces(Protocol):
 
         Schedules; events that wait or could not be processed, also those by which forks of their sessions begin or
         end; quotes of them, by their names, in such events of others; known event ids, messages and reactions in rooms,
-        roles, requests, choices, sums, and what adapters remember. Sessions are not touched.
+        notices there that name them; their names in titles of rooms; roles, requests, choices, sums, and what adapters
+        remember. Sessions are not touched.
         """
         ...
 

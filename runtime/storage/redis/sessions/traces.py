@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -18,12 +17,12 @@ from runtime.storage.encoding.codec import UNREADABLE_AT
 from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.letters import seat_of_letter
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
+from runtime.storage.redis.client.keys import SHARD_KEY
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.memories import RedisMemories
-from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.sessions.room_traces import OF_SEVERAL, RoomTraces, whole_words
 from runtime.stores.inbox import (
     FORK,
     LOCKED,
@@ -34,21 +33,16 @@ from runtime.stores.inbox import (
     TASK_ASKS,
     TASK_OVER,
     InboxEvent,
-    shard_of,
 )
 from runtime.stores.memories import Scope
 from runtime.stores.operation.traces import Whose
 
-_FORGET = load_script("rooms/forget")
 _EVENTS_ANEW = load_script("rekeying/rewrite_events")
 
 _MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
-
-_OF_SEVERAL = frozenset({"web:charters", "web:files"})
-"""Tables whose records, JSON, name several people. Of such a record the rest stays when one of them is forgotten."""
 
 _OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN})
 """Kinds of events whose texts name who ordered a task."""
@@ -66,18 +60,20 @@ class RedisTraces:
         self._clock = SystemClock()
         self._form = EventForm(connection.sealing)
         self._memories = RedisMemories(connection)
+        self._rooms = RoomTraces(connection)
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
-        await self._forget_in_room(room, "", ids)
+        await self._rooms.forget_messages(room, "", ids)
 
     async def files(self, ids: Collection[str], /) -> None:
         for id_ in ids:
             await RedisFileStore(self._connection).remove(id_)
 
     async def person(self, whose: Whose, /) -> int:
-        whose = replace(whose, names=whose.names | await self._names_in_events(whose.person))
+        known = await self._names_in_events(whose.person) | await self._rooms.names(whose.person)
+        whose = replace(whose, names=whose.names | known)
         names = _Names(whose)
-        forgotten = 0
+        forgotten = await self._rooms.person(whose.person, whose.names)
         async for keys in keys_like(self._connection, "{parley:*"):
             for key in keys:
                 forgotten += await self._forget(key, whose, names)
@@ -129,16 +125,14 @@ class RedisTraces:
                 return await self._forget_schedules(key, rest, whose)
             if kind == "memories":
                 return await self._memories.forget_person(Scope.of_key(rest), whose)
-            if kind == "room":
-                return await self._forget_in_room(rest, whose.person, ())
             if kind == "seen" and names.conversation.search(rest):
                 return await self._remove(key)
         elif key.startswith(("{parley:count:", "{parley:runs:")) and names.anything.search(key):
             return await self._remove(key)
         elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
             return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
-        elif table is not None and not table[1].startswith(_NO_TABLES):
-            return await self._forget_records(key, table[1], whose.person, names)
+        elif table is not None and not table[1].startswith(_NO_TABLES) and table[1] not in OF_SEVERAL:
+            return await self._forget_records(key, table[1], names)
         return 0
 
     async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
@@ -155,16 +149,6 @@ class RedisTraces:
 
     async def _remove(self, key: str) -> int:
         return int(await self._connection.write("UNLINK", key))
-
-    async def _forget_in_room(self, room: str, person: str, ids: Collection[str]) -> int:
-        keys = ShardKeys(shard_of(room))
-        return int(
-            await self._connection.run(
-                _FORGET,
-                [keys.room(room), keys.room_counters(room), keys.room_seqs(room), keys.room_versions(room), keys.rooms],
-                [room, person, *ids],
-            )
-        )
 
     async def _forget_events(self, key: str, whose: Whose) -> int:
         theirs: list[str] = []
@@ -216,7 +200,7 @@ class RedisTraces:
                 return
             after = f"({entries[-1][0]}"
 
-    async def _forget_records(self, key: str, table: str, person: str, names: _Names) -> int:
+    async def _forget_records(self, key: str, table: str, names: _Names) -> int:
         async def read(client: Redis) -> dict[str, str]:
             if await client.type(key) != "hash":
                 return {}
@@ -224,29 +208,9 @@ class RedisTraces:
 
         records = await self._connection.retrying(read, key)
         theirs = [name for name, value in records.items() if names.in_record(table, name, value)]
-        if table in _OF_SEVERAL:
-            kept = RedisRecords(self._connection, table)
-            return sum([await _forget_in_record(kept, name, person) for name in theirs])
         if not theirs:
             return 0
         return int(await self._connection.write("HDEL", key, *theirs))
-
-
-async def _forget_in_record(records: RedisRecords, name: str, person: str) -> int:
-    """Take a person out of a record, whoever changes it meanwhile."""
-    while (kept := await records.get(name)) is not None:
-        if await records.change({name: (kept, json.dumps(_without(person, json.loads(kept)), ensure_ascii=False))}):
-            return 1
-    return 0
-
-
-def _without(person: str, value: Any) -> Any:
-    """A JSON value in which nothing names the person: neither a key, nor an item, nor a text."""
-    if isinstance(value, dict):
-        return {key: _without(person, item) for key, item in value.items() if key != person}
-    if isinstance(value, list):
-        return [_without(person, item) for item in value if item != person]
-    return "" if value == person else value
 
 
 class _Names:
@@ -255,28 +219,24 @@ class _Names:
     def __init__(self, whose: Whose) -> None:
         everything = {whose.person, *whose.conversations}
         self._platform = whose.person.partition(":")[0]
-        self.anything = _whole_words(everything)
-        self.conversation = _whole_words(whose.conversations | {whose.person})
-        self._bare = _whole_words({name.partition(":")[2].partition("#")[0] for name in everything})
+        self.anything = whole_words(everything)
+        self.conversation = whole_words(whose.conversations | {whose.person})
+        self._session = whole_words(whose.sessions)
+        self._bare = whole_words({name.partition(":")[2].partition("#")[0] for name in everything})
 
     def in_record(self, table: str, name: str, value: str) -> bool:
         """Whether an entry is about them. An adapter's own tables name people and chats without the platform."""
-        if self.anything.search(name) or self.anything.search(value):
+        if self.anything.search(name) or self.anything.search(value) or self._session.match(name):
             return True
         return self._platform in table.split(":") and bool(self._bare.search(name))
 
 
-def _whole_words(names: Collection[str]) -> re.Pattern[str]:
-    """A pattern for any of the names, except inside longer ones."""
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
-
-
 def _concerns(event: InboxEvent, whose: Whose) -> bool:
     if event.address == UNREADABLE_AT:
-        return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
+        return bool(whole_words({whose.person, *whose.conversations}).search(event.text))
     if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
         return True  # it quotes what was said there
-    if event.kind in _OF_TASKS and _whole_words({whose.person, *whose.sessions}).search(event.text):
+    if event.kind in _OF_TASKS and whole_words({whose.person, *whose.sessions}).search(event.text):
         return True  # it names who ordered it
     if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
         return True  # so may this

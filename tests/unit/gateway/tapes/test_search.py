@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from gateway.tapes.search import search as searching
@@ -16,6 +17,7 @@ from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
 from gateway.tapes.search.search import Search
 from gateway.tapes.search.words import Phrase, distance, match_of, meant, words_of
 from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
+from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
 pytestmark = pytest.mark.anyio
@@ -142,6 +144,66 @@ async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(de
     await desk.write("new word")
     assert await desk.find("old") == []
     assert await desk.find("new") == [1]
+
+
+async def test_no_word_of_a_deleted_notebook_is_left_in_the_file_and_others_are_found_again(tmp_path: Path) -> None:
+    with closing(Desk(tmp_path)) as desk:
+        await desk.write("secretword")
+        await desk.write("a word that stays", name="other")
+        assert (await desk.find("secretword"), await desk.find("stays", name="other")) == ([1], [1])
+        assert not await desk.search.forget_deleted()
+        await desk.store.delete("plan", (await desk.store.names())["plan"])
+        assert await desk.search.forget_deleted()
+        assert b"secretword" not in _content(tmp_path)
+        assert await desk.find("stays", name="other") == [1]
+        assert not await desk.search.forget_deleted()
+
+
+async def test_a_notebook_that_begins_anew_under_the_name_of_a_deleted_one_leaves_nothing_of_it(tmp_path: Path) -> None:
+    with closing(Desk(tmp_path)) as desk:
+        await desk.write("secretword")
+        assert await desk.find("secretword") == [1]
+        await desk.store.delete("plan", (await desk.store.names())["plan"])
+        desk.store.now_ms += 1
+        await desk.write("another word")
+        assert await desk.find("another") == [1]
+        assert await desk.search.forget_deleted()
+        assert b"secretword" not in _content(tmp_path)
+        assert await desk.find("another") == [1]
+
+
+class OnceSlept(FakeClock):
+    """A clock that says when somebody waits for it: work in threads does not settle by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waits = anyio.Event()
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        self._waits.set()
+        await super().sleep_until(monotonic_s)
+
+    async def slept(self) -> None:
+        """Return when somebody waits anew."""
+        with anyio.fail_after(60):
+            await self._waits.wait()
+        self._waits = anyio.Event()
+
+
+async def test_words_of_notebooks_that_others_deleted_are_forgotten_at_the_start_and_at_times(tmp_path: Path) -> None:
+    clock = OnceSlept()
+    with closing(Desk(tmp_path)) as desk:
+        await desk.write("secretword")
+        assert await desk.find("secretword") == [1]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(desk.search.keep_tidy, clock)
+            await clock.slept()
+            assert b"secretword" in _content(tmp_path)
+            await desk.store.delete("plan", (await desk.store.names())["plan"])
+            await clock.advance(searching.TIDIED_EVERY_S)
+            await clock.slept()
+            assert b"secretword" not in _content(tmp_path)
+            tasks.cancel_scope.cancel()
 
 
 class Sealed(MemoryNotebooks):
