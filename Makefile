@@ -10,7 +10,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 "$(CURDIR)/$(VENV)/lib" || true
 FAILED := Not installed. Is there a network? Behind a proxy set HTTPS_PROXY; for an index of your own PIP_INDEX_URL. Then try again.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos eval site clean pins
+.PHONY: help run test check advisories bench chaos eval site clean pins
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,9 @@ check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and 
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest tests/architecture/test_dependencies.py
 	@$(BIN)/python scripts/build_site.py site
+
+advisories: $(VENV)/.installed ## Ask for known vulnerabilities of the pinned dependencies (needs a network).
+	@$(BIN)/python scripts/advisories.py requirements.txt
 
 chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)

@@ -79,6 +79,14 @@ services:
        "noeviction"]
     volumes:
       - valkey:/data
+    user: "999" # the image's own; it need not begin as root
+    read_only: true
+    tmpfs:
+      - /tmp:mode=1777,size=16m
+    cap_drop: [ALL]
+    security_opt: ["no-new-privileges:true"]
+    pids_limit: 256
+    mem_limit: 2g
     healthcheck:
       test: ["CMD", "valkey-cli", "ping"]
       interval: 5s

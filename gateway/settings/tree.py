@@ -395,6 +395,6 @@ def _masked(key: str, value: Any, tree: type[Settings]) -> str:
     if key in set(secret_keys(tree)):
         return MASK
     if key in ("cron", "route", "clients", "models"):
-        return f"{len(value)} tables"
+        return f"{len(value)} table{'s' if len(value) != 1 else ''}"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

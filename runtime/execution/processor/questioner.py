@@ -10,7 +10,7 @@ from typing import Any
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
-from runtime.language.instructions.direct_speech import direct_speech, without_bookkeeping
+from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
@@ -65,7 +65,9 @@ class Questioner:
         task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
             task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
-        return Words((line, "words"), task, may_be_silent=part.takes_part)
+        bare = (part.words.text, text, told) if is_instruction(part.words.text) else ()
+        labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
+        return Words((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
 
     def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
         """A message that a person, but no instruction, asks for."""

@@ -18,6 +18,7 @@ from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
+from runtime.execution.questions.instructed import CopiedInstruction, not_copied
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Understood, Words, WrongAnswer
 from runtime.execution.questions.reply import MissingAnswer, Reply
 from runtime.execution.questions.schema import schema_of
@@ -85,11 +86,21 @@ class Asking:
     async def words(self, plan: Plan, say: Callable[[AsyncIterator[str]], Awaitable[None]]) -> None:
         """Have `say` take the words that answer the first question of the plan, as they come.
 
-        It is called again when they break off, or are none. Raises NoUsableAnswer when none fit.
+        It is called again when they break off, are none, or repeat their instruction; the latter once. Raises
+        NoUsableAnswer when none fit.
         """
+        corrected = False
 
-        async def read(_question: Question, reply: Reply, number: int) -> Any:
-            await say(reply.words(number))
+        async def read(question: Question, reply: Reply, number: int) -> Any:
+            nonlocal corrected
+            pieces = reply.words(number)
+            if corrected or not isinstance(question, Words) or question.begun:
+                return await say(pieces)
+            try:
+                return await say(not_copied(pieces, question.authored))
+            except CopiedInstruction:
+                corrected = True
+                raise
 
         await self._tried(plan, read)
 

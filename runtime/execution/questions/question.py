@@ -13,13 +13,14 @@ Key = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
-    read of it already."""
+    read of it already, `authored` how the program says what it does."""
 
     key: Key
     task: str
     may_be_silent: bool = False
     when: str = ""
     begun: str = ""
+    authored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,12 @@ _TURNED: Mapping[str, str] = {
     "yourself": "myself",
 }
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
+_INSTRUCTS = re.compile(
+    r"(?:ask|tell|say|greet|inform|explain|apologi[sz]e|offer|confirm|remind|give|summari[sz]e|recommend|suggest|"
+    r"describe|invite|congratulate)\s+(?!me\b|us\b)\S+\s+\S",
+    re.IGNORECASE,
+)
+"""How a sentence begins that no message to people is: a verb of speaking, and at least two words more."""
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
@@ -101,3 +107,8 @@ def _sentence(clause: str) -> str | None:
     turned = _PRONOUN.sub(lambda found: _TURNED[found[0].lower()], what)
     said = form.format(**{**parts, "what": turned})
     return said[0].upper() + said[1:]
+
+
+def is_instruction(text: str) -> bool:
+    """Whether words say what is to be said, and cannot be the message themselves."""
+    return bool(_INSTRUCTS.match(text))

@@ -33,7 +33,7 @@ def test_clients_are_tables_by_their_names(tmp_path: Path) -> None:
     }
     assert client_tokens(settings.clients) == {"ci": TOKEN}
     assert TOKEN in secrets(settings)
-    assert changed(settings)["clients"] == "1 tables"
+    assert changed(settings)["clients"] == "1 table"
 
 
 def test_the_environment_has_them_too(tmp_path: Path) -> None:
