@@ -13,13 +13,11 @@ from urllib.parse import urlsplit
 import anyio
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
-from a2a.utils.proto_utils import to_stream_response
 from anyio.abc import TaskGroup
-from google.protobuf.json_format import MessageToDict
 
 from adapters.records import Records
-from gateway.clients.a2a.growing import GrowingTexts
-from gateway.clients.a2a.messages import Mark, Named, updates_of
+from gateway.clients.a2a.messages import Mark, Named
+from gateway.clients.a2a.telling import Telling
 from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
 from gateway.clients.task_service import ClientTask, TaskService
@@ -34,9 +32,6 @@ MAX_CONFIGS = 5
 
 GIVE_UP_S = 24 * 3600.0
 """A notification that nobody has taken for so long is let go, with all that would follow."""
-
-PIECES_S = 1.0
-"""The shortest time between two notifications of a text that grows: what comes meanwhile goes with the next."""
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 300.0
@@ -219,21 +214,16 @@ class Pushes:
             return  # it was deleted
         if task.program:
             task = await self._tasks.at(task, push.told.seq)
-        named = Named(push.task, push.context)
-        growing, due_s = GrowingTexts(task, anew=True), 0.0
+
+        async def take(body: object) -> bool:
+            return await self._taken(push, body)
+
+        async def note(told: Mark) -> None:
+            await self._note(replace(push, told=told))
+
+        telling = Telling(task, Named(push.task, push.context), take, note, self._clock)
         async with aclosing(self._tasks.changes(task)) as changes:
-            async for now in changes:
-                early = self._clock.monotonic() < due_s
-                pieces = [*growing.updates(now, named.context, finished_alone=early)]
-                due_s = self._clock.monotonic() + PIECES_S if pieces and not early else due_s
-                for update in (*pieces, *updates_of(now, named, push.told)):
-                    body = MessageToDict(to_stream_response(update))
-                    if not await self._taken(push, body):
-                        return
-                if Mark.of(now) != push.told:
-                    push = replace(push, told=Mark.of(now))
-                    if not now.over:
-                        await self._note(push)
+            await telling.run(changes, push.told)
 
     async def _note(self, push: Push) -> None:
         if await self._records.get(push.name) is not None:  # its client may have taken it back

@@ -12,7 +12,8 @@ from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 
 from gateway.clients.a2a.posting import HttpPost, http_client
-from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, Pushes
+from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
+from gateway.clients.a2a.telling import PIECES_S
 from runtime.stores.sessions import LeaseHolder
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
@@ -149,7 +150,23 @@ async def test_a_text_comes_in_pieces_while_it_grows_at_most_once_a_second() -> 
             await world.clock.advance(PIECES_S / 2)
         await world.stand.note(PageFinished("2", "abcdef"))
         await world.clock.advance(2)
-    assert world.server.words == ["=a", "+bc", "+def.", "abcdef"]
+    assert world.server.words == ["=a", "+b", "+cd", "+ef.", "abcdef"]
+
+
+async def test_a_text_that_pauses_is_sent_as_far_as_it_is_written() -> None:
+    world = World()
+    await world.stand.begin()
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.clock.advance(2)
+        await world.stand.note(PageBegun("1000.0", "1000", "user"))
+        await world.stand.note(PageGrew("2", 0, "ab"))
+        await world.clock.advance(PIECES_S / 2)
+        await world.stand.note(PageGrew("2", 2, "cd"))
+        await world.clock.settle()
+        assert world.server.words == ["=ab"]
+        await world.clock.advance(PIECES_S)
+        assert world.server.words == ["=ab", "+cd"]
 
 
 @pytest.mark.parametrize("finished", [False, True], ids=["while it grows", "when it is finished"])
