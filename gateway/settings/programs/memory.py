@@ -22,7 +22,7 @@ class MemorySettings(Section):
     per_program: int = Field(default=500, ge=1, le=10_000)
     keep_days: float = Field(default=365.0, gt=0, le=36_500)
     told: int = Field(default=8, ge=1, le=50)
-    alike: float = Field(default=0.3, ge=0, le=1)
+    alike: float = Field(default=0.35, ge=0, le=1)
     wait_s: float = Field(default=2.0, gt=0, le=60)
 
     @property
