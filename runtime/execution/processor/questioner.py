@@ -65,7 +65,8 @@ class Questioner:
         task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
             task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
-        bare = (part.words.text, text, told) if is_instruction(part.words.text) else ()
+        filled = _NAMED.sub(lambda found: _filled(found, names), text)
+        bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
         return Words((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
 
@@ -146,6 +147,12 @@ class Questioner:
     def type_of(self, variable: Variable) -> str:
         """The declared type of a variable, "" for none."""
         return variable.type or self._types.get(variable.name, "")
+
+
+def _filled(found: re.Match[str], names: Mapping[str, Any]) -> str:
+    """A variable's value in place of its name, as a person would write it."""
+    value = names.get(found[1])
+    return found[0] if value is None or is_large(value) else shown_value(value, MAX_SHOWN_CHARS).strip('"')
 
 
 def conditional(question: Question, when: str) -> Question:

@@ -73,3 +73,11 @@ async def test_a_model_that_insists_is_taken_at_its_word(sandbox: MontySandbox) 
     copy = "Tell the user that we are closed on Mondays."
     async with walking(TELLS, copy, copy, sandbox=sandbox) as walk:
         assert await walk.say("hi") == [copy]
+
+
+@pytest.mark.parametrize("waits", ["25 minutes", "$minutes minutes", "$minutes (now 25) minutes"])
+async def test_a_copy_with_the_values_of_its_variables_is_one_too(waits: str, sandbox: MontySandbox) -> None:
+    tells = main("- Set $minutes to 25", "- Tell the user that it takes $minutes minutes", "- End program")
+    copy = f"Tell the user that it takes {waits}."
+    async with walking(tells, copy, "It takes 25 minutes.", sandbox=sandbox) as walk:
+        assert await walk.say("hi") == ["It takes 25 minutes."]
