@@ -18,8 +18,8 @@ from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
 from gateway.clients.requests import by_method, one_for_each_path, refused
 from gateway.clients.socket import SocketRoute
-from gateway.clients.task_service import TaskService
-from gateway.clients.tasks import TaskRoutes
+from gateway.clients.tasks.routes import TaskRoutes
+from gateway.clients.tasks.service import TaskService
 from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from gateway.clients.admission import Client
-from gateway.clients.task_service import TaskService
+from gateway.clients.tasks.service import TaskService
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.language.event_triggers import Begun, arguments_of, begun_on_events
 from runtime.language.program import Program

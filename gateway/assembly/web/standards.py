@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from adapters.records import Records
 from gateway.clients.admission import Admission
 from gateway.clients.feed import Feed
-from gateway.clients.task_service import TaskService
+from gateway.clients.tasks.service import TaskService
 from gateway.settings.connections.clients import A2aSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock

@@ -23,7 +23,7 @@ from gateway.clients.a2a.listing import TaskListing
 from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Admission
 from gateway.clients.requests import MAX_BODY_BYTES, refused
-from gateway.clients.task_service import TaskService
+from gateway.clients.tasks.service import TaskService
 from runtime.language.program import Program
 
 _SDK = logging.getLogger("a2a")

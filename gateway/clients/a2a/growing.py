@@ -8,7 +8,7 @@ from a2a.types import Artifact, Part, TaskArtifactUpdateEvent
 from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Struct
 
-from gateway.clients.task_service import ClientTask
+from gateway.clients.tasks.service import ClientTask
 
 UTTERANCE = "urn:parley:utterance"
 """In the metadata of an artifact: it is what an agent says, and no result. The message of the same id has it whole."""

@@ -43,7 +43,7 @@ from gateway.clients.a2a.listing import TaskListing
 from gateway.clients.a2a.messages import Mark, Named, Update, order_of, task_of, text_of, updates_of
 from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Client
-from gateway.clients.task_service import ClientTask, TaskService
+from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.ids import SessionId
 
 CLIENT = "client"

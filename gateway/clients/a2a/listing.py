@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from gateway.clients.a2a.card import exposed
 from gateway.clients.a2a.messages import Named, task_of
 from gateway.clients.admission import Client
-from gateway.clients.task_service import ClientTask, TaskService
+from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.address import CLIENT
 from runtime.core.plain_text import whole_number
 from runtime.sessions.tasks.letters import session_of

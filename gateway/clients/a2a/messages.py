@@ -25,8 +25,8 @@ from google.protobuf.struct_pb2 import Value
 
 from gateway.clients.a2a.card import Skill
 from gateway.clients.a2a.growing import growing_artifacts
-from gateway.clients.task_service import ClientTask
-from gateway.clients.task_view import OpenQuestion, Said
+from gateway.clients.tasks.service import ClientTask
+from gateway.clients.tasks.view import OpenQuestion, Said
 from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent

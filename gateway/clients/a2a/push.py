@@ -20,7 +20,7 @@ from gateway.clients.a2a.messages import Mark, Named
 from gateway.clients.a2a.telling import Telling
 from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
-from gateway.clients.task_service import ClientTask, TaskService
+from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, LeaseStore

@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 
 from gateway.clients.a2a.growing import GrowingTexts
 from gateway.clients.a2a.messages import Mark, Named, updates_of
-from gateway.clients.task_service import ClientTask
+from gateway.clients.tasks.service import ClientTask
 from runtime.core.clock import Clock
 
 PIECES_S = 1.0

@@ -7,8 +7,8 @@ from google.protobuf.json_format import MessageToDict
 
 from gateway.clients.a2a.growing import GrowingTexts
 from gateway.clients.a2a.messages import Named, task_of
-from gateway.clients.task_service import ClientTask
-from gateway.clients.task_view import TaskView
+from gateway.clients.tasks.service import ClientTask
+from gateway.clients.tasks.view import TaskView
 from runtime.core.ids import SessionId
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew

@@ -13,8 +13,8 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from gateway.clients.a2a.card import JSONRPC, Skill, card_of, skills_of
 from gateway.clients.a2a.messages import Mark, Named, order_of, task_of, updates_of
-from gateway.clients.task_service import ClientTask
-from gateway.clients.task_view import OpenQuestion, Said, TaskView
+from gateway.clients.tasks.service import ClientTask
+from gateway.clients.tasks.view import OpenQuestion, Said, TaskView
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import SessionId
 from runtime.language.diagnostics import Span

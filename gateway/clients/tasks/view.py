@@ -1,4 +1,4 @@
-"""What a task shows to the client that ordered it: how far it is, what it says, what it asks, and how it ends."""
+"""A task as the client that ordered it sees it: how far it is, what it says and asks, and how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients may do with tasks: order them, look at them, wait for them, speak to them and end them."""
+"""The service behind every door for tasks: order them, look at them, wait, speak to them and end them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from gateway.clients.admission import Client
 from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
-from gateway.clients.task_view import OpenQuestion, TaskView, TaskViews
+from gateway.clients.tasks.view import OpenQuestion, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS

@@ -1,4 +1,4 @@
-"""`/bus/v1/tasks`: clients order tasks, look at them, wait for their results, speak to them and end them."""
+"""The routes `/bus/v1/tasks`: clients order tasks, look at them, wait for their results, speak to them and end them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number
-from gateway.clients.task_service import ClientTask, TaskService
+from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.ids import SessionId
 
 

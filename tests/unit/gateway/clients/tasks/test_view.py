@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.clients.task_view import MAX_SAID, OpenQuestion, TaskView, TaskViews
+from gateway.clients.tasks.view import MAX_SAID, OpenQuestion, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
