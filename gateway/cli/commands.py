@@ -26,7 +26,7 @@ from gateway.cli.operate.feedback import feedback
 from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.programs import app as programs
-from gateway.cli.operate.sessions import app as sessions
+from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.operate.tasks import app as tasks
 from gateway.cli.operate.usage import usage
 from gateway.cli.serve.agent import agent

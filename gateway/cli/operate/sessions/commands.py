@@ -18,7 +18,7 @@ from gateway.cli.operate.database import (
     when,
     with_keeping,
 )
-from gateway.cli.operate.save_test import save_test
+from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def show(
     config: ConfigOption = None,
 ) -> None:
     """Show the state of a session: its agents and their stacks, its people, its pages, its last messages."""
-    from gateway.cli.operate.session_view import say_coming, say_fact, say_steps, say_view, view_of
+    from gateway.cli.operate.sessions.view import say_coming, say_fact, say_steps, say_view, view_of
 
     async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
         both = await _both(keeping, session)

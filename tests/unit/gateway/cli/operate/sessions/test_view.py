@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.cli.operate.session_view import say_steps, say_view, view_of
+from gateway.cli.operate.sessions.view import say_steps, say_view, view_of
 from runtime.core.address import Address
 from runtime.core.ids import SessionId, TapeId
 from runtime.stores.catalog import WholeSession

@@ -1,0 +1,1 @@
+"""Commands about stored conversations: `parley sessions`."""
