@@ -18,7 +18,7 @@ MOST_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A module of this folder with a `run`: how long it takes on two quiet cores, and whether only `--full` has it.
+    """A module below this folder with a `run`: how long it takes on two quiet cores, and whether only `--full` has it.
 
     The times are measured, rounded up.
     """
@@ -64,12 +64,18 @@ def wanted(asked: Sequence[str]) -> list[str]:
     return names or [name for name, part in PARTS.items() if "--full" in asked or not part.full]
 
 
-def runnable() -> set[str]:
-    """The modules of this folder that have a `run`."""
+def modules() -> dict[str, str]:
+    """The full name of each module in the folders beside this one, by its own name."""
     here = [str(Path(__file__).parent)]
-    names = [found.name for found in pkgutil.iter_modules(here) if not found.ispkg and not found.name.startswith("__")]
-    modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names}
-    return {name for name, module in modules.items() if hasattr(module, "run") and name != "virtual_time"}
+    found = [entry.name for entry in pkgutil.walk_packages(here, "benchmarks.") if not entry.ispkg]
+    return {name.rpartition(".")[2]: name for name in found}
+
+
+def runnable() -> set[str]:
+    """The modules below this folder that measure: each has a `run` that returns rows."""
+    loaded = {name: importlib.import_module(path) for name, path in modules().items() if not name.startswith("__")}
+    runs = {name: vars(module).get("run") for name, module in loaded.items()}
+    return {name for name, run in runs.items() if run and run.__module__ == loaded[name].__name__}
 
 
 def plan(names: Sequence[str]) -> str:
@@ -87,10 +93,11 @@ def main() -> None:
     names = wanted(sys.argv[1:])
     print(plan(names), file=sys.stderr, flush=True)
     rows: list[Row] = []
+    paths = modules()
     for name in names:
         print(f"{name}: about {PARTS[name].seconds} s …", file=sys.stderr, end=" ", flush=True)
         begun = time.monotonic()
-        rows += importlib.import_module(f"benchmarks.{name}").run()
+        rows += importlib.import_module(paths[name]).run()
         print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
     print(show(rows))
 

@@ -1,4 +1,4 @@
-"""An outbox before which nobody sits: nothing is shown, and everything is done at once."""
+"""An outbox without readers: it shows nothing, and is done with everything at once."""
 
 from __future__ import annotations
 

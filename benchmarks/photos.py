@@ -1,4 +1,4 @@
-"""What a photo costs its worker and the gateway: `python -m benchmarks.photos`."""
+"""The cost of a photo for its worker and for the gateway: `python -m benchmarks.photos`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark measured, beside the floor it cannot go below or above."""
+"""Measured values, each beside the floor that it cannot pass."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of the freshness benchmark: traces, the optimum, other policies, the simulation, real wires, the picture."""
+"""Freshness of live text: traces, the optimum, other policies, the simulation, real wires, the picture."""

@@ -13,7 +13,7 @@ from adapters.pages.presenter import Presenter
 from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words
-from benchmarks.virtual_time import LoopClock, run_virtually
+from benchmarks.live_text.virtual_time import LoopClock, run_virtually
 from runtime.core.address import Address, Speaker
 from tests.fakes.platforms.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
 

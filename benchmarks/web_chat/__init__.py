@@ -1,1 +1,1 @@
-"""Parts of `benchmarks.pages`: the servers that are measured, and the people at their pages."""
+"""The pages of the web chat and of the console, and the people who look at them."""

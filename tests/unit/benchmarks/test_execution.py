@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.execution import Held, bare, in_frames, order_helper_talk
+from benchmarks.programs.execution import Held, bare, in_frames, order_helper_talk
 
 
 @pytest.fixture(scope="module")

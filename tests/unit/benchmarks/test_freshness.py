@@ -1,4 +1,4 @@
-"""Live text is as fresh as is held, on a few seeds in virtual time; `python -m benchmarks.freshness --full` has all."""
+"""Live text stays as fresh as promised, on a few seeds in virtual time; `benchmarks.live_text.freshness` has all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.freshness import HELD
+from benchmarks.live_text.freshness import HELD
 from benchmarks.live_text.long_answers import HELD_LOSSY, LOST, MESSAGES, VERY_LONG, long_answer
 from benchmarks.live_text.long_answers import SEEDS as LOSSY_SEEDS
 from benchmarks.live_text.measures import Seen, judge

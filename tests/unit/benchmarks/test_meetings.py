@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import meetings
+from benchmarks.programs import meetings
 from benchmarks.table import show
 
 pytestmark = pytest.mark.anyio

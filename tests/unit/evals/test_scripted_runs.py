@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from benchmarks.virtual_time import LoopClock, run_virtually
+from benchmarks.live_text.virtual_time import LoopClock, run_virtually
 from evals.checks import problems
 from evals.conversation import Stage, run_once
 from evals.models import Scripted

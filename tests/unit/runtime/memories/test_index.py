@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.memories import QUESTIONS, made
+from benchmarks.programs.memories import QUESTIONS, made
 from runtime.memories.index import MemoryIndex, distance
 from runtime.memories.words import stem, tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.memories import MOST_MS, made_vectors, nearest_ms
+from benchmarks.programs.memories import MOST_MS, made_vectors, nearest_ms
 from runtime.memories.vectors import Vectors
 
 

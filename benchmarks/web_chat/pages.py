@@ -1,4 +1,6 @@
-"""Pages of the web chat over real WebSockets: `python -m benchmarks.pages [--pages 200 --rooms 20 --per-second 500]`.
+"""Pages of the web chat over real WebSockets: `python -m benchmarks.web_chat.pages`.
+
+It takes `--pages 200 --rooms 20 --per-second 500`.
 
 People write in several rooms and each message is answered. Measured is how long until who wrote it sees the answer, and
 the processor time of the server for a message, also while many more pages are open in another room. The servers are our

@@ -1,4 +1,4 @@
-"""Clients' tapes over the real web server: `python -m benchmarks.notebooks`.
+"""Clients' tapes over the real web server: `python -m benchmarks.stores.notebooks`.
 
 Times are medians. Processor times are those of the gateway and the client, which are one process here, without the
 database's.

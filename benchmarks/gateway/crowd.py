@@ -99,7 +99,7 @@ async def _listen(process: Process, heard: Heard) -> None:
 @asynccontextmanager
 async def node(socket: Path, name: str, answer_s: float, heard: Heard) -> AsyncIterator[Running]:
     """A node that is ready; it is stopped in the end, unless it was killed."""
-    command = [sys.executable, "-m", "benchmarks.many.node", str(socket), name, str(answer_s)]
+    command = [sys.executable, "-m", "benchmarks.gateway.node", str(socket), name, str(answer_s)]
     ready = heard.ready
     async with await anyio.open_process(command, cwd=ROOT, stderr=None) as process, anyio.create_task_group() as tasks:
         tasks.start_soon(_listen, process, heard)

@@ -1,4 +1,4 @@
-"""What a model's text costs on its way into the gateway: `python -m benchmarks.model_stream`.
+"""The cost of a model's text on its way into the gateway: `python -m benchmarks.models.model_stream`.
 
 A server in a process of its own streams in OpenAI's protocol, each piece a chunk and an event of its own, as providers
 send them. It is read by the model's process, and in one part by litellm in ours, as a program that uses it would.
@@ -81,7 +81,7 @@ async def serve(pieces: int, pieces_per_s: float) -> None:
 @contextmanager
 def serving(pieces: int, pieces_per_s: float = 0) -> Iterator[str]:
     """A server of its own; its base URL."""
-    command = [sys.executable, "-m", "benchmarks.model_stream", "--serve", f"{pieces}", f"{pieces_per_s}"]
+    command = [sys.executable, "-m", "benchmarks.models.model_stream", "--serve", f"{pieces}", f"{pieces_per_s}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -210,7 +210,7 @@ def idle_late_ms() -> subprocess.Popen[str]:
     """A process that does nothing else, beside what is measured: the machine's own lateness."""
     code = (
         "import asyncio, anyio\n"
-        "from benchmarks.model_stream import SECONDS, lateness\n"
+        "from benchmarks.models.model_stream import SECONDS, lateness\n"
         "async def main():\n"
         " ends = anyio.Event()\n"
         " asyncio.get_running_loop().call_later(SECONDS, ends.set)\n"

@@ -1,4 +1,4 @@
-"""What it costs to be watched: logs, spans and metrics, per event and per turn: `python -m benchmarks.observing`.
+"""The cost of logs, spans and metrics, per event and per turn: `python -m benchmarks.gateway.observing`.
 
 The events are those of a real conversation of two turns, with nested calls; they are published once more, many times,
 to one subscriber after the other. The floor is the bus with somebody who does nothing.

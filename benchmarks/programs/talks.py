@@ -1,4 +1,4 @@
-"""What holding a talk costs the processor: `python -m benchmarks.talks`.
+"""The processor time of a talk: `python -m benchmarks.programs.talks`.
 
 The floor is the same conversation without a talk around it: a session in memory, a script, nothing compared.
 """
@@ -25,7 +25,7 @@ from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TIMES = 25
 
 

@@ -1,4 +1,4 @@
-"""The whole gateway while a quick model speaks in many chats: `python -m benchmarks.model_chats`.
+"""The whole gateway while a quick model speaks in many chats: `python -m benchmarks.models.model_chats`.
 
 Each of 20 conversations has a page that sees its answer grow, at 1,000 pieces of text a second. Meanwhile somebody asks
 again and again whether the gateway lives; the answer's time has the asking process's own lateness in it.
@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import httpx
 
-from benchmarks.model_stream import PIECES_PER_S, SECONDS, STREAMS, serving
+from benchmarks.models.model_stream import PIECES_PER_S, SECONDS, STREAMS, serving
 from benchmarks.table import Row, show
 from tests.e2e.gateway_process import Gateway, Room, gateway
 

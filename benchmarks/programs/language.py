@@ -1,4 +1,4 @@
-"""Reading and lowering programs: `python -m benchmarks.language`."""
+"""Reading and lowering programs: `python -m benchmarks.programs.language`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from runtime.language.syntax.nodes import ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 COPIES = 2
 ROUNDS = 7
 

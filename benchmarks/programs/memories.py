@@ -1,4 +1,4 @@
-"""Memories found among many: `python -m benchmarks.memories`."""
+"""Memories found among many: `python -m benchmarks.programs.memories`."""
 
 from __future__ import annotations
 

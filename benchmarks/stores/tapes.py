@@ -1,4 +1,4 @@
-"""What a tape's length costs: `python -m benchmarks.tapes`."""
+"""The cost of a long tape: `python -m benchmarks.stores.tapes`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How fresh text is that grows on a platform with limits: mean delay of a character, against the best schedule.
+"""The freshness of growing text on a platform with limits: mean delay of a character, against the best schedule.
 
-`python -m benchmarks.freshness` prints the short comparison in virtual time, `--full` all scenarios with 30 seeds (half
-an hour), `--wire` real time over the real client libraries, and `--picture FILE` draws text produced and
+`python -m benchmarks.live_text.freshness` prints the short comparison in virtual time, `--full` all scenarios with 30
+seeds (half an hour), `--wire` real time over the real client libraries, and `--picture FILE` draws text produced and
 text shown. docs/inside/live-text.md says what the figures mean.
 """
 

@@ -1,4 +1,4 @@
-"""How soon tasks begin and are answered, and what those take that wait: `python -m benchmarks.tasks [WAITING]`."""
+"""The time until a task begins and is answered, and the cost of waiting tasks: `python -m benchmarks.gateway.tasks [WAITING]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages and stream chunks through channels: `python -m benchmarks.routing`."""
+"""Messages and stream chunks through channels: `python -m benchmarks.programs.routing`."""
 
 from __future__ import annotations
 

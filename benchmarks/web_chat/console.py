@@ -1,4 +1,4 @@
-"""What the console waits for, over HTTP: `python -m benchmarks.console`.
+"""The waiting times of the console, over HTTP: `python -m benchmarks.web_chat.console`.
 
 Times are medians, from the request of a page to the whole answer, over the real web server and an embedded database.
 """
@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import httpx
 
+from benchmarks.stores.tapes import NODE, SESSIONS, Bench, make_sessions
 from benchmarks.table import Row, show
-from benchmarks.tapes import NODE, SESSIONS, Bench, make_sessions
 from runtime.core.address import Address
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.leases import RedisLeaseStore

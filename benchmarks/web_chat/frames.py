@@ -1,4 +1,4 @@
-"""Frames of the chat page in a room with a long history, in a real Chromium: `python -m benchmarks.frames [5000]`.
+"""Frames of the chat page with a long history, in a real Chromium: `python -m benchmarks.web_chat.frames [5000]`.
 
 A person loads the whole room, scrolls up through a part of it, jumps to its start, its middle and its end, types, and
 watches an answer grow. Measured are the longest frame meanwhile and the document's nodes. The floor is the same page

@@ -1,4 +1,4 @@
-"""Events of clients over a real bus: `python -m benchmarks.bus`.
+"""Events of clients over a real bus: `python -m benchmarks.gateway.bus`.
 
 A process serves the bus with its own embedded server, as `parley bus` does. Measured is how many events it keeps, and
 how long one takes from a client's request until a subscriber has it. The floor is the event log alone, without HTTP.
@@ -31,7 +31,7 @@ BATCH = 100
 BATCHES = 20
 TIMES = 300
 WAIT_S = 30.0
-PROGRAM = Path(__file__).parents[1] / "examples" / "hello.pb"
+PROGRAM = Path(__file__).parents[2] / "examples" / "hello.pb"
 DATA = {"commit": "4f1c9d2", "result": "passed", "seconds": 41.5}
 
 

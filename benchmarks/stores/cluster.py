@@ -1,5 +1,5 @@
 """The same durable commits and the same way from inbox to session on servers that stand in for each other:
-`python -m benchmarks.cluster`."""
+`python -m benchmarks.stores.cluster`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from benchmarks.storage import NODE, ROUNDS, Writers, measure_hand_over
+from benchmarks.stores.storage import NODE, ROUNDS, Writers, measure_hand_over
 from benchmarks.table import Row, show
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore

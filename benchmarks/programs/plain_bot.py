@@ -1,4 +1,4 @@
-"""What a chat bot with a tool and no program needs at least for the same conversation."""
+"""The least that a chat bot with a tool and no program needs for the same conversation."""
 
 from __future__ import annotations
 

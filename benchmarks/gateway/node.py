@@ -1,4 +1,4 @@
-"""A node without platforms, as a process of its own: `python -m benchmarks.many.node SOCKET NAME ANSWER_S`.
+"""A node without platforms, as a process of its own: `python -m benchmarks.gateway.node SOCKET NAME ANSWER_S`.
 
 It writes a line on standard output for what happens: `ready`, `heard MS` (from the event's making to the agent's
 queue), `answered ID`; and `memory BYTES` whenever it reads a line. It ends with its standard input.

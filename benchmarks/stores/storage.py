@@ -1,4 +1,4 @@
-"""Durable commits and the way from inbox to session: `python -m benchmarks.storage`."""
+"""Durable commits and the way from inbox to session: `python -m benchmarks.stores.storage`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a Python playbook to another agent, durable: `python -m benchmarks.durable_messages`."""
+"""Messages of a Python playbook to another agent, durable: `python -m benchmarks.programs.durable_messages`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a command takes to answer, and how much of the processor: `python -m benchmarks.start`."""
+"""The time until a command answers, and its processor time: `python -m benchmarks.gateway.start`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, show
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROUNDS = 7
 
 

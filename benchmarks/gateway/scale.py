@@ -1,4 +1,4 @@
-"""Many sessions on one node, and several nodes: `python -m benchmarks.scale [KNOWN [LIVING [ACTIVE]]]`.
+"""Many sessions on one node, and several nodes: `python -m benchmarks.gateway.scale [KNOWN [LIVING [ACTIVE]]]`.
 
 Node and people are processes of their own, the database is the embedded server; there are no platforms. How the
 figures grow to a million people: docs/running/scaling.md.
@@ -19,7 +19,7 @@ from pathlib import Path
 import anyio
 from redis.asyncio import Redis
 
-from benchmarks.many.crowd import Heard, copies, node, room, write
+from benchmarks.gateway.crowd import Heard, copies, node, room, write
 from benchmarks.table import Row, show
 from runtime.core.ids import SessionId
 from runtime.sessions.idle.resting import MOST
@@ -163,7 +163,7 @@ async def _awake(client: Redis) -> int:
 
 async def _floor_of_a_start() -> float:
     began = time.perf_counter()
-    await anyio.run_process([sys.executable, "-c", "import benchmarks.many.node"])
+    await anyio.run_process([sys.executable, "-c", "import benchmarks.gateway.node"])
     return time.perf_counter() - began
 
 

@@ -1,4 +1,4 @@
-"""How soon the next model of a chain is asked: `python -m benchmarks.fallbacks`.
+"""The time until the next model of a chain is asked: `python -m benchmarks.models.fallbacks`.
 
 A page of a whole gateway reads one answer. Its chain has five models at servers of their own: two of them die in the
 middle of their words, two answer 503, and the last one brings the answer to its end. Measured is the time from each

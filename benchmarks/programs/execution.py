@@ -1,4 +1,4 @@
-"""What a conversation costs in model calls and characters, and a step in time: `python -m benchmarks.execution`.
+"""Model calls and characters of a conversation, and the time of a step: `python -m benchmarks.programs.execution`.
 
 Prompts and replies are counted in characters: the same on every machine, and about four to a token.
 """
@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.plain_bot import Exchange, plain_bot
+from benchmarks.programs.plain_bot import Exchange, plain_bot
 from benchmarks.table import Row, show
 from evals.conversation import Stage, run_once
 from evals.record import Record
@@ -33,7 +33,7 @@ from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions import programs as small
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 STATEMENTS = 200
 ROUNDS = 500

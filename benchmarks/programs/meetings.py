@@ -1,4 +1,4 @@
-"""Meetings of many agents in one process: `python -m benchmarks.meetings`.
+"""Meetings of many agents in one process: `python -m benchmarks.programs.meetings`.
 
 A broadcast goes through a meeting's channel into the queue of every other participant, in memory, without a model and
 without storage: from the call of `Channel.send` until all queues have the message. `RECORDED` is what the first

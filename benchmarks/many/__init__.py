@@ -1,1 +1,0 @@
-"""Parts of `benchmarks.scale`: many sessions on one node, and several nodes."""

@@ -1,0 +1,1 @@
+"""Models: their text on its way into the gateway, and chains of them."""

@@ -1,0 +1,1 @@
+"""Programs: compiling and executing them, their talks, meetings, messages and memories."""

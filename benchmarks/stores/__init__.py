@@ -1,0 +1,1 @@
+"""Stores: durable commits, tapes and notebooks."""
