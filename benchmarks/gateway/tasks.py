@@ -1,4 +1,4 @@
-"""The time until a task begins and is answered, and the cost of waiting tasks: `python -m benchmarks.gateway.tasks [WAITING]`."""
+"""Times until tasks begin and are answered, and the cost of waiting: `python -m benchmarks.gateway.tasks [WAITING]`."""
 
 from __future__ import annotations
 
