@@ -149,7 +149,7 @@ async def test_over_a_limit_people_are_told_when_it_goes_on_and_owners_are_not_l
         person, owner = TelegramTalk(platform, chat=301), TelegramTalk(platform, chat=1)
         for text in ("hi", "one", "two", "three"):
             await person.say(text)
-        sentence = "You may send 2 messages a day, so I did not take this one. Try again in "
+        sentence = "You may send 2 messages a day, so I did not accept this one. Try again in "
         await until_begun(person, sentence)
         made.kill()
         await made.gone()

@@ -139,7 +139,7 @@ async def test_a_message_that_no_agent_may_be_given_is_answered_with_its_limit(h
     async with house.running.page() as page:
         room = await greeted(page, "more")
         await room.say("x" * 40_000)
-        await room.until_some("This message is too long: it has 40000 characters, and I can take 32000.")
+        await room.until_some("This message is too long: it has 40000 characters, and I accept at most 32000.")
         await room.say("less")
         await room.until(HELLO, "You said: less")
 

@@ -27,7 +27,7 @@ from tests.fakes.telegram.server import serving
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 CHATS = range(701, 704)
-NOTICE = "Nobody can answer at the moment. What you write is kept, and is answered as soon as that changes."
+NOTICE = "Nobody can answer at the moment. I keep what you write, and answer it as soon as that changes."
 
 
 async def _begin(nodes: Nodes, *roles: str) -> None:

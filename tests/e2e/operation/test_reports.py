@@ -49,7 +49,7 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
             for other in others:
                 await until_begun(other, "⚠️ Divide failed: ")
             await until_begun(owner, "🐞 Report 1")
-            await until_begun(owner, "🐞 Report 1: a model that has read the session supposes: “Nobody came.”")
+            await until_begun(owner, "🐞 Report 1: a model that has read the session guesses: “Nobody came.”")
             told = owner.texts()[-2]
             assert "Baker: Divide:01:EXE, “Set $share to 12 / $people”" in told
             assert "a calculation has no result" in told

@@ -63,7 +63,7 @@ async def test_a_broken_file_changes_nothing_and_an_owner_is_told_where_and_what
         await room.until("I am the teller.", "You said: still there?")
         program.write_text(NEWER)
         await room.say("/reload")
-        await room.until_that(lambda: "Served in a new version: teller." in room.texts("notice")[-1])
+        await room.until_that(lambda: "Now running in a new version: teller." in room.texts("notice")[-1])
 
 
 async def test_a_file_that_is_saved_is_read_at_once_where_the_settings_say_so(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ async def test_a_platform_that_fails_is_asked_again_and_then_named() -> None:
     assert (len(taken.file.parts), len(shelf.asked)) == (1, 3)
     (taken,) = await intake(Shelf(*[OutcomeUncertain("503")] * 3), MemoryFileStore()).take(LOBBY, [PHOTO], "1")
     assert taken.file.url == "web:1"
-    assert "Web does not give it to me at the moment" in taken.remarks[0]
+    assert "Web is not delivering it at the moment" in taken.remarks[0]
 
 
 async def test_a_file_that_is_gone_is_not_asked_for_again() -> None:
@@ -110,7 +110,7 @@ async def test_a_file_that_is_too_large_is_not_fetched() -> None:
     large = Attachment("film.mp4", "video/mp4", "web:1", MAX_FILE_BYTES + 1)
     (taken,) = await intake(shelf, MemoryFileStore()).take(LOBBY, [large], "1")
     assert shelf.asked == []
-    assert taken.remarks == ("film.mp4 is too large for me: it has 21 MiB, and I take at most 20.",)
+    assert taken.remarks == ("film.mp4 is too large for me: it has 21 MiB, and I accept at most 20.",)
 
 
 async def test_of_many_files_in_one_message_the_first_are_read() -> None:
@@ -118,7 +118,7 @@ async def test_of_many_files_in_one_message_the_first_are_read() -> None:
     taken = await intake(Shelf(), MemoryFileStore(), reader, per_message=2).take(LOBBY, [PHOTO] * 4, "1")
     assert [len(one.file.parts) for one in taken] == [1, 1, 0, 0]
     assert [one.remarks for one in taken[2:]] == [
-        ("I take at most 2 files with one message, so I did not look at receipt.jpg, receipt.jpg.",),
+        ("I accept at most 2 files with one message, so I did not look at receipt.jpg, receipt.jpg.",),
         (),
     ]
     assert len(reader.read_files) == 2
@@ -129,7 +129,7 @@ async def test_files_of_a_day_are_counted_once_each_for_their_conversation() -> 
     for once in ("1", "1", "2"):  # the first event was taken again after a crash
         assert (await taken_in.take(LOBBY, [PHOTO], once))[0].remarks == ()
     (taken,) = await taken_in.take(LOBBY, [PHOTO], "3")
-    assert "So many files have come here today (2) that I do not look at receipt.jpg" in taken.remarks[0]
+    assert "I look at 2 files a day here, and that limit is reached. Please send receipt.jpg" in taken.remarks[0]
     assert (await taken_in.take(Address("web", "attic"), [PHOTO], "3"))[0].remarks == ()
 
 
@@ -138,7 +138,7 @@ async def test_files_of_a_day_are_counted_for_their_person_in_all_conversations(
     for once, place in (("1", LOBBY), ("1", LOBBY), ("2", attic)):
         assert (await taken_in.take(place, [PHOTO], once, person="web:1"))[0].remarks == ()
     (taken,) = await taken_in.take(LOBBY, [PHOTO], "3", person="web:1")
-    assert "You have sent so many files today (2) that I do not look at receipt.jpg" in taken.remarks[0]
+    assert "I look at 2 files a day from you, and that limit is reached. Please send receipt.jpg" in taken.remarks[0]
     assert (await taken_in.take(LOBBY, [PHOTO], "4", person="web:2"))[0].remarks == ()
 
 

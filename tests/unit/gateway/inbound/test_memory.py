@@ -42,7 +42,7 @@ async def test_a_person_sees_in_private_what_is_remembered_for_their_private_cha
         ("eats no meat", PRIVATE, ADA), ("likes tea", GROUP, ADA), ("bobs", replace(PRIVATE, whose=BOB), BOB)
     )
     assert await asked(made) == (
-        "What I remember of you, for our private chats alone (1 of at most 200):\n"
+        "What I remember about you, only for our private chats (1 of at most 200):\n"
         f"- 1: “eats no meat” ({DATE})\n\n{ENDS}"
     )
 
@@ -50,7 +50,7 @@ async def test_a_person_sees_in_private_what_is_remembered_for_their_private_cha
 async def test_in_a_group_they_see_what_was_said_there_and_only_they_read_it_where_that_is_possible() -> None:
     kept = (("likes tea", GROUP, ADA), ("bobs", GROUP, BOB), ("Tuesdays", GROUP, NOBODY), ("secret", PRIVATE, ADA))
     told = (
-        "What I remember of you in this place, and of the place itself, for use here alone (2 of at most 500):\n"
+        "What I remember about you in this place, and about the place itself, only for use here (2 of at most 500):\n"
         f"- 1: “likes tea” ({DATE})\n- 3: this place: “Tuesdays” ({DATE})\n\n{ENDS}"
     )
     aloud = await door(*kept)
@@ -69,7 +69,7 @@ async def test_one_of_them_can_be_forgotten_by_its_number_with_what_it_replaced(
     )
     await made.memories.keep(newer, keep_s=1e9)
     assert "- 1: " not in await asked(made)
-    assert await asked(made, "forget 3") == "I have forgotten memory 3, and what it had replaced."
+    assert await asked(made, "forget 3") == "I have forgotten memory 3 and the ones that it had replaced."
     assert made.memories.texts() == ["has a dog"]
     assert await asked(made, "forget 3") == "There is no memory 3 of yours here. /memory shows them."
     assert await asked(made, "forget") == TEXTS("memory.which")

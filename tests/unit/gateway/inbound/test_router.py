@@ -163,7 +163,7 @@ async def test_a_guest_sees_agents_and_meetings_and_leaves_them_but_changes_none
 async def test_a_message_that_is_too_long_is_refused_with_both_lengths_and_marked() -> None:
     door = Door(await opened("open"))
     await door.take(event("x" * 21, message_id="m7"), event("x" * 20))
-    assert "21 characters, and I can take 20" in door.said[0]
+    assert "21 characters, and I accept at most 20" in door.said[0]
     assert len(door.kept) == 1
     assert door.marks == [("m7", "failed")]
 
@@ -409,7 +409,7 @@ async def test_undo_and_fork_are_for_members_and_sessions_hear_whether_an_owner_
 
 async def test_help_says_how_to_undo_and_fork() -> None:
     text = help_text(TEXTS, Role.MEMBER)
-    assert "/undo [number]: undo the last exchange; with a number: the last few" in text
+    assert "/undo [number]: undo the last exchange, or the last few with a number" in text
     assert "/fork [title]: continue in a separate thread and leave this conversation as it is" in text
 
 

@@ -42,7 +42,7 @@ async def test_messages_over_the_limit_of_a_minute_are_not_taken_and_people_are_
     at = await door(clock, person_messages_per_minute=2)
     await at.take(*[event(f"m{n}", message_id=f"p{n}") for n in range(5)])
     assert [text for _, text, _ in at.kept] == ["m0", "m1"]
-    assert at.said == ["You may send 2 messages a minute, so I did not take this one. Try again in 60 seconds."]
+    assert at.said == ["You may send 2 messages a minute, so I did not accept this one. Try again in 60 seconds."]
     assert at.marks == [("p2", "failed"), ("p3", "failed"), ("p4", "failed")]
     await at.take(event("from somebody else", person="7"))
     await clock.advance(60)
@@ -55,7 +55,7 @@ async def test_a_conversation_has_a_limit_of_its_own() -> None:
     await at.take(event("a"), event("b", person="7"), event("c", chat="2"))
     assert [text for _, text, _ in at.kept] == ["a", "c"]
     assert at.said == [
-        "This conversation may have 1 messages a minute, so I did not take this one. Try again in 60 seconds."
+        "This conversation may have 1 messages a minute, so I did not accept this one. Try again in 60 seconds."
     ]
 
 
@@ -64,7 +64,7 @@ async def test_somebody_over_the_limit_of_a_day_is_told_again_every_hour_until_m
     at = await door(clock, person_messages_per_day=1)
     await at.take(event("a"), event("b"), event("c"))
     assert at.said == [
-        "You may send 1 messages a day, so I did not take this one. Try again in 24 hours, at 00:00 UTC."
+        "You may send 1 messages a day, so I did not accept this one. Try again in 24 hours, at 00:00 UTC."
     ]
     await clock.advance(TOLD_EVERY_S)
     await at.take(event("d"))

@@ -101,7 +101,7 @@ async def test_a_process_that_hangs_is_killed_after_the_time_of_its_task(sandbox
     async with isolated(ordering("Wait"), sandbox) as (talk, near):
         near.hangs = True
         (said,) = await talk.say("hi")
-        assert "its time is over" in said
+        assert "it ran out of time" in said
         assert len(near.started) == 1
 
 
@@ -124,7 +124,7 @@ async def test_an_isolation_that_is_gone_ends_the_task_and_never_weakens_it(sand
     async with isolated(ordering("Study", "tides"), sandbox) as (talk, near):
         near.isolated.settings = IsolationSettings(default="systemd")
         (said,) = await talk.say("hi")
-        assert 'it should run as "systemd", which this gateway no longer has' in said
+        assert 'it needs the isolation "systemd", which this gateway no longer has' in said
         assert near.started == []
 
 

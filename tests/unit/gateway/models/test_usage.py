@@ -95,7 +95,7 @@ async def test_what_broke_off_and_what_a_compilation_asked_counts_and_the_sum_sa
         tasks.cancel_scope.cancel()
     told = await ledger.told(None, load_texts("en"))
     assert "- today (UTC): 2 answers, 2,000 tokens in" in told
-    assert "(1 of the answers ended early; what they used is partly an estimate)" in told
+    assert "(1 of the answers ended early, so their usage is partly an estimate)" in told
     assert (
         "By purpose:\n- compile: 1 answers, 1,000 tokens in (800 cached), 10 out, $0.25\n- execute: 1 answers" in told
     )

@@ -115,7 +115,7 @@ async def test_the_version_of_the_file_takes_it_back(tmp_path: Path) -> None:
     await place.pins.roll_back("one", newest[:8])
     await reloading.keep_to_pins()
     assert (says(place), await place.pins.all()) == ("second", {})
-    assert place.told[-1].startswith("“one” is served as its file is again")
+    assert place.told[-1].startswith("“one” follows its file again")
 
 
 async def test_a_version_that_cannot_be_served_with_the_settings_leaves_all_as_it_was(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_a_changed_program_is_served_from_then_on(place: Place) -> None:
     assert done.programs == ["one"]
     assert "good morning" in place.served["one"].pbasm
     assert [data["program"] for data in place.logged("program.reloaded")] == ["one"]
-    assert done.told(english(), private=True).startswith("Served in a new version: one.")
+    assert done.told(english(), private=True).startswith("Now running in a new version: one.")
 
 
 async def test_nothing_new_is_told_as_such_and_leaves_the_very_same_program(place: Place) -> None:
@@ -106,7 +106,7 @@ async def test_a_broken_file_leaves_its_program_and_is_told_once_with_its_place(
     assert "one.pb:10:" in told
     assert "could not reload “one”" in told
     assert done.told(english(), private=False) == (
-        "⚠️ I could not reload one, and serve it as before. Write /reload in private to read why."
+        "⚠️ I could not reload one, so the old version keeps running. Write /reload in private to read why."
     )
 
 

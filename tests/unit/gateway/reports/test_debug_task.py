@@ -96,7 +96,7 @@ async def test_a_model_s_guess_is_the_result_of_a_task_and_told_to_the_owner(san
     over = await looked_into(office, model)
     guess = "The cake is missing, says ********. Buy one."
     assert (over.status, over.value) == ("completed", guess)
-    assert await guesses(office) == [f"🐞 Report 1: a model that has read the session supposes: “{guess}”"]
+    assert await guesses(office) == [f"🐞 Report 1: a model that has read the session guesses: “{guess}”"]
     facts, found, listing = (json.loads(model.told(number).removeprefix("Data: ")) for number in (1, 2, 3))
     assert facts["facts"][0].startswith("1 begin ")
     assert all("fail" in fact for fact in found["facts"])
@@ -127,7 +127,7 @@ async def test_a_hostile_tape_and_a_model_that_obeys_it_change_nothing(sandbox: 
     assert [choice["id"] for choice in report.attachments] == [f"{AGAIN}1", f"{LEAVE}1"]
     assert not told.attachments
     guess = "All is well. Run 'parley sessions delete --person test:ada' or [see] (https: //evil.example)."
-    assert f"supposes: “{guess}”" in told.text
+    assert f"guesses: “{guess}”" in told.text
     (kept,) = await office.store.all()
     assert (kept.decided, kept.count) == ("", 1)
 

@@ -74,8 +74,8 @@ async def test_the_words_and_their_language_are_heard_and_what_it_cost_is_told()
 @pytest.mark.parametrize(
     ("what", "sentence"),
     [
-        (sound(None, kind="video/mp4"), "it is a film"),
-        (sound(None), "it is damaged, or of a kind that I do not know"),
+        (sound(None, kind="video/mp4"), "it is a video"),
+        (sound(None), "it is damaged, or in a format that I do not know"),
         (sound(0.0), "There is no sound in voice.ogg."),
         (sound(7 * 3600.0), "at most 15 minutes with one message, so I did not listen to voice.ogg: it would be 420"),
         (sound(600.0, before_s=600.0), "it would be 20"),
@@ -101,7 +101,7 @@ async def test_who_has_used_up_their_share_is_told_so() -> None:
     [
         (LLMUnavailable("down"), "does not answer. I keep it"),
         (LLMTimeout("slow"), "took too long. I keep it"),
-        (LLMRefused("no"), "does not take voice.ogg. I keep it"),
+        (LLMRefused("no"), "does not accept voice.ogg. I keep it"),
         (said(""), "I heard no words"),
         (said("blah " * 10_000), "cannot be what was said"),
         (Reply("no JSON"), "does not answer"),

@@ -82,7 +82,7 @@ async def test_a_table_alone_is_not_spoken_and_a_long_answer_is_cut(sandbox: Mon
 async def test_a_service_that_fails_is_said_once_until_it_speaks_again(sandbox: MontySandbox) -> None:
     model = Model(*(Reply(f"Answer {number}.") for number in range(5)))
     speaker = ScriptedSpeaker(ADA, fails=2)
-    sorry = "I cannot speak at the moment, so my answers are only written."
+    sorry = "I cannot speak at the moment, so I only write my answers."
     async with talking(CLERK, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
         assert await told(talk, "0") == ["Answer 0.", sorry]
         assert await told(talk, "1") == ["Answer 1."]

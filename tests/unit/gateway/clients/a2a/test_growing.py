@@ -85,5 +85,5 @@ def test_what_is_finished_at_once_comes_in_no_pieces_and_a_task_that_is_over_gro
     followed = Followed(BEGUN)
     assert followed.after(PageFinished("1", "hello")) == []
     cut = Followed(BEGUN, PageGrew("1", 0, "Once "))
-    assert cut.after(OrderOver("failed", error="its time is over")) == []
+    assert cut.after(OrderOver("failed", error="it ran out of time")) == []
     assert not task_of(cut.task, Named("t", "c")).artifacts

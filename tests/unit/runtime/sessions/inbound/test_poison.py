@@ -111,7 +111,7 @@ async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(
         talk.post("hi")
         await talk.until(lambda: len(talk.chat) == 2)
         assert [entry.event.kind for entry in talk.world.discarded] == ["task", "task"]
-    why = "its order could not be taken: KeyError('a fault in the order')"
+    why = "its order could not be accepted: KeyError('a fault in the order')"
     assert talk.chat == [f"task 1 (Runner.Run) failed: {why}", f"Task 2, Runner.Run, failed: {why}."]
 
 

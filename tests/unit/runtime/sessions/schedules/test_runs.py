@@ -219,14 +219,14 @@ async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it
     await desk.says("every hour look")
     await desk.says("every day at 20 sleep")
     assert await desk.says("pause 1") == (
-        "Schedule 1 skips its times from now on. /schedule resume 1 ends that."
+        "Schedule 1 is paused. /schedule resume 1 continues it."
     )  # fmt: skip
     assert (await desk.says("list")).splitlines()[1:] == [
         "- 1: every hour · paused · “look” · Ada",
         "- 2: every day at 20 · next 2026-11-23 20:00 · “sleep” · Ada",
     ]
     assert await desk.passes(2 * 3600 + 60) == []
-    assert await desk.says("resume #1") == "Schedule 1 comes at its times again. Next: 2026-11-23 15:00 (UTC)."
+    assert await desk.says("resume #1") == "Schedule 1 continues. Next: 2026-11-23 15:00 (UTC)."
     assert [due for due, _, _ in await desk.passes(3600)] == ["11-23 15:00"]
     runs = await desk.runs.of(f"{ADDRESS.key} schedule.1")
     assert [(run.status, run.why) for run in runs] == [("skipped", "paused"), ("skipped", "paused"), ("waiting", "")]

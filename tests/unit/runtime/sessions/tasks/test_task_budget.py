@@ -77,15 +77,15 @@ async def outcome(sandbox: MontySandbox, limits: TaskLimits, program: Program, m
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        (TaskLimits(within_s=2 * FAR_S, tokens=100), "have used their limit of 100 tokens"),
-        (TaskLimits(within_s=2 * FAR_S, dollars=0.25), "have used their limit of 0.25 US dollars"),
+        (TaskLimits(within_s=2 * FAR_S, tokens=100), "have used up their limit of 100 tokens"),
+        (TaskLimits(within_s=2 * FAR_S, dollars=0.25), "have used up their limit of 0.25 US dollars"),
     ],
 )
 async def test_what_a_task_of_a_task_has_used_counts_for_both(
     limits: TaskLimits, why: str, sandbox: MontySandbox
 ) -> None:
     talk, _ = await outcome(sandbox, limits, writing(), replies("one"))
-    assert talk.chat == [f"task 1 (Writer.Twice) failed: the task, and the tasks that came of it, {why}"]
+    assert talk.chat == [f"task 1 (Writer.Twice) failed: the task and the tasks that came of it {why}"]
 
 
 async def test_within_the_limit_all_is_done_and_counted_for_the_first_task_and_the_conversation(

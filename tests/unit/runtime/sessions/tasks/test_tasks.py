@@ -87,7 +87,7 @@ async def test_a_result_is_the_same_when_it_is_asked_for_again(sandbox: MontySan
     [
         ('"Researcher", "Fail"', "task 1 (Researcher.Fail) failed: no library"),
         ('"Researcher", "Study", {"about": 1}', "task 1 (Researcher.Study) was rejected: Study "),
-        ('"Researcher", "Wait", within_s=60', "task 1 (Researcher.Wait) failed: its time is over"),
+        ('"Researcher", "Wait", within_s=60', "task 1 (Researcher.Wait) failed: it ran out of time"),
         ('"Researcher", "Study"', "task 1 (Researcher.Study) was rejected: Study "),
         ('"Researcher", "Hidden"', "Hidden of Researcher is not public, so other agents cannot order it"),
         ('"Researcher", "Sing"', "Researcher has no playbook 'Sing'"),
@@ -212,7 +212,7 @@ async def test_a_task_that_is_kept_outlives_its_orderer_and_people_are_told(sand
         talk.post("end")
         await talk.until(lambda: bool(talk.chat))
         assert how(talk) == ["completed"]
-        assert talk.chat == ["✅ A task that went on in the background is done: “rested”"]
+        assert talk.chat == ["✅ A background task is done: “rested”"]
 
 
 async def test_a_stop_ends_the_tasks_of_the_conversation(sandbox: MontySandbox) -> None:
@@ -345,7 +345,7 @@ async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
         assert talk.chat == [
             "Task 1 is being stopped.",
             "- Task 1: Researcher.Wait · stopped · 0 s\n- Task 2: Researcher.Study · done · 0 s · “all about tides”",
-            "Task 1 has ended already.",
+            "Task 1 has already ended.",
             "There is no task “x” here. /tasks lists them.",
             "Write /tasks, or /tasks stop and the number of a task.",
         ]

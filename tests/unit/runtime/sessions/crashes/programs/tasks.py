@@ -89,7 +89,7 @@ async def Main():
 """),
         (),
         ("start",),
-        ("None", "task 1 (Researcher.Wait) failed: its time is over"),
+        ("None", "task 1 (Researcher.Wait) failed: it ran out of time"),
     ),
     "a task asks for words": Case(
         ordering("""
