@@ -79,6 +79,8 @@ class SessionMemory:
 
     async def remember(self, frame: FrameState, text: str, about: str) -> str:
         """Remember a text; REMEMBERED, or why it is not. The fact is noted, and nothing is waited for after it."""
+        if self._journal.state.order is not None:
+            return "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
         text, about = " ".join(text.split()), " ".join(about.split())
         meant = await self._meant(frame, about)
         if isinstance(meant, str):
@@ -198,6 +200,12 @@ class SessionMemory:
         found = await self._found(frame, question, question, few=False)
         return [_text(memory) for memory in found]
 
+    def handed_on(self, frame: FrameState) -> tuple[str, str]:
+        """The scope, by its key, and the owner of what a task may recall that a frame orders; "" and NOBODY for
+        nothing."""
+        stands = standing_of(self._journal.state, frame, self._conversation, self._program)
+        return ("", NOBODY) if stands is None else (stands.scope.key, stands.owner)
+
     async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[Memory]:
         """What a model is to be told that is `asked` something: all there is where that is little, else what fits best.
 
@@ -216,7 +224,9 @@ class SessionMemory:
             mine = book.of(owner)
             best, all_told = book.found(question, owner, limit), few and len(mine) <= limit
             if self._meanings is not None and not all_told:
-                payer = Payer(self._journal.session, self._conversation, owner or None)
+                order = self._journal.state.order
+                place = self._conversation if order is None else order.place
+                payer = Payer(self._journal.session, place, owner or None)
                 best = _merged(best, await self._meanings.found(mine, meant, limit, payer))[:limit]
             rest = [memory for memory in reversed(mine) if memory not in best] if all_told else []
             found += [*best, *rest]
@@ -245,7 +255,7 @@ class SessionMemory:
             return "memory is off for this program"
         stands = standing_of(self._journal.state, frame, self._conversation, self._program)
         if stands is None:
-            return "tasks, and meetings in a place of their own, have no memory"
+            return "meetings in a place of their own have no memory, nor have tasks that come of them"
         if stands.owner != NOBODY and await self._memories.silence.holds(self._program, stands.owner):
             return "this person has turned memory off"
         return stands

@@ -1,8 +1,9 @@
 """Whose words a frame works with, and where they were said: this alone decides where a memory may be used.
 
-                     ┌ a task, or a meeting in a place of its own ──> nowhere
-what a frame hears ──┼ a private chat with one person ──────────────> that person's private chats
-                     └ anywhere else ───────────────────────────────> that place
+                     ┌ a meeting in a place of its own ──> nowhere
+what a frame hears ──┼ a task ───────────────────────────> where its order was given, or less
+                     ├ a private chat with one person ───> that person's private chats
+                     └ anywhere else ────────────────────> that place
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from runtime.core.ids import PersonId, ScheduleId
 from runtime.stores.memories import NOBODY, Scope
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
+from runtime.tape.state.tasks import OrderState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,10 @@ class Standing:
 
 def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> Standing | None:
     """Where a frame of a session stands; None where nothing is remembered or recalled."""
-    if state.order is not None or any(_is_held_elsewhere(state, one) for one in _callers(state, frame)):
+    if any(_is_held_elsewhere(state, one) for one in _callers(state, frame)):
         return None
+    if state.order is not None:
+        return _of_task(state, state.order, frame, program)
     alone = _alone_in_private(state)
     if alone is not None:
         return Standing(Scope("person", program, alone), alone)
@@ -37,6 +41,27 @@ def standing_of(state: SessionState, frame: FrameState, conversation: Address, p
     clear = heard is not None and not heard.crowd and not isinstance(heard.person, ScheduleId)
     owner = str(heard.person) if heard is not None and clear else NOBODY
     return Standing(Scope("place", program, conversation.key), owner)
+
+
+def _of_task(state: SessionState, order: OrderState, frame: FrameState, program: str) -> Standing | None:
+    """The standing of the frame that gave the order. With words of others it is nobody's, and no longer private."""
+    elsewhere = any(meeting.place is not None for meeting in state.meetings.values())
+    if not order.scope or elsewhere:
+        return None
+    scope = Scope.of_key(order.scope)
+    others = bool({str(one) for one in _people(state)} - {order.owner})
+    mixed = others or any(agent.crowd for agent in _agents(state, frame))
+    if scope.program != program or (mixed and scope.kind == "person"):
+        return None
+    return Standing(scope, NOBODY if mixed else order.owner)
+
+
+def may_still_recall(state: SessionState, scope: str) -> bool:
+    """Whether a task that could recall what is in a scope, by its key, may do so when it is ordered again."""
+    if not scope or Scope.of_key(scope).kind != "person":
+        return bool(scope)
+    alone = Scope.of_key(scope).whose
+    return _alone_in_private(state) == alone if state.order is None else _people(state) <= {PersonId(alone)}
 
 
 def hears_nobody(state: SessionState) -> bool:

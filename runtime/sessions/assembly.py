@@ -189,7 +189,7 @@ def assembled(
     library = Library(context, agents, meeting_host)
     reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
+    task_calls = TaskCalls(session, builtins, memory_posts.memory, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(

@@ -132,6 +132,8 @@ class Rights:
             and event.id == event.address.conversation
             and ADDRESS.read(letter.place) == own.place
             and limits == (own.root, own.tokens, own.dollars, own.isolation, own.depth + 1)
+            and letter.scope in {"", own.scope}
+            and letter.owner in {"", own.owner}
             and event.program == self.program
             and event.person_id in {"", self.person, *(entry.event.person_id for entry in self.entries.values())}
         )
@@ -165,6 +167,8 @@ def rights_by_order(entry: InboxEntry, program: str, places: Collection[Address]
         letter.dollars,
         letter.isolation,
         letter.event,
+        letter.scope,
+        letter.owner,
     )
     return Rights(session, program, taken, event.person_id, places)
 

@@ -22,6 +22,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec
+from runtime.memories.session_memory import SessionMemory
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
@@ -50,14 +51,20 @@ class TaskCalls:
     """The calls of one session; each notes its own result."""
 
     def __init__(
-        self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None, places: Collection[str] = ()
+        self,
+        session: SessionContext,
+        builtins: Builtins,
+        memory: SessionMemory,
+        limits: TaskLimits | None,
+        places: Collection[str] = (),
     ) -> None:
         """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
-        delivered to, by name."""
+        delivered to, by name. `memory` knows what a task may recall."""
         self._program = session.program
         self._journal = session.journal
         self._clock = session.clock
         self._builtins = builtins
+        self._memory = memory
         self._limits = limits
         self._places = places
         self._over = Signal()
@@ -106,6 +113,7 @@ class TaskCalls:
             deliver,
             1 if state.order is None else state.order.depth + 1,
             keep,
+            *(self._memory.handed_on(frame.state) if deliver in (CALLER, NOBODY) else ("", "")),
         )
         note_order(self._journal, ordered, limits)
         return state.tasks[state.ordered].name

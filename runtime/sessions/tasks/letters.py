@@ -35,7 +35,8 @@ class Order(_Letter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
     use `tokens` and `dollars` together, 0 for any number. `isolation` is what the order asks for, "" for that of the
-    settings. `event` is the type of the event of a client on which it begins, "" where that ordered it itself."""
+    settings. `event` is the type of the event of a client on which it begins, "" where that ordered it itself. `scope`
+    and `owner` say which memories the task may recall."""
 
     number: int
     orderer: SessionId
@@ -51,6 +52,8 @@ class Order(_Letter):
     dollars: float = 0.0
     isolation: str = ""
     event: str = ""
+    scope: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

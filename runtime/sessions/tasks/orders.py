@@ -18,6 +18,7 @@ from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.tasks import TaskLimits, ended_in_words, message_id, note_order
+from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
@@ -115,6 +116,8 @@ class TaskOrders:
             tokens,
             dollars,
             isolation,
+            scope=task.scope,
+            owner=task.owner,
         )
         person = state.agents[task.agent].person or state.person
         known = None if person is None else state.people.get(person)
@@ -159,7 +162,8 @@ class TaskOrders:
         if state.order is not None and not task.keep:
             due = min(due, state.order.due)
         what = (task.klass, task.playbook, again.arguments)
-        ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep)
+        recalls = (task.scope, task.owner) if may_still_recall(state, task.scope) else ("", "")
+        ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep, *recalls)
         note_order(self._journal, ordered, limits)
 
     def take(self, event: InboxEvent) -> str | None:

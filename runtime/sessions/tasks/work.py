@@ -63,6 +63,8 @@ class TaskWork:
             order.dollars,
             order.isolation,
             order.event,
+            order.scope,
+            order.owner,
         )
         self._journal.note(taken)
         try:

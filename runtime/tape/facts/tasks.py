@@ -17,7 +17,8 @@ from runtime.tape.state.tasks import TaskStatus
 class TaskOrdered(Content):
     """An agent orders a task: a public playbook of a class, executed in a session of its own.
 
-    `task` derives from this session and the number of this fact. `due` is in seconds since the epoch.
+    `task` derives from this session and the number of this fact. `due` is in seconds since the epoch. `scope` and
+    `owner` say which memories it may recall.
     """
 
     agent: AgentId = key("agent")
@@ -29,6 +30,8 @@ class TaskOrdered(Content):
     deliver: str = key("deliver")
     depth: int = key("depth")
     keep: bool = key("keep", default=False)
+    scope: str = key("scope", default="")
+    owner: str = key("owner", default="")
 
 
 @fact("task_posted", session=True)
@@ -100,7 +103,7 @@ class AnswerMeant(Content):
 class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
     the first task of those that led to it, which may use `tokens` and `dollars` together. `isolation` is what the order
-    asks for, `event` the type of the event on which it begins."""
+    asks for, `event` the type of the event on which it begins. `scope` and `owner` say which memories it may recall."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -115,6 +118,8 @@ class OrderTaken(Content):
     dollars: float = key("dollars", default=0.0)
     isolation: str = key("isolation", default="")
     event: str = key("event", default="")
+    scope: str = key("scope", default="")
+    owner: str = key("owner", default="")
 
 
 @fact("order_begun", session=True)

@@ -31,6 +31,8 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken, state.runs, state.failures, state.voices.speeches = None, {}, [], {}
+    if state.order is not None:
+        state.order.scope = state.order.owner = ""  # whoever is here, no order was given here
     home = fact.home
     if home is not None:
         state.home = HomeState(home.platform, home.conversation, home.thread, seq)

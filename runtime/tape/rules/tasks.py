@@ -39,6 +39,8 @@ def _ordered(state: SessionState, seq: int, fact: TaskOrdered) -> None:
         deliver=fact.deliver,
         keep=fact.keep,
         depth=fact.depth,
+        scope=fact.scope,
+        owner=fact.owner,
         to_post=["order"],
     )
     state.tasks[task.number] = task
@@ -134,6 +136,7 @@ def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
     state.order.isolation, state.order.event = fact.isolation, fact.event
+    state.order.scope, state.order.owner = fact.scope, fact.owner
 
 
 @rule(OrderBegun)

@@ -58,6 +58,9 @@ class TaskState:
     deliver: str = CALLER
     keep: bool = False
     depth: int = 1
+    scope: str = ""
+    owner: str = ""
+    """Whose memories of which scope it may recall; see `OrderState`."""
     status: TaskStatus = "submitted"
     value: Any = None
     error: str | None = None
@@ -112,6 +115,10 @@ class OrderState:
     dollars: float = 0.0
     isolation: str = ""
     event: str = ""
+    scope: str = ""
+    """The key of the scope whose memories it may recall, that of who ordered it; "" for none."""
+    owner: str = ""
+    """Whose words the order came of; "" for nobody's, or those of several people."""
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

@@ -6,12 +6,14 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runtime.core.address import Address
+from runtime.core.message import Quote
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.memories.meanings import Meanings
@@ -19,7 +21,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
-from tests.fakes.people.talk import Reply, _Pieces, talking
+from tests.fakes.people.talk import Reply, Talk, _Pieces, talking
 from tests.fakes.remembering import memories_of
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
@@ -40,6 +42,36 @@ async def Main():
             await Answer()
         texts = [message["text"] for message in await WaitForMessage("user")]
 """
+
+
+ORDERING = """
+async def Main():
+    messages = [{"text": agent.state.startup_message}]
+    while True:
+        for message in messages:
+            about, how, told = message["text"].split("|")
+            await Remember(told, about)
+            deliver = {"away": "elsewhere", "kept": "nobody"}.get(how, "caller")
+            limits = {"deliver": deliver, "keep": how == "kept"}
+            name = await Spawn("Worker", "Work", [told, how], **limits)
+            await Result(name)
+            await Say("user", "over")
+        messages = await WaitForMessage("user")
+"""
+
+WORK = """
+async def Work(told, how):
+    if how == "answered":
+        await Ask("What else?")
+    await Say("user", how + " recalled " + " / ".join(await Recall(told)))
+    await Say("user", await Remember(told + " of a task", "program"))
+    await Answer()
+    if how in ("chain", "away"):
+        await Result(await Spawn("Worker", "Work", [told, "chained" if how == "chain" else "away at last"]))
+    return "done"
+"""
+"""`how`: `away` delivers to another place and orders a further task, `chain` orders one, `kept` outlives its conversation,
+`answered` goes on with what anybody there answers."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +139,11 @@ def may_be_told(said: Deed, now: Deed) -> bool:
     return said.conversation == now.conversation or (said.private and now.private and said.person == now.person)
 
 
+def questions_known(talk: Talk) -> int:
+    """How many questions of tasks the conversations have heard of."""
+    return sum(fact.kind == "task_asks" and not fact.data.get("over") for fact in talk.world.facts)
+
+
 def tokens_in(text: str) -> set[int]:
     """The deeds whose words a text has."""
     return {int(number) for number in re.findall(r"tok(\d+)", text)}
@@ -141,3 +178,61 @@ async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers
             for line in lines + [part for text in recalled for part in text.split(" / ")]:
                 for known in tokens_in(line):
                     assert deeds[known].person == now.person or deeds[known].about in ("place", "everyone")
+
+
+HOWS = ("plain", "chain", "kept", "away", "answered")
+
+
+def ordering(name: str, memory: object) -> Program:
+    """A program that has a task recall, and have the model answer, all that is said."""
+    worker = agent(
+        "Worker",
+        python("Work", "told", "how", public=True),
+        walked("Answer", "01:QUE Say(user, Answer the user)"),
+        code=WORK,
+    )
+    main = agent("Main", python("Main", trigger="BGN When program starts"), code=ORDERING)
+    return replace(program(main, worker), name=name, metadata={"memory": memory})
+
+
+@given(
+    st.lists(st.tuples(DEEDS, st.sampled_from(HOWS), st.sampled_from(PEOPLE)), min_size=2, max_size=5),
+    st.sampled_from((True, "others")),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_a_task_is_told_no_more_than_who_ordered_it_and_what_goes_elsewhere_or_is_anothers_is_told_less(
+    sandbox: MontySandbox, deeds: list[tuple[Deed, str, str]], memory: object
+) -> None:
+    world, model, embedding = World(()), Listening(), Embedding()
+    store = MemoryMemories()
+    kept, meanings = memories_of(store, world.clock, *PROGRAMS), Meanings(store, embedding, 0.0)
+    programs = {name: ordering(name, memory) for name in PROGRAMS}
+    places = {"elsewhere": Address("fake", "hall of others")}
+    more: dict[str, Any] = {"memories": kept, "meanings": meanings, "task_places": places}
+    said = [now for now, _, _ in deeds]
+    async with talking(programs, model, sandbox, world=world, **more) as talk:
+        for number, (now, how, other) in enumerate(deeds):
+            asked, embedded, seen = len(model.asked), len(embedding.asked), len(talk.chat)
+            at: dict[str, Any] = {"at": Address("fake", now.conversation), "private": now.private, "program": now.program}
+            talk.post(f"{now.about}|{how}|{now.text} tok{number}", name=now.person, **at)
+            answerer = other if how == "answered" and not now.private else now.person
+            if how == "answered":
+                wanted = sum(one == "answered" for _, one, _ in deeds[: number + 1])
+                await talk.until(lambda wanted=wanted: questions_known(talk) == wanted)
+                [question] = [n for n, text in enumerate(talk.chat) if n >= seen and "What else?" in text]
+                quote = Quote(str(question), "Worker", "What else?")
+                talk.post("nothing", name=answerer, quote=quote, **at)
+            await talk.until(lambda seen=seen: "over" in talk.chat[seen:])
+            shown = talk.chat[seen:]
+            assert len(model.asked) == asked + (2 if how in ("chain", "away") else 1)
+            prompts = "\n".join(message.content for prompt in model.asked[asked:] for message in prompt)
+            sent = " ".join(text for texts in embedding.asked[embedded:] for text in texts)
+            for known in tokens_in(prompts + sent + "".join(shown)):
+                assert may_be_told(said[known], now)
+            lines = [line for line in prompts.splitlines() if line.startswith("- about ")]
+            recalled = [part for text in shown if " recalled " in text for part in text.split(" / ")]
+            for line in lines + [part for part in recalled if "tok" in part]:
+                assert how != "away"
+                for known in tokens_in(line):
+                    assert said[known].about in ("place", "everyone") or said[known].person == now.person == answerer
+            assert not [text for text in (*shown, *store.texts()) if text == "remembered" or "of a task" in text]
