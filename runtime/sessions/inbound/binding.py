@@ -52,10 +52,11 @@ class Binding:
             self._meet_author(event)
         for data in event.attachments:
             file = attachment_from(data)
+            told = event.kind == "edit" and any(known.url == file.url for known in self._journal.state.files)
             self._journal.note(
                 FileReceived(file.name, file.media_type, file.url, file.size_bytes, file.parts, file.note)
             )
-            for remark in data.get(REMARKS, ()):
+            for remark in () if told else data.get(REMARKS, ()):
                 self._tell(remark, event.place)
 
     def _meet_author(self, event: InboxEvent) -> None:
