@@ -45,12 +45,11 @@ class SpokenWords:
             return event
         heard: list[Transcript | Unheard] = []
         before_s = 0.0
-        with self._pages.presence.listening(event.place):
-            for number, sound in sounds:
-                payer = Payer(self._session, event.address, event.person_id)
-                once = f"{event.id}/{number}"
-                heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
-                before_s += sound.seconds or 0.0
+        for number, sound in sounds:
+            payer = Payer(self._session, event.address, event.person_id)
+            once = f"{event.id}/{number}"
+            heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
+            before_s += sound.seconds or 0.0
         said = [one for one in heard if isinstance(one, Transcript)]
         why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, Unheard)))
         words = "\n\n".join(one.text for one in said)

@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from runtime.core.message import Attachment, Quote
+from runtime.llm.sight import Sight
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
@@ -36,6 +37,16 @@ async def test_a_caption_that_is_changed_repeats_no_remark_about_the_photo(sandb
         assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]
     assert [what for _, what in seen(model.asked[2])] == ["receipt.jpg"]
     assert 'changed what they said from "Look." to "Bob\'s."' in words(model.asked[2])
+
+
+async def test_a_photo_is_described_once_and_not_again_when_its_caption_is_changed(sandbox: MontySandbox) -> None:
+    model = Model(Reply("Hello."), Reply("A receipt of 42.50 EUR"), Reply("I see."), Reply("Bob's, then."))
+    intake = ScriptedIntake(pictures=PICTURES)
+    async with talking(CLERK, model, sandbox, intake=intake, sight=Sight(said=False), describes=True) as talk:
+        await talk.say("hi")
+        await talk.say("Look.", files=[PHOTO], message_id="p")
+        assert await talk.say("Bob's.", files=[PHOTO], message_id="p", kind="edit") == ["Bob's, then."]
+    assert words(model.asked[3]).count("A receipt of 42.50 EUR") == 1
 
 
 async def test_an_agent_is_shown_the_photo_that_took_the_place_of_one_it_has_seen(sandbox: MontySandbox) -> None:

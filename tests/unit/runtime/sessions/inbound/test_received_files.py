@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import random
 
+import anyio
 import pytest
 
 from runtime.core.errors import LLMRefused, LLMUnavailable
@@ -176,6 +177,21 @@ async def test_another_model_describes_a_picture_once_for_one_that_is_blind_and_
     assert "[receipt.jpg: another model describes it so: 42.50 EUR at Corner Shop]" in words(model.asked[2])
     assert "42.50 EUR at Corner Shop" in words(model.asked[3])
     assert (answered["model"], answered["cost_usd"]) == ("test/vision", 0.01)
+
+
+async def test_it_shows_while_a_picture_is_described(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    model = Model(Reply("Hello."), Reply("42.50 EUR at Corner Shop", gate=gate), Reply("42.50."))
+    intake, blind = ScriptedIntake(pictures=["receipt.jpg"]), Sight(said=False)
+    async with talking(CLERK, model, sandbox, intake=intake, sight=blind, describes=True) as talk:
+        await talk.say("hi")
+        before = len(talk.world.typed_at)
+        talk.post("Look.", files=[PHOTO])
+        await talk.until(lambda: len(talk.world.typed_at) > before)
+        assert (len(model.asked) < 3, talk.chat[-1]) == (True, "Hello.")
+        gate.set()
+        await talk.world.idle.wait()
+        assert talk.chat[-1] == "42.50."
 
 
 async def test_without_a_description_a_blind_model_knows_that_there_is_a_picture(sandbox: MontySandbox) -> None:
