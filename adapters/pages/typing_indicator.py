@@ -24,6 +24,8 @@ NOTE_AFTER_S = 10.0
 """The time of work without visible text until a status message explains it, and between its changes, in seconds.
 Chosen.
 """
+NOTE_AGAIN_S = 2.0
+"""The time after which a status message that had no room beside other calls is tried again, in seconds. Chosen."""
 
 
 @dataclass(slots=True)
@@ -133,20 +135,23 @@ class TypingIndicator:
             if self._clock.monotonic() < due_at:
                 await self._clock.sleep_until(due_at)
                 continue
+            again_s = NOTE_AFTER_S
             if work.doing and work.doing != work.noted:
                 with suppress(AdapterError):  # nobody misses a note, and the bucket has taken note
-                    await self._note(work, editor, work.doing)
-            await self._clock.sleep_until(self._clock.monotonic() + NOTE_AFTER_S)
+                    if not await self._note(work, editor, work.doing):
+                        again_s = NOTE_AGAIN_S
+            await self._clock.sleep_until(self._clock.monotonic() + again_s)
 
-    async def _note(self, work: _Work, editor: CanEdit, doing: str) -> None:
+    async def _note(self, work: _Work, editor: CanEdit, doing: str) -> bool:
+        """Show what is done; False where other calls leave no room now."""
         text = f"*{doing}*"
         if work.note is not None:
             call = partial(self._change, work, editor, work.note, text, doing)
-            if await self._spare(work, call, "edit"):
+            if made := await self._spare(work, call, "edit"):
                 work.noted = doing
-            return
+            return made
         work.nonce = work.nonce or f"note-{uuid.uuid4().hex}"
-        await self._spare(work, partial(self._begin, work, text, doing), "send")
+        return await self._spare(work, partial(self._begin, work, text, doing), "send")
 
     async def _change(self, work: _Work, editor: CanEdit, note: str, text: str, doing: str) -> None:
         if self._cards is not None:

@@ -251,7 +251,7 @@ def assembled(
         event_handler,
         binding,
         ReceivedFiles(
-            *(record.id, around.intake, around.describer, binding),
+            *(record.id, pages, around.intake, around.describer, binding),
             SpokenWords(record.id, journal, pages, around.listener, around.texts),
             spoken_answers,
         ),

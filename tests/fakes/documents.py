@@ -7,7 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from PIL import Image
 
@@ -57,6 +57,50 @@ def pdf(pages: Sequence[str], *, copies: int = 1, trailer: str = "") -> bytes:
     size = len(objects) + 1
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R {trailer} >>\nstartxref\n"
     return f"{written}{end}{len(written)}\n%%EOF".encode()
+
+
+def pdf_bomb(where: Literal["page", "font"], megabytes: int = 300, *, twice: bool = False) -> bytes:
+    """A PDF whose page or font is so large once it is unpacked; `twice`: it is packed twice, and smaller still."""
+    packing, packed = zlib.compressobj(6), b""
+    for _ in range(megabytes):
+        packed += packing.compress(bytes(1_000_000))
+    packed += packing.flush()
+    packed, how = (zlib.compress(packed, 6), b"[/FlateDecode /FlateDecode]") if twice else (packed, b"/FlateDecode")
+    bomb = _stream(packed, b" /Filter " + how)
+    text = _stream(b"BT /F1 9 Tf 9 9 Td (hello) Tj ET")
+    page = (
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] /Contents %d 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+    )
+    return _numbered(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        page % (7 if where == "page" else 4),
+        text,
+        b"<< /Type /Font /Subtype /TrueType /BaseFont /Evil /FontDescriptor 6 0 R >>",
+        b"<< /Type /FontDescriptor /FontName /Evil /Flags 4 /FontFile2 7 0 R >>",
+        bomb,
+    )
+
+
+def pdf_of_itself() -> bytes:
+    """A PDF in which the pages are below themselves, without end."""
+    pages = b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"
+    return _numbered(b"<< /Type /Catalog /Pages 2 0 R >>", pages)
+
+
+def _stream(data: bytes, more: bytes = b"") -> bytes:
+    return b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(data), more, data)
+
+
+def _numbered(*objects: bytes) -> bytes:
+    made, offsets = b"%PDF-1.7\n", []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    head = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    tail = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(made))
+    return made + head + table + tail
 
 
 def archive(entries: Mapping[str, str | bytes]) -> bytes:

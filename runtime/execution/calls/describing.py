@@ -123,7 +123,8 @@ class Describer:
             text = await self.words(file, contents, payer)
         except (LLMError, PlaybookError):
             return file  # the model is told that there is a picture
-        return file if not text else _with_note(file, f"another model describes it so: {text}")
+        words = " ".join(text.split())  # on one line, which none of what stands on the picture can leave
+        return file if not words else _with_note(file, f"another model describes it so: {words}")
 
 
 def _with_note(file: Attachment, said: str) -> Attachment:

@@ -25,7 +25,7 @@ def heard_content(message: Message) -> str:
     content = _theirs(message.content) if message.from_human else message.content
     match message.type:
         case MessageType.EDITED:
-            return f"changed what they said from {_said(_theirs(message.before or ''))} to {_said(content)}"
+            return _change(_theirs(message.before or ""), content)
         case MessageType.DELETED:
             return f"took back what they said: {_said(content)}"
         case MessageType.REACTION:
@@ -59,6 +59,13 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
         return f"While you were working, {who}{where} said: {content}"
     between = "\n" if message.quote is not None or message.looking_at else " "
     return f"Message from {who}{where}:{between}{content}"
+
+
+def _change(before: str, content: str) -> str:
+    """What is new of a changed message: the new words in full, or else its files, which follow."""
+    if before == content:
+        return f"changed the files of what they said: {_said(content)}" if content else "changed what they sent:"
+    return f'changed what they said from {_said(before)} to "{content}"'
 
 
 def _theirs(text: str) -> str:

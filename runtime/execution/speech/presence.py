@@ -54,8 +54,8 @@ class Presence:
                 self._show(agent)
 
     @contextmanager
-    def listening(self, place: Address | None) -> Iterator[None]:
-        """Somebody's words are being written down: it shows where they were said."""
+    def attending(self, place: Address | None) -> Iterator[None]:
+        """What somebody sent is being read or written down: it shows where it was sent."""
         at, speaker = place or self._address, Speaker("", "Parley")
         self._outbox.thinking(at, speaker, True)
         try:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
-from runtime.core.message import attachment_from
+from runtime.core.message import Attachment, attachment_from
 from runtime.language.syntax.humans import HumanSpec
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
@@ -57,6 +57,13 @@ class Binding:
             )
             for remark in data.get(REMARKS, ()):
                 self._tell(remark, event.place)
+
+    def file_before(self, event: InboxEvent, url: str) -> Attachment | None:
+        """The file at this address, where the message that an event changes may have brought it: nothing about it is
+        new.
+        """
+        files = self._journal.state.files if event.kind == "edit" else ()
+        return next((file for file in files if file.url == url), None)
 
     def _meet_author(self, event: InboxEvent) -> None:
         id_, name = event.author, plain_name(event.person_name) or event.person_id

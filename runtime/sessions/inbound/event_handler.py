@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
-from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
-from runtime.core.message import HUMAN_CLASS, Mark, Message, MessageType, Quote, attachment_from
+from runtime.core.ids import AgentId, MeetingId, ScheduleId
+from runtime.core.message import Mark, Message, MessageType, Quote
 from runtime.execution.calls.ask import option_of
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
+from runtime.sessions.inbound.event_messages import brings_others, files_of, is_aside, message_of
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent
@@ -29,7 +28,6 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.frames import takes
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import QuestionState, SaidState, rated
-from runtime.tape.state.session import SessionState
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
@@ -110,6 +108,7 @@ class EventHandler:
             event.text,
             event.message_id,
             event.place,
+            tuple(file.url for file in files_of(event)),
         )
         self._journal.note(heard)
 
@@ -178,7 +177,7 @@ class EventHandler:
         """
         state, question = self._journal.state, self._open.answered(event)
         in_thread = event.place is not None and meeting_held_at(state, event.place) is None
-        if _is_aside(event, state):
+        if is_aside(event, state):
             return False
         if question is None or not question.wants(event.author):
             if in_thread and question is not None:
@@ -207,16 +206,18 @@ class EventHandler:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
-        """Give the new text to agents that have not read the message; tell those that have, in a meeting each of its
-        participants.
+        """Give the new text and new files to agents that have not read the message; tell those that have, in a meeting
+        each of its participants.
         """
         known = self._journal.state.heard.get(event.message_id or "")
-        if known is None or known.text == event.text:
+        others = known is not None and brings_others(event, known.files)
+        if known is None or (known.text == event.text and not others):
             return
         agent, before = AgentId(known.agent), known.text
         unread, meeting = self._unread_by(known.message), self._human_attendees.said_in(known.message)
+        files = files_of(event) if others else ()
         for reader in unread or ([agent] if meeting is not None else []):
-            self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text))
+            self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text, files))
         readers = self._readers(agent, meeting, unread)
         if not readers:
             return
@@ -244,8 +245,12 @@ class EventHandler:
         if not readers:
             self._marked.pop(known.message, None)
             self._pages.signs.forget(event.message_id or "")
+        names = ", ".join(file.name for file in self._journal.state.files if file.url in known.files)
         for reader in readers:
-            self._aside(self._message_of(event, reader, type=MessageType.DELETED, content=known.text), reader)
+            gone = self._message_of(
+                event, reader, type=MessageType.DELETED, content=known.text or names, attachments=()
+            )
+            self._aside(gone, reader)
 
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
@@ -362,35 +367,3 @@ class EventHandler:
         elif agent not in self._told:
             self._told.add(agent)
             self._pages.tell(self._pages.texts("session.queued"), place)
-
-
-def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
-    """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
-    known = state.person_of(event.person_id)
-    fields: dict[str, Any] = {
-        "content": event.text,
-        "attachments": tuple(replace(attachment_from(file), parts=(), note="") for file in event.attachments),
-        "quote": event.quote,
-        "aside": _is_aside(event, state),
-    }
-    return Message(
-        id=MessageId(f"in.{event.id}"),
-        sender_id=event.author,
-        sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
-        created_at=event.sent_at,
-        recipient_id=agent,
-        from_human=True,
-        sender_name=state.called(event.person_id) if known else event.person_name,
-        platform_id=event.message_id,
-        looking_at=event.looking_at or None,
-        **(fields | other),
-    )
-
-
-def _is_aside(event: InboxEvent, state: SessionState) -> bool:
-    """Whether somebody speaks to another person: it begins with `@` and their name, and is no option of a question."""
-    words = event.text.strip().casefold()
-    if not words.startswith("@") or any(words == o.casefold() for q in state.questions.values() for o in q.options):
-        return False
-    others = (person for id_, person in state.people.items() if id_ != event.person_id)
-    return any(re.match(rf"@{re.escape(name.casefold())}(?!\w)", words) for other in others for name in other.names())

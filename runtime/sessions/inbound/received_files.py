@@ -13,6 +13,7 @@ from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, attachment_from
 from runtime.execution.calls.describing import Describer
 from runtime.execution.prompt.with_files import FileContents
+from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.binding import REMARKS, Binding
 from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.spoken_answers import SpokenAnswers
@@ -44,9 +45,10 @@ class FileIntake(FileContents, Protocol):
 class ReceivedFiles:
     """The files of one session's events."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part's
         self,
         session: SessionId,
+        pages: Pages,
         intake: FileIntake | None,
         describer: Describer,
         binding: Binding,
@@ -54,6 +56,7 @@ class ReceivedFiles:
         spoken_answers: SpokenAnswers,
     ) -> None:
         self._session = session
+        self._pages = pages
         self._intake = intake
         self._describer = describer
         self._binding = binding
@@ -61,22 +64,27 @@ class ReceivedFiles:
         self._spoken_answers = spoken_answers
 
     async def of(self, event: InboxEvent) -> InboxEvent:
-        """The event with its files in our store, read, and with the words of its recordings.
+        """The event with its files in our store, read, and with the words of its recordings. It shows while that takes.
 
         Raises StorageError; then the event is taken again.
         """
         await self._spoken_answers.learn(event)
         if self._intake is None or not event.attachments:
             return event
+        with self._pages.presence.attending(event.place):
+            return await self._taken(event, self._intake)
+
+    async def _taken(self, event: InboxEvent, intake: FileIntake) -> InboxEvent:
         files = [attachment_from(file) for file in event.attachments]
-        taken = await self._intake.take(event.address, files, event.id, person=event.person_id)
+        taken = await intake.take(event.address, files, event.id, person=event.person_id)
         payer, known = (self._session, event.address, event.person_id), []
         heard = await self._spoken_words.of(
             event, [Sound(one.file, file.media_type, one.seconds) for file, one in zip(files, taken, strict=True)]
         )
         for one in taken:
-            file = await self._describer.described(one.file, self._intake, payer)
-            known.append({**asdict(file), REMARKS: one.remarks})
+            before = self._binding.file_before(event, one.file.url)
+            file = before or await self._describer.described(one.file, intake, payer)
+            known.append({**asdict(file), REMARKS: () if before else one.remarks})
         return replace(heard, attachments=tuple(known))
 
     def note(self, event: InboxEvent) -> InboxEvent:

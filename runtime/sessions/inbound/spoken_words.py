@@ -45,12 +45,11 @@ class SpokenWords:
             return event
         heard: list[Transcript | Unheard] = []
         before_s = 0.0
-        with self._pages.presence.listening(event.place):
-            for number, sound in sounds:
-                payer = Payer(self._session, event.address, event.person_id)
-                once = f"{event.id}/{number}"
-                heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
-                before_s += sound.seconds or 0.0
+        for number, sound in sounds:
+            payer = Payer(self._session, event.address, event.person_id)
+            once = f"{event.id}/{number}"
+            heard.append(await self._listener.words(replace(sound, before_s=before_s), payer, once))
+            before_s += sound.seconds or 0.0
         said = [one for one in heard if isinstance(one, Transcript)]
         why = " ".join(dict.fromkeys(one.why for one in heard if isinstance(one, Unheard)))
         words = "\n\n".join(one.text for one in said)
@@ -77,12 +76,19 @@ class SpokenWords:
         return "\n\n".join(part for part in (quotation, spoken.why, hint) if part)
 
     def _corrected(self, event: InboxEvent) -> InboxEvent:
-        """The event as an edit, if it replies to a quotation of its own author's words."""
-        if event.quote is None or event.kind != "message" or not event.text.strip():
-            return event
-        for voice in self._journal.state.voices.heard.values():
-            if event.quote.message_id in voice.parts and voice.person == event.author:
+        """The event as an edit, if it replies to a quotation of its own author's words; an edit of what was written
+        beside such words with the words.
+        """
+        for page, voice in self._journal.state.voices.heard.items():
+            if voice.person != event.author:
+                continue
+            if event.kind == "edit" and event.message_id == voice.message:
+                written = replace(voice.spoken, beside=event.text.strip())
+                self._journal.note(VoiceTranscribed(page, voice.message, voice.person, written))
+                return replace(event, text=written.text())
+            if event.kind == "message" and event.text.strip() and event.quote and event.quote.message_id in voice.parts:
                 written = replace(voice.spoken, words=event.text.strip(), why="")
+                self._journal.note(VoiceTranscribed(page, voice.message, voice.person, written))
                 if event.message_id is not None:
                     self._pages.signs.mark(event.message_id, "seen", event.place)
                 return replace(event, kind="edit", message_id=voice.message, text=written.text(), quote=None)

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from runtime.core.address import CLIENT, thread_name
 from runtime.core.background import OnDemand
 from runtime.meetings.placement import meeting_held_at
-from runtime.sessions.inbound.event_handler import message_of
+from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import Asking, address_of
 from runtime.sessions.tasks.orders import bring

@@ -66,6 +66,10 @@ ATTACHMENT = Form(
     lambda file: [file.name, file.media_type, file.url, file.size_bytes, *([file.note] if file.note else [])],
     lambda data: Attachment(data[0], data[1], data[2], data[3], note="".join(data[4:])),
 )
+ATTACHMENTS = Form(
+    lambda files: [ATTACHMENT.write(file) for file in files], lambda data: tuple(map(ATTACHMENT.read, data))
+)
+URLS = Form(list, tuple)
 FILE_PARTS = Form(
     lambda parts: [[part.kind, part.url, part.size_bytes, part.page] for part in parts],
     lambda data: tuple(FilePart(*part) for part in data),

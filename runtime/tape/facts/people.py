@@ -6,8 +6,8 @@ from typing import Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import FilePart, Message
-from runtime.tape.facts.content import ADDRESS, FILE_PARTS, MESSAGE, Content, fact, key
+from runtime.core.message import Attachment, FilePart, Message
+from runtime.tape.facts.content import ADDRESS, ATTACHMENTS, FILE_PARTS, MESSAGE, URLS, Content, fact, key
 
 
 @fact("person", session=True)
@@ -42,7 +42,9 @@ class FileReceived(Content):
 
 @fact("heard", session=True)
 class MessageHeard(Content):
-    """A person's message went to an agent. `place` is where it was written, if not in the session's conversation."""
+    """A person's message went to an agent. `place` is where it was written, if not in the session's conversation;
+    `files` are the addresses of what came with it.
+    """
 
     message: str = key("message")
     agent: AgentId = key("agent")
@@ -52,16 +54,20 @@ class MessageHeard(Content):
     text: str = key("text")
     platform_id: str | None = key("pid", default=None, always=True, first=True)
     place: Address | None = key("place", default=None, form=ADDRESS)
+    files: tuple[str, ...] = key("files", default=(), form=URLS)
 
 
 @fact("changed")
 class MessageEdited(Content):
-    """A person changed a message that the agent had not read."""
+    """A person changed a message that the agent had not read. `files` are what comes with it now, none if those have
+    stayed.
+    """
 
     agent: AgentId = key("agent")
     message: str = key("message")
     platform_id: str = key("pid")
     text: str = key("text")
+    files: tuple[Attachment, ...] = key("files", default=(), form=ATTACHMENTS)
 
 
 @fact("recalled")

@@ -14,7 +14,9 @@ _SPOKEN = Form(
 
 @fact("transcribed", session=True)
 class VoiceTranscribed(Content):
-    """A message was spoken. `message` is the platform's id of it, `page` what shows its words to people."""
+    """A message was spoken, or its words were corrected. `message` is the platform's id of it, `page` what shows its
+    words to people.
+    """
 
     page: str = key("page")
     message: str = key("message")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from runtime.core.address import Address
-from runtime.core.message import Attachment
+from runtime.core.message import Attachment, Message
 from runtime.tape.facts.pages import (
     MarkPlaced,
     MarkWanted,
@@ -81,7 +81,7 @@ def _file(state: SessionState, _: int, fact: FileReceived) -> None:
 def _heard(state: SessionState, _: int, fact: MessageHeard) -> None:
     state.person, state.private = fact.person, fact.private
     if fact.platform_id is not None:
-        heard = HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text)
+        heard = HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text, fact.files)
         _remember(state.heard, fact.platform_id, heard)
         _note_place(state, fact.platform_id, fact.place)
 
@@ -94,10 +94,19 @@ def _note_place(state: SessionState, message: str, place: Address | None) -> Non
 @rule(MessageEdited)
 def _changed(state: SessionState, _: int, fact: MessageEdited) -> None:
     agent = state.agents[fact.agent]
-    agent.queue = [replace(m, content=fact.text) if m.id == fact.message else m for m in agent.queue]
-    state.heard[fact.platform_id].text = fact.text
+    agent.queue = [_edited(m, fact) if m.id == fact.message else m for m in agent.queue]
+    heard = state.heard[fact.platform_id]
+    heard.text = fact.text
+    if fact.files:
+        heard.files = (*heard.files, *(file.url for file in fact.files))
     for meeting in state.meetings.values():
-        meeting.history = [replace(m, content=fact.text) if m.id == fact.message else m for m in meeting.history]
+        meeting.history = [_edited(m, fact) if m.id == fact.message else m for m in meeting.history]
+
+
+def _edited(message: Message, fact: MessageEdited) -> Message:
+    """A message as it is now. Of an album each file is edited by itself: the others stay."""
+    stay = message.attachments if len(message.attachments) > len(fact.files) else ()
+    return replace(message, content=fact.text, attachments=(*stay, *(f for f in fact.files if f not in stay)))
 
 
 @rule(MessageDeleted)

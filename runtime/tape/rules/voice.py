@@ -11,7 +11,8 @@ from runtime.tape.state.voice import MAX_VOICES, SpeechState, VoiceState
 @rule(VoiceTranscribed)
 def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
     heard = state.voices.heard
-    heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken)
+    known = heard.get(fact.page)  # it is corrected: what quotes it stays
+    heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken, known.parts if known is not None else [])
     while len(heard) > MAX_VOICES:
         del heard[next(iter(heard))]
 

@@ -75,13 +75,14 @@ class PersonState:
 
 @dataclass(slots=True)
 class HeardState:
-    """A person's message as the platform knows it; `agent` is whom it went to."""
+    """A person's message as the platform knows it; `agent` is whom it went to, `files` the addresses of its files."""
 
     message: str
     agent: AgentId
     person: PersonId
     name: str
     text: str
+    files: tuple[str, ...] = ()
 
 
 def rated(person: str, message: str) -> str:

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 NOTE = ""
 """The text of a voice note."""
 SAID, SAID_LATER = "It is forty-two fifty", "and this one seven"
+ALONE = "Only Ada and Clerk see this room."
 ON, OFF = "From now on I also speak", "From now on I only write"
 
 
@@ -54,6 +55,10 @@ class VoicePlatforms(Platforms):
     def _by_slack(self, data: bytes) -> None:
         given = self.slack.files.given("audio_message.m4a", data) | {"subtype": "slack_audio"}
         self.slack.say("", channel=DIRECT, thread=self._thread, subtype="file_share", files=[given])
+
+    def order_in_slack(self, command: str) -> None:
+        """A command in the thread, where Slack takes what begins with a stroke for itself."""
+        self.slack.say(f"!{command[1:]}", channel=DIRECT, thread=self._thread)
 
 
 async def told(place: Place, *wanted: str) -> None:
@@ -160,19 +165,35 @@ async def test_who_switches_voice_on_hears_the_next_greeting_too_and_who_switche
             "PARLEY_MODELS__SPEECH__BASE_URL": voices.base_url,
             **told_by,
         }
-        telegram, _, discord = platforms.places()
+        telegram, slack, discord = platforms.places()
         async with gateway(tmp_path, RECEIPT, environment) as running:
-            for name in ("telegram", "discord"):
+            for name in ("telegram", "slack", "discord"):
                 await running.listens_to(name)
-            for place in (telegram, discord):
+            async with running.page() as page:
+                await page.send("direct", agent="Clerk")
+                room = Room(page, (await page.until("opened"))["room"])
+                await room.join()
+                await room.say("hi")
+                await seen(room, ALONE, ASKS)
+                await room.say("/voice on")
+                await seen(room, ALONE, ASKS, ON)
+                await room.say("/new")
+                await seen(room, ALONE, ASKS, ON, ASKS, NOTE)
+                await room.say("/voice off")
+                await seen(room, ALONE, ASKS, ON, ASKS, NOTE, OFF)
+                await room.say("/new")
+                await seen(room, ALONE, ASKS, ON, ASKS, NOTE, OFF, ASKS)
+            for place, order in ((telegram, telegram.say), (slack, platforms.order_in_slack), (discord, discord.say)):
                 place.say("hi")
                 await told(place, ASKS)
-                place.say("/voice on")
+                order("/voice on")
                 await told(place, ASKS, ON)
-                place.say("/new")
+                order("/new")
                 await told(place, ASKS, ON, ASKS, NOTE)
-                place.say("/voice off")
+                order("/voice off")
                 await told(place, ASKS, ON, ASKS, NOTE, OFF)
-                place.say("/new")
+                order("/new")
                 await told(place, ASKS, ON, ASKS, NOTE, OFF, ASKS)
-    assert [asked["input"] for asked in voices.spoken] == [ASKS, ASKS]
+    assert [asked["input"] for asked in voices.spoken] == [ASKS] * 4
+    assert len(platforms.slack.calls_of("files.completeUploadExternal")) == 1
+    assert len(platforms.telegram.calls_of("sendVoice")) == 1

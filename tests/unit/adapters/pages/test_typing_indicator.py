@@ -8,7 +8,7 @@ from typing import ClassVar
 import anyio
 import pytest
 
-from adapters.capabilities import Capabilities
+from adapters.capabilities import Budget, Capabilities
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.address import Address, Speaker
@@ -144,6 +144,15 @@ async def test_in_a_floods_pause_nothing_is_shown_beside_the_answer_that_waits()
         typing.set(ROOM, HOST, False)
         await show.clock.advance(20)
         assert show.shown == ["the answer"]
+
+
+async def test_the_second_of_two_who_work_at_once_is_explained_as_soon_as_there_is_room() -> None:
+    async with shown_on(replace(PLAIN, private_budget=Budget(1.0, 1), group_budget=Budget(1.0, 1))) as show:
+        typing = typing_of(show)
+        typing.set(ROOM, HOST, True, doing="reading the report")
+        typing.set(ROOM, Speaker("1001", "Critic"), True, doing="comparing figures")
+        await show.clock.advance(14.5)
+        assert show.shown == ["*reading the report*", "*comparing figures*"]
 
 
 async def test_a_note_that_a_crash_left_is_taken_away_by_the_next_run_of_its_node() -> None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import pytest
 
 from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits, Remark
-from tests.fakes.documents import picture, pixel_bomb, word
+from tests.fakes.documents import pdf_bomb, pdf_of_itself, picture, pixel_bomb, word
 
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[4]
 MEGABYTE = 1024 * 1024
+
+
+def grown_to() -> int:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 async def test_files_come_back_with_their_types_and_parts() -> None:
@@ -39,6 +46,23 @@ async def test_a_file_that_needs_more_memory_than_there_is_for_it_is_refused() -
     limits = ReadLimits(pixels=10**11, memory_bytes=512 * MEGABYTE)
     read = await WorkerReader({}, limits).read(pixel_bomb(), "image/png")
     assert (read.parts, [remark.key for remark in read.remarks]) == ((), ["too_much_memory"])
+
+
+@pytest.mark.parametrize(("where", "twice"), [("page", False), ("page", True), ("font", False)])
+async def test_a_pdf_that_unpacks_without_end_is_refused_and_the_host_does_not_grow(
+    where: Literal["page", "font"], twice: bool
+) -> None:
+    bomb = pdf_bomb(where, twice=twice)
+    reader, before = WorkerReader({}, ReadLimits(memory_bytes=256 * MEGABYTE)), grown_to()
+    read = await reader.read(bomb, "application/pdf")
+    assert len(bomb) < MEGABYTE
+    assert [remark.key for remark in read.remarks] in (["not_readable"], ["too_much_memory"], ["broken_document"])
+    assert grown_to() - before < 64 * MEGABYTE
+
+
+async def test_a_pdf_whose_pages_are_below_themselves_is_read_to_its_end() -> None:
+    read = await WorkerReader({}).read(pdf_of_itself(), "application/pdf")
+    assert [part.kind for part in read.parts] in ([], ["text"])
 
 
 async def test_a_worker_that_dies_or_takes_too_long_is_a_remark() -> None:
