@@ -361,7 +361,7 @@ async def _outbound(
             stack.push_async_callback(_closed, adapter)
     texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
     followed = foundation.settings.a2a.on or foundation.settings.mcp.on
-    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock if followed else None)
+    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock, clients=followed)
 
 
 async def _closed(adapter: HoldsConnections) -> None:
