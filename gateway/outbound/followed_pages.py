@@ -15,7 +15,7 @@ GROWS_S = 0.5
 
 
 class FollowedPage:
-    """A page that is followed on the tape. Nothing of it is written down that is finished sooner than its first record."""
+    """A page that is followed on the tape. What is finished sooner than its first record is not written down before."""
 
     def __init__(self, record: PageRecord, clock: Clock, tasks: TaskGroup) -> None:
         self._record = record
