@@ -26,7 +26,7 @@ from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines, host_for_people
-from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, platforms_seen
+from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
@@ -152,8 +152,8 @@ async def serve(
             versions,
             isolated,
             answers,
-            platforms_seen(settings, bus, connection, node_id(data_dir), clock),
         )
+        foundation = with_shared_views(foundation)
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
@@ -361,7 +361,7 @@ async def _outbound(
             stack.push_async_callback(_closed, adapter)
     texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
     followed = foundation.settings.a2a.on or foundation.settings.mcp.on
-    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock if followed else None)
+    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation), clock, clients=followed)
 
 
 async def _closed(adapter: HoldsConnections) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.services.shared_tallies import SERVICES_TABLE, SharedServices
+from gateway.overview.services.tallies import Seen
 from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream
@@ -34,6 +36,7 @@ from runtime.core.texts import Texts
 from runtime.language.program import Program
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.versions import Versions
+from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -79,7 +82,8 @@ class Foundation:
     answers: EventStream | None = None
     """The answers of models since the start, which are counted."""
     platforms: SharedPlatforms | None = None
-    """None where nobody can ask for them."""
+    services: SharedServices | None = None
+    """How models and servers of tools answer; as the platforms, None where nobody can ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +101,18 @@ class Cluster:
     patient: LeaseHolder
 
 
-def platforms_seen(
-    settings: Settings, bus: Bus, connection: RedisConnection, node: str, clock: Clock
-) -> SharedPlatforms | None:
-    """The platforms as this process and all others see them, where the settings let somebody ask for that."""
-    if not settings.console.on and not settings.clients:
-        return None
-    return SharedPlatforms(SeenPlatforms(bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock)
+def with_shared_views(foundation: Foundation) -> Foundation:
+    """With what this process and all others see, where the settings let somebody ask for that."""
+    bus, connection, clock, engine = foundation.bus, foundation.connection, foundation.clock, foundation.engine
+    if not foundation.settings.console.on and not foundation.settings.clients:
+        return foundation
+    node = node_id(foundation.data_dir)
+    seen = (None if engine is None else engine.seen) or Seen(bus)
+    return replace(
+        foundation,
+        platforms=SharedPlatforms(SeenPlatforms(bus), RedisRecords(connection, PLATFORMS_TABLE), node, clock),
+        services=SharedServices(seen, RedisRecords(connection, SERVICES_TABLE), node, clock),
+    )
 
 
 async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
@@ -116,8 +125,9 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
     await shares.open()
     tasks.start_soon(shares.run)
-    if foundation.platforms is not None:
-        tasks.start_soon(foundation.platforms.run)
+    for view in (foundation.platforms, foundation.services):
+        if view is not None:
+            tasks.start_soon(view.run)
     schedulers = Schedulers(
         partial(RedisRecords, connection),
         shares,

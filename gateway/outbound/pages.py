@@ -16,9 +16,9 @@ from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
 from gateway.outbound.answer_pages import AnswerPage, answered_alone
-from gateway.outbound.client_pages import ClientPage
+from gateway.outbound.followed_pages import FollowedPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import CLIENT, GATEWAY, UNSEEN, Address, Speaker
+from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
@@ -39,9 +39,11 @@ class Outbound:
         texts: Mapping[str, Texts],
         tasks: TaskGroup,
         origins: Origins,
-        clients: Clock | None = None,
+        clock: Clock,
+        *,
+        clients: bool = False,
     ) -> None:
-        """By the clock `clients` texts grow that clients may follow; None where they cannot."""
+        """`clients`: whether clients may follow the texts of their tasks while they grow."""
         self._presenters = presenters
         self._typing = typing
         self._marks = marks
@@ -49,6 +51,7 @@ class Outbound:
         """The texts by platform, with commands written in the platform's form."""
         self._tasks = tasks
         self._origins = origins
+        self._clock = clock
         self._clients = clients
         for name, presenter in presenters.items():
             if name in typing:
@@ -57,9 +60,9 @@ class Outbound:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
-        if spec.address.platform == CLIENT and self._clients is not None:
-            return ClientPage(record, self._clients, self._tasks)
-        if spec.address.platform in UNSEEN:
+        if spec.address.platform == SCRATCH or (spec.address.platform == CLIENT and self._clients):
+            return FollowedPage(record, self._clock, self._tasks)
+        if spec.address.platform == CLIENT:
             return _Unseen()
         if presenter is None:
             return _Unreachable(spec.address.platform)
@@ -135,7 +138,8 @@ async def _told_alone(presenter: Presenter, address: Address, person_id: str, te
 
 
 async def _settled(presenter: Presenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:
-    line, kept = Line(page.id, page.address, page.speaker, _extras(page)), False
+    line = Line(page.id, page.address, page.speaker, _extras(page))
+    kept = page.address.platform in UNSEEN  # nobody sees choices there that were to be removed
     try:
         with suppress(AdapterError):  # a press that comes too late is answered as such
             if presenter is not None:
@@ -163,7 +167,7 @@ class _Unrecorded:
 
 
 class _Unseen:
-    """A page whose last text is on the tape alone: of a task that a client ordered, or of a scratch room."""
+    """A page whose last text is on the tape alone: of a task that a client ordered."""
 
     def update(self, text: str, /) -> None:
         """Nobody can see it."""

@@ -15,6 +15,7 @@ from gateway.clients.admission import Admission, Client
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, number
 from gateway.overview.moments import Moments
+from gateway.overview.questions.open import APPROVAL
 from gateway.overview.strip import strip_of
 from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
@@ -25,7 +26,8 @@ from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
-from runtime.tape.state.frames import FrameState
+from runtime.tape.state.frames import CallKey, FrameState
+from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
 
@@ -82,10 +84,12 @@ class SessionViews:
                 "program": record.program,
                 "same_program": program is not None and program.digest == state.program,
                 "ended": state.ended,
+                "at_work": state.at_work(),
                 "broken": state.broken,
                 "trouble": moment.trouble or None,
                 "agents": [_agent(state, agent, program) for agent in state.agents.values()],
                 "people": [{"id": str(id_), "name": person.name} for id_, person in state.people.items()],
+                "questions": [_question(state, call, asked) for call, asked in state.questions.items()],
                 "meetings": [
                     {
                         "id": meeting.id,
@@ -161,6 +165,19 @@ def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dic
         ],
         "refused": frame.rejections,
         "transcript": frame.transcript[-20:],
+    }
+
+
+def _question(state: SessionState, call: CallKey, asked: QuestionState) -> dict[str, Any]:
+    """An open question; `of` are those whose answer alone counts, by their ids."""
+    several = [id_ for name, id_ in asked.each.items() if name not in asked.answers]
+    of = several if asked.each else [] if asked.of is None else [str(asked.of)]
+    return {
+        "page": asked.page,
+        "text": asked.text,
+        "options": asked.options,
+        "kind": "approval" if call.pos == APPROVAL else "question",
+        "of": [{"id": id_, "name": state.called(id_)} for id_ in of],
     }
 
 

@@ -80,6 +80,11 @@ class Sources:
     tell_approved: Callable[[Request], Awaitable[None]]
     clock: Clock
 
+    async def processes(self) -> frozenset[str]:
+        """The nodes and fronts that live. Raises StorageError."""
+        living, fronts = await self.living(), await self.fronts()
+        return frozenset((*living.nodes, *fronts.nodes))
+
     def reader(self, request: HTTPConnection) -> Client:
         """The client that asks. Raises HTTPException for one that may not see the gateway."""
         client = self.admission.client(request)

@@ -21,7 +21,7 @@ from runtime.tape.facts.frames import (
     StepReached,
     StepReturned,
 )
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import ProgramBroken
@@ -147,6 +147,12 @@ def _heard(strip: Strip, fact: Fact, content: MessageHeard) -> None:
 
 def _page(strip: Strip, fact: Fact, content: PageBegun) -> None:
     strip.begin(f"said:{fact.seq}", "said", fact, name=content.to, frame=content.frame)
+
+
+def _grew(strip: Strip, _: Fact, content: PageGrew) -> None:
+    mark = strip.marks.get(f"said:{content.page}")
+    if mark is not None:
+        mark.text = mark.text[: content.at] + content.text
 
 
 def _finished(strip: Strip, fact: Fact, content: PageFinished | PageClosed) -> None:
@@ -277,6 +283,7 @@ def _short(value: Any) -> str:
 _TAKES: Mapping[type[Content], Callable[[Strip, Fact, Any], None]] = {
     MessageHeard: _heard,
     PageBegun: _page,
+    PageGrew: _grew,
     PageFinished: _finished,
     PageClosed: _finished,
     QuestionAsked: _asked,

@@ -44,6 +44,7 @@ from gateway.overview.routes import overview_routes, session_routes
 from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.services.routes import ServiceGround, service_routes
+from gateway.overview.services.shared_tallies import SERVICES_TABLE, SharedServices
 from gateway.overview.services.tallies import Seen
 from gateway.overview.session_views import SessionViews
 from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
@@ -112,6 +113,9 @@ class Ground(Protocol):
 
     @property
     def platforms(self) -> SharedPlatforms | None: ...
+
+    @property
+    def services(self) -> SharedServices | None: ...
 
 
 class NotingSessionStore(RedisSessionStore):
@@ -218,10 +222,11 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         clock=clock,
     )
     engine = ground.engine
+    seen = (None if engine is None else engine.seen) or Seen(ground.bus)
     services = ServiceGround(
         ground.bus,
         None if engine is None else engine.llm,
-        (None if engine is None else engine.seen) or Seen(ground.bus),
+        ground.services or SharedServices(seen, records_in(connection, SERVICES_TABLE), "", clock),
         records_in(connection, VERSIONS_TABLE),
         Feedback(records_in(connection, FEEDBACK_TABLE), clock),
         news_by(connection, "console", PROGRAM_NEWS),

@@ -8,7 +8,8 @@ export const told = signal({text: "", bad: false});
 
 /**
  * A button. It sends `body`, which may be a function that makes it; `question` is asked first; `danger` marks what
- * cannot be undone. `done` says what was done, by the answer where it is a function; `then` goes on with the answer.
+ * cannot be undone. `done` says what was done, by the answer where it is a function, and is null where it is
+ * seen; `then` goes on with the answer.
  */
 export function Act({label, about = "", question = "", danger = false, done = "", path, body = {}, method = "POST", then}) {
   const [busy, setBusy] = useState(false);
@@ -20,7 +21,8 @@ export function Act({label, about = "", question = "", danger = false, done = ""
     setBusy(true);
     try {
       const found = await send(path, typeof body === "function" ? body() : body, method);
-      told.value = {text: (typeof done === "function" ? done(found) : done) || `${label}: done.`, bad: false};
+      const text = typeof done === "function" ? done(found) : done;
+      told.value = {text: text === null ? "" : text || `${label}: done.`, bad: false};
       news.value += 1;
       then?.(found);
     } catch (error) {

@@ -15,7 +15,8 @@ from starlette.responses import Response
 from gateway.clients.requests import answer
 from gateway.models.checking import ask, question_for
 from gateway.models.usage import DAYS, grouped
-from gateway.overview.services.tallies import SeenModels, Tally
+from gateway.overview.services.shared_tallies import SharedServices
+from gateway.overview.services.tallies import Tally
 from gateway.overview.sources import Sources
 from runtime.core.errors import LLMError
 from runtime.events.frames import LLMAnswered
@@ -39,7 +40,7 @@ class ModelRoutes:
 
     sources: Sources
     models: Models | None
-    seen: SeenModels
+    seen: SharedServices
     tell: Tell
 
     async def some(self, request: Request) -> Response:
@@ -50,7 +51,7 @@ class ModelRoutes:
         cooling = {} if self.models is None or self.models.cooldowns is None else await self.models.cooldowns.current()
         entries = {} if self.models is None else self.models.all_clients
         costs = dict(grouped(await self.sources.ledger.rows(DAYS), "model"))
-        tallies = self.seen.tallies.all()
+        tallies = await self.seen.models(await self.sources.processes())
         return answer(
             {
                 "here": self.models is not None,

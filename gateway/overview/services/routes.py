@@ -1,4 +1,4 @@
-"""The routes about what programs, models and tools do, all from what there is to see in one process."""
+"""The routes about what programs, models and tools do, from what all processes have seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adapters.records import Records
 from gateway.feedback.ledger import Feedback
 from gateway.overview.services.models import ModelRoutes
 from gateway.overview.services.practice import PracticeRoute, SeenRefusals
-from gateway.overview.services.tallies import Seen
+from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tools import ToolRoutes
 from gateway.overview.sources import Sources
 from gateway.programs.pins import Pins
@@ -22,11 +22,11 @@ from runtime.llm.models import Models
 
 @dataclass(frozen=True, slots=True)
 class ServiceGround:
-    """What the routes stand on: the bus of this process, its models, what it has seen, and two tables of records."""
+    """What the routes stand on: the bus of this process, its models, what all have seen, and two tables of records."""
 
     bus: Bus
     models: Models | None
-    seen: Seen
+    seen: SharedServices
     versions: Records
     feedback: Feedback
     reload: Callable[[], Awaitable[None]]
@@ -38,8 +38,8 @@ class ServiceGround:
 
 def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    models = ModelRoutes(sources, ground.models, ground.seen.models, ground.bus.publish)
-    tools = ToolRoutes(sources, programs, ground.seen.servers)
+    models = ModelRoutes(sources, ground.models, ground.seen, ground.bus.publish)
+    tools = ToolRoutes(sources, programs, ground.seen)
     practice = PracticeRoute(
         sources,
         programs,

@@ -1,16 +1,19 @@
-"""How models and tool servers answer, as this process has seen it since it began."""
+"""How models and tool servers answer, as this process has seen it since it began, and as others wrote it down."""
 
 from __future__ import annotations
 
 import statistics
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
+
+import anyio
 
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
+from runtime.events.happening import Happening
 from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack
 
@@ -19,6 +22,9 @@ LAST = 200
 
 MOST = 500
 """The names that are counted apart."""
+
+WRITTEN = 50
+"""Those of them that other processes are told."""
 
 _ERROR_CHARS = 500
 
@@ -49,6 +55,34 @@ class Tally:
         self.last_at = self.error_at = at
         self.error = error[:_ERROR_CHARS]
 
+    def add(self, other: Tally) -> None:
+        """Count what another process has seen as well."""
+        self.answers += other.answers
+        self.failures += other.failures
+        self.last_at = _later(self.last_at, other.last_at)
+        if other.error_at is not None and _later(self.error_at, other.error_at) is other.error_at:
+            self.error, self.error_at = other.error, other.error_at
+        self.took_s = deque([*self.took_s, *other.took_s])
+        self.first_s = deque([*self.first_s, *other.first_s])
+
+    def written(self) -> dict[str, Any]:
+        """It as JSON data for other processes, without the words of errors."""
+        return {
+            "answers": self.answers,
+            "failures": self.failures,
+            "last_at": _text(self.last_at),
+            "error_at": _text(self.error_at),
+            "took_s": _lately(self.took_s),
+            "first_s": _lately(self.first_s),
+        }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """What another process has written."""
+        last_at, error_at = _time(data["last_at"]), _time(data["error_at"])
+        times = deque[float](data["took_s"]), deque[float](data["first_s"])
+        return cls(data["answers"], data["failures"], last_at, "", error_at, *times)
+
     def data(self, *, content: bool) -> dict[str, Any]:
         """It as JSON data. What an error says is for those who may read what models and tools say."""
         return {
@@ -76,6 +110,22 @@ class Tallies:
     def all(self) -> Mapping[str, Tally]:
         """All of them."""
         return self._known
+
+    def add(self, others: Mapping[str, Tally]) -> None:
+        """Count what another process has seen as well."""
+        for name, tally in others.items():
+            self.of(name).add(tally)
+
+    def written(self) -> dict[str, Any]:
+        """All of them as JSON data for other processes."""
+        return {name: tally.written() for name, tally in self._known.items()}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """What another process has written."""
+        found = cls()
+        found._known = {name: Tally.read(one) for name, one in data.items()}
+        return found
 
 
 class SeenModels:
@@ -108,6 +158,30 @@ class SeenServer:
     tools: int | None = None
     trouble: str | None = None
     calls: Tallies = field(default_factory=Tallies)
+
+    def add(self, other: SeenServer) -> None:
+        """Count what another process has seen as well. What is wrong at one counts where no other is connected."""
+        self.server = self.server or other.server
+        if _later(self.connected_at, other.connected_at) is other.connected_at:
+            self.connected_at, self.tools = other.connected_at, other.tools
+        self.trouble = None if self.connected_at is not None else self.trouble or other.trouble
+        self.calls.add(other.calls.all())
+
+    def written(self) -> dict[str, Any]:
+        """It as JSON data for other processes."""
+        return {
+            "server": self.server,
+            "connected_at": _text(self.connected_at),
+            "tools": self.tools,
+            "trouble": self.trouble,
+            "calls": self.calls.written(),
+        }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """What another process has written."""
+        connected_at, calls = _time(data["connected_at"]), Tallies.read(data["calls"])
+        return cls(data["server"], connected_at, data["tools"], data["trouble"], calls)
 
     def data(self, agent: str, *, content: bool) -> dict[str, Any]:
         """It as JSON data."""
@@ -163,6 +237,42 @@ class Seen:
     def __init__(self, bus: Bus) -> None:
         self.models = SeenModels(bus)
         self.servers = SeenServers(bus)
+        self.changed = anyio.Event()
+        """Set once something is new; another one is there from then on."""
+        for kind in _TOLD:
+            bus.hear(kind, self._note)
+
+    def _note(self, _: Happening, __: datetime) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def data(self) -> dict[str, Any]:
+        """All of it as JSON data for other processes."""
+        servers = {agent: seen.written() for agent, seen in self.servers.known.items()}
+        return {"models": self.models.tallies.written(), "servers": servers}
+
+
+_TOLD: Sequence[type[Happening]] = (
+    LLMAnswered,
+    LLMBrokeOff,
+    ModelFellBack,
+    RemoteConnected,
+    RemoteListed,
+    RemoteUnreachable,
+    RemoteReturned,
+)
+
+
+def _lately(times: deque[float]) -> list[float]:
+    return [round(one, 3) for one in list(times)[-WRITTEN:]]
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((at for at in (one, other) if at is not None), default=None)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _median(values: deque[float]) -> float | None:

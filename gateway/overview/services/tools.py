@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.requests import answer
-from gateway.overview.services.tallies import SeenServer, SeenServers
+from gateway.overview.services.shared_tallies import SharedServices
+from gateway.overview.services.tallies import SeenServer
 from gateway.overview.sources import Sources
 from runtime.language.program import Program
 from runtime.language.remote import remote_of
@@ -21,7 +22,7 @@ class ToolRoutes:
 
     sources: Sources
     programs: Mapping[str, Program]
-    seen: SeenServers
+    seen: SharedServices
 
     async def some(self, request: Request) -> Response:
         """The servers by the agents whose tools they have, also those that nobody has asked yet."""
@@ -34,7 +35,7 @@ class ToolRoutes:
                 if spec is not None:
                     named[agent.name] = SeenServer(spec.shown)
                     of_programs.setdefault(agent.name, []).append(program.name)
-        named |= self.seen.known
+        named |= await self.seen.servers(await self.sources.processes())
         return answer(
             {
                 "servers": [

@@ -24,6 +24,27 @@ DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
 ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 PASSWORD = "a-password-for-the-console"
+POET = """# Poet
+You write poems.
+
+```python
+@playbook(triggers=["When program starts"])
+async def Begin():
+    await Say("user", "I am a poet.")
+    await Write()
+
+
+@playbook
+async def Write():
+    for message in await WaitForMessage("user"):
+        await Poem(about=message["text"])
+    return Again()
+```
+
+## Poem($about:str)
+### Steps
+- Write the user $about
+"""
 
 
 @asynccontextmanager
@@ -222,11 +243,52 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await composer.press("Enter")
         await expect(page.get_by_text("42: two").first).to_be_visible()
         await expect(composer).to_have_value("")
+        await composer.fill("reset")
+        await composer.press("Enter")
+        await page.get_by_role("group", name="Answers").get_by_role("button", name="Yes").click()
+        await expect(page.get_by_text("Now at 0.").first).to_be_visible()
+        await expect(page.get_by_role("group", name="Answers")).to_have_count(0)
+        await expect(page.get_by_role("region", name="Scratch room").get_by_role("listitem").last).to_contain_text(
+            "Now at 0."
+        )
 
         await say(chat, "three")
         await expect(saying(chat, "3: three")).to_be_visible()  # the conversation itself goes on as it was
         assert await chat.locator(".message").count() == shown + 2
         assert await chat.get_by_text("42").count() == 0
+
+
+async def test_a_scratch_room_shows_text_while_it_grows(tmp_path: Path, browser: Browser) -> None:
+    program = tmp_path / "poet.pb"
+    program.write_text(POET)
+    async with OpenAIServer([Reply("**Roses** are red, and more", hold_after_chars=17)]) as model:
+        settings = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_COMPILER": "rules",
+            "PARLEY_CONSOLE__ACTS": "true",
+        }
+        async with with_console(tmp_path, program, **settings) as running:
+            chat = await entered(browser, running.url, "Ada")
+            await say(chat, "hi")
+            await expect(saying(chat, "I am a poet.")).to_be_visible()
+            page = await opened(browser, running, "#/sessions")
+            await page.get_by_role("option", name="web:lobby").click()
+            await page.get_by_role("button", name="Fork here").click()
+            room = page.get_by_role("region", name="Scratch room")
+            await page.get_by_role("textbox", name="Message to the copy").fill("a poem")
+            await page.get_by_role("button", name="Send").click()
+            growing = room.locator("li[aria-busy=true]")
+            await expect(growing.locator("strong")).to_have_text("Roses")  # as the chat draws it
+            await expect(growing).not_to_contain_text("and more")
+            model.release()
+            await expect(room.get_by_role("listitem").last).to_contain_text("Roses are red, and more")
+            await expect(growing).to_have_count(0)
+            await page.get_by_role("button", name="Delete").click()  # a copy that rests can be deleted
+            await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+            await expect(page.get_by_role("option", name="scratch:")).to_have_count(0)
+            await expect(page.get_by_role("option", name="web:lobby")).to_be_visible()
 
 
 async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_path: Path, browser: Browser) -> None:

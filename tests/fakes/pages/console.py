@@ -23,6 +23,7 @@ from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
 from gateway.jobs.schedules import Schedule
+from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import Seen
 from gateway.overview.shared_platforms import SharedPlatforms
 from gateway.settings.tree import Settings
@@ -75,6 +76,7 @@ class ConsoleGround:
     texts: Texts = field(default_factory=english)
     engine: ModelsAlone | None = None
     platforms: SharedPlatforms | None = None
+    services: SharedServices | None = None
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,13 @@ function Words({one}) {
 }
 
 function Answering({one, label, body}) {
-  return html`<${Act} label=${label} about=${label === "Answer" ? "" : `to ${shown(one).slice(0, 80)}`} body=${body} done=${outcome}
-    path=${`/bus/v1/questions/${encodeURIComponent(one.session)}/${one.page}/answer`} />`;
+  return html`<${Act} label=${label} about=${label === "Answer" ? "" : `to ${shown(one).slice(0, 80)}`} body=${body} done=${outcome} path=${answers(one.session, one)} />`;
 }
+
+const answers = (id, one) => `/bus/v1/questions/${encodeURIComponent(id)}/${one.page}/answer`;
+
+/** Where a press on an option of a session's question goes: it is answered from here. */
+export const answerOf = (id) => (asked, number) => ({path: answers(id, asked), body: {option: number}, done: outcome});
 
 /** What became of an answer, in a sentence. */
 function outcome(found) {

@@ -1,7 +1,7 @@
 // Models: what they are asked for, who stands in, which are not asked for a while, and how they answer.
 
 import {Act} from "../acts.js";
-import {get} from "../api.js";
+import {get, session as login} from "../api.js";
 import {useLive} from "../live.js";
 import {Ago} from "./now.js";
 import {ACTS, Plain} from "../table.js";
@@ -46,11 +46,12 @@ export function Models() {
           ["Last", (one) => html`<${Ago} at=${one.last_at} />`],
           ["Failures", (one) => html`<${Failures} of=${one} />`],
         ]} />
-      <p class="quiet">Answers, times and failures are those of this process since it began; times are those of the last 200 answers.</p>`}`;
+      <p class="quiet">Answers, times and failures are those of all processes that live, since each began; times are those of the last answers.</p>`}`;
 }
 
 /** How often something failed, when it did last, and why. */
 export function Failures({of}) {
   if (!of.failures) return "none";
-  return html`<span class="bad">${count(of.failures)}</span>, the last <${Ago} at=${of.error_at} />${of.error && html`<br /><span class="bad why">${of.error}</span>`}`;
+  return html`<span class="bad">${count(of.failures)}</span>, the last <${Ago} at=${of.error_at} />${of.error
+    ? html`<br /><span class="bad why">${of.error}</span>` : login.value.words && html`<br /><span class="quiet">at another process, whose log says why</span>`}`;
 }

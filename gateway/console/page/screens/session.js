@@ -2,16 +2,18 @@
 
 import {session as login} from "../api.js";
 import {Act} from "../acts.js";
+import {answerOf} from "../deciding/questions.js";
+import {Chat} from "../session/chat.js";
 import {Facts} from "../session/facts.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
 import {SaveTest} from "../session/saving.js";
-import {Composer, ForkHere, isScratch} from "../session/scratch.js";
+import {Composer, ForkHere, isScratch, saying} from "../session/scratch.js";
 import {FindHere} from "../searching/here.js";
 import {Strip, momentOf} from "../session/strip.js";
 import {useStrip} from "../session/window.js";
-import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
-import {ago, bringIntoView, count, exact, plural, time} from "../words.js";
+import {html, useEffect, useMemo, useState} from "../ui.js";
+import {ago, count, exact, plural} from "../words.js";
 
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
@@ -21,7 +23,9 @@ export function Session({rest, query}) {
   const head = strip?.head ?? 0;
   const at = wanted ? Math.min(wanted, head || wanted) : head;
 
-  const [{agents, people}, setKnown] = useState({agents: [], people: []});
+  const [{agents, people, questions, at_work}, setKnown] = useState({agents: [], people: [], questions: [], at_work: false});
+  const [as, setAs] = useState("");
+  const copy = isScratch(about);
   const classes = useMemo(() => {
     const found = new Map();
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
@@ -33,6 +37,11 @@ export function Session({rest, query}) {
     if (asked) moment(momentOf(asked));
   }, [page, asked?.key]);
   const moment = (seq) => go(`session/${id}?at=${seq}`, {instead: true});
+
+  const past = strip && html`
+    ${!strip.marks.length && html`<p class="quiet">Nothing has happened in it that has a mark.</p>`}
+    <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} earlier=${earlier} later=${later} />
+    ${login.value.words && html`<${FindHere} tape=${tape} onMoment=${moment} />`}`;
 
   return html`
     <p class="path"><a href="#/sessions">Sessions</a></p>
@@ -54,47 +63,22 @@ export function Session({rest, query}) {
           question="The session is deleted for good, with its messages in Parley's rooms and its files." then=${() => go("sessions")} />
       </div>`}
     ${strip && html`
-      ${!strip.marks.length && html`<p class="quiet">Nothing has happened in it that has a mark.</p>`}
-      <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} earlier=${earlier} later=${later} />
+      ${!copy && past}
       <p class="moment-line" role="status">
         ${wanted && at < head
           ? html`Fact ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
           : html`Now, after fact ${count(head)}.`}
       </p>
-      ${login.value.words && html`<${FindHere} tape=${tape} onMoment=${moment} />`}
       <div class="session-below">
-        <div>
-          <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
-          ${isScratch(about) && login.value.acts && html`<${Composer} id=${id} people=${people} words=${query.get("words") ?? ""} />`}
-        </div>
+        <${Chat} marks=${strip.marks} at=${at} head=${head} classes=${classes} questions=${questions} onWhy=${moment}
+          title=${copy ? "Scratch room" : "What people saw"} answering=${copy ? saying(id, as) : answerOf(id)}>
+          ${copy && login.value.acts && html`<${Composer} id=${id} people=${people} as=${as} setAs=${setAs} words=${query.get("words") ?? ""} working=${at === head && at_work} />`}
+        <//>
         ${login.value.words
           ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onState=${setKnown}
-              changing=${isScratch(about) && login.value.acts && at === head ? id : null} />`
+              changing=${copy && login.value.acts && at === head ? id : null} />`
           : html`<p class="quiet">Variables and words are for owners.</p>`}
       </div>
+      ${copy && past}
       ${login.value.words && html`<${Facts} tape=${tape} at=${at} onMoment=${moment} />`}`}`;
-}
-
-function Chat({marks, at, classes, onWhy}) {
-  const said = marks.filter((mark) => (mark.kind === "heard" || mark.kind === "said") && mark.text);
-  const box = useRef(null);
-  useEffect(() => {
-    bringIntoView(box.current, box.current?.querySelector("[aria-current]"));
-  }, [at, said.length]);
-  const current = said.findLast((mark) => momentOf(mark) <= at);
-  return html`
-    <section class="chat" aria-labelledby="chat-title">
-      <h2 id="chat-title">What people saw</h2>
-      ${!said.length && html`<p class="quiet">Nothing was said in what is shown.</p>`}
-      <ol ref=${box}>
-        ${said.map((mark) => html`
-          <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>
-            <p class="by"><b dir="auto">${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
-              <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
-              <button onClick=${() => onWhy(momentOf(mark))}>${mark.kind === "said" ? "Why?" : "Then"}</button></p>
-            <p class="text" dir="auto">${mark.text}</p>
-            ${mark.options?.length ? html`<p class="quiet">Choices: ${mark.options.join(", ")}</p>` : ""}
-          </li>`)}
-      </ol>
-    </section>`;
 }

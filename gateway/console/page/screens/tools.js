@@ -21,7 +21,7 @@ export function Tools() {
           about=${html`<p><code>${one.server}</code><br />
             ${one.trouble ? html`<span class="bad">Not connected: ${one.trouble}</span>`
               : one.connected_at ? html`Connected <${Ago} at=${one.connected_at} />, ${plural(one.tools ?? 0, "tool")}`
-              : html`<span class="quiet">Not connected by this process.</span>`}${one.programs.length ? html`<span class="quiet">, for ${one.programs.join(", ")}</span>` : ""}</p>`}
+              : html`<span class="quiet">Not connected.</span>`}${one.programs.length ? html`<span class="quiet">, for ${one.programs.join(", ")}</span>` : ""}</p>`}
           columns=${[
             ["Tool", (call) => call.tool],
             ["Answers", (call) => count(call.answers)],
@@ -31,5 +31,5 @@ export function Tools() {
             ["Failures", (call) => html`<${Failures} of=${call} />`],
           ]} />
       </section>`)}
-    ${found?.servers.length > 0 && html`<p class="quiet">Calls are those of this process since it began; times are those of the last 200 answers.</p>`}`;
+    ${found?.servers.length > 0 && html`<p class="quiet">Calls are those of all processes that live, since each began; times are those of the last answers.</p>`}`;
 }

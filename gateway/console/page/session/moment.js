@@ -10,6 +10,7 @@ import {bringIntoView, plural, time} from "../words.js";
 /** The texts of programs by name, and when they were fetched: a program may be loaded again. */
 const texts = new Map();
 const FRESH_MS = 30_000;
+const CAUSE_CHARS = 300;
 
 export function Moment({tape, at, marks, classes, onMoment, onState, changing}) {
   const [state, setState] = useState(null);
@@ -58,6 +59,8 @@ function frameAt(running, marks, at) {
   return running.find((frame) => frame.frame === mark?.frame) ?? running.at(-1) ?? null;
 }
 
+const shortened = (text) => (text.length > CAUSE_CHARS ? `${text.slice(0, CAUSE_CHARS)} …` : text);
+
 function Causes({marks, at, classes, here, onMoment}) {
   const before = marks.filter((mark) => momentOf(mark) <= at && mark.kind !== "wait" && mark.kind !== "agent");
   const last = before.slice(-8).reverse();
@@ -70,7 +73,7 @@ function Causes({marks, at, classes, here, onMoment}) {
         ${last.map((mark) => html`
           <li key=${mark.key} class=${mark.ok ? "" : "bad"}>
             <button class="link" onClick=${() => onMoment(momentOf(mark))}>${time(mark.until ?? mark.at)}</button>
-            ${" "}${sentence(mark, classes)}</li>`)}
+            ${" "}${shortened(sentence(mark, classes))}</li>`)}
       </ol>
     </div>`;
 }

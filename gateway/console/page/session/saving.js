@@ -13,7 +13,7 @@ export function SaveTest({id}) {
     <${Act} label="Save as test" path=${`/bus/v1/sessions/${id}/test`} done="The conversation is saved as a test." then=${(found) => setFiles(found.files)}
       question="The conversation is held again beside this, with the answers that the model gave. Code of the program runs again." />
     ${files && html`
-      <dialog ref=${dialog} class="wide" aria-label="The test" onClose=${() => setFiles(null)}>
+      <dialog ref=${dialog} class="broad" aria-label="The test" onClose=${() => setFiles(null)}>
         <p>Put these beside the program. They have what people said, under their names.</p>
         ${files.map((file) => html`
           <h3 key=${file.name}>${file.name}</h3>

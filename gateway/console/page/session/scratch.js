@@ -1,6 +1,7 @@
 // A copy of a session in a scratch room: spoken to, and its variables changed.
 
 import {Act} from "../acts.js";
+import {answerOf} from "../deciding/questions.js";
 import {go} from "../places.js";
 import {html, useRef, useState} from "../ui.js";
 
@@ -18,26 +19,36 @@ export function ForkHere({id, at}) {
     then=${(found) => found.begun && go(`session/${found.session}${found.words ? `?${new URLSearchParams({words: found.words})}` : ""}`)} />`;
 }
 
+/** Where a press on an option of a copy's question goes: in the name of `as`, or of whose answer alone counts. */
+export const saying = (id, as) => (asked, number) => {
+  const who = asked.of[0]?.id ?? as;
+  return who && asked.kind === "question"
+    ? {path: `/bus/v1/sessions/${id}/messages`, body: () => ({text: asked.options[number], as: who, key: newKey()}), done: null}
+    : answerOf(id)(asked, number);
+};
+
 /** What one says to a copy, in one's own name or in that of somebody who took part. */
-export function Composer({id, people, words}) {
+export function Composer({id, people, as, setAs, words, working}) {
   const field = useRef(null);
-  const [as, setAs] = useState("");
   const others = people.filter((one) => !one.id.startsWith("client:"));
   return html`
     <form class="composer" aria-label="Speak to the copy" onSubmit=${(event) => event.preventDefault()}>
+      <p class="quiet" role="status">${working ? "At work …" : ""}</p>
       <label>As <select value=${as} onChange=${(event) => setAs(event.target.value)}>
         <option value="">myself</option>
         ${others.map((one) => html`<option key=${one.id} value=${one.id}>${one.name}</option>`)}
       </select></label>
-      <textarea ref=${field} rows="2" aria-label="Message to the copy" maxlength="20000" defaultValue=${words} required
-        onKeyDown=${(event) => {
-          if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-          event.preventDefault();
-          event.target.form.querySelector("button").click();
-        }}></textarea>
-      <${Act} label="Send" path=${`/bus/v1/sessions/${id}/messages`} done="It is said to the copy."
-        body=${() => ({text: field.current.value, as: as || null, key: newKey()})}
-        then=${() => { field.current.value = ""; field.current.focus(); }} />
+      <div class="field">
+        <textarea ref=${field} rows="2" aria-label="Message to the copy" placeholder="Message to the copy" maxlength="20000" defaultValue=${words} required dir="auto"
+          onKeyDown=${(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            event.target.form.querySelector("button").click();
+          }}></textarea>
+        <${Act} label="Send" path=${`/bus/v1/sessions/${id}/messages`} done=${null}
+          body=${() => ({text: field.current.value, as: as || null, key: newKey()})}
+          then=${() => { field.current.value = ""; field.current.focus(); }} />
+      </div>
     </form>`;
 }
 

@@ -78,7 +78,8 @@ export function useStrip(id, wanted) {
   };
 }
 
-/** Two windows, one behind the other: a mark that they cut in two is one again. A gap between them drops the older. */
+/** Two windows, one behind the other: a mark that they cut in two is one again. A gap between them drops the older.
+ * They are in order, also what began before the newer window and has only now ended. */
 function joined(older, newer) {
   if (!older || newer.first > older.last + 1) return newer;
   const marks = new Map(older.marks.filter((mark) => momentOf(mark) < newer.first || mark.last === null).map((mark) => [mark.key, mark]));
@@ -87,7 +88,7 @@ function joined(older, newer) {
     marks.set(mark.key, before && mark.first === null ? {...mark, first: before.first, at: before.at, name: mark.name || before.name, frame: mark.frame || before.frame} : mark);
   }
   return {
-    marks: [...marks.values()], head: Math.max(older.head, newer.head),
+    marks: [...marks.values()].sort((one, other) => (one.first ?? one.last) - (other.first ?? other.last)), head: Math.max(older.head, newer.head),
     first: Math.min(older.first, newer.first), last: Math.max(older.last, newer.last),
   };
 }

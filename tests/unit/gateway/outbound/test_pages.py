@@ -14,15 +14,17 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from gateway.inbound.origins import Origins
 from gateway.outbound.answer_pages import AnswerPage
+from gateway.outbound.followed_pages import GROWS_S
 from gateway.outbound.pages import Outbound
 from runtime.channels.outbox import UNRECORDED, PageSpec
-from runtime.core.address import GATEWAY, Address
+from runtime.core.address import CLIENT, GATEWAY, SCRATCH, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import TOTAL
 from tests.fakes.platforms.marked_platform import MarkedPlatform
+from tests.unit.gateway.outbound.test_followed_pages import Written
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +42,7 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
             {"fake": Reactions(platform, scheduler, tasks)},
         )
         outbound = Outbound(
-            presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+            presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock
         )
         assert outbound.mark(OTHER, "m", "queued")
         await clock.advance(2)
@@ -118,7 +120,7 @@ class WithThreads(MarkedPlatform):
 async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[Outbound]:
     async with anyio.create_task_group() as tasks:
         presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
-        yield Outbound({"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), chosen))
+        yield Outbound({"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), chosen), clock)
         tasks.cancel_scope.cancel()
 
 
@@ -166,7 +168,7 @@ async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_ho
     async with anyio.create_task_group() as tasks:
         presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
         outbound = Outbound(
-            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock
         )
         for address, home in ((OTHER, ROOM), (OTHER, None)):
             page = outbound.page(PageSpec(f"{home}", address, GATEWAY, home=home), UNRECORDED)
@@ -174,4 +176,28 @@ async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_ho
         await clock.advance(5)
         assert list(platform.messages.values()) == [f"of {ROOM.key}"]
         assert set(asked) == {ROOM.key, OTHER.key}
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_question_that_nobody_sees_is_settled_at_once() -> None:
+    """Its session would else be at work for ever, and could not be deleted."""
+    clock, kept = FakeClock(), list[bool]()
+    async with anyio.create_task_group() as tasks:
+        outbound = Outbound({}, {}, {}, {}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock)
+        for platform in (SCRATCH, CLIENT, "switched off"):
+            asked = PageSpec("q.1", Address(platform, "1"), GATEWAY)
+            outbound.settle(asked, "Ship it?", "Yes", done=kept.append)
+        await clock.advance(1)
+        assert kept == [True, True, False]
+
+
+async def test_what_is_said_in_a_scratch_room_is_written_down_while_it_grows() -> None:
+    clock, grown = FakeClock(), Written()
+    async with anyio.create_task_group() as tasks:
+        outbound = Outbound({}, {}, {}, {}, tasks, Origins(MemoryRecords(), MemoryRecords()), clock)
+        for platform in (SCRATCH, CLIENT):  # no client follows its tasks here
+            page = outbound.page(PageSpec("p.1", Address(platform, "1"), GATEWAY), grown)
+            page.update(f"Once in a {platform}")
+        await clock.advance(GROWS_S)
+        assert grown.texts == ["Once in a scratch"]
         tasks.cancel_scope.cancel()

@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.shared_platforms import EVERY_S, SharedPlatforms
+from gateway.overview.shared_platforms import SharedPlatforms
+from gateway.overview.sharing import EVERY_S
 from runtime.bus import Bus
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
 from tests.fakes.clock import FakeClock

@@ -120,3 +120,14 @@ def test_an_agent_that_was_stopped_is_no_failure() -> None:
     told = [TALK[0], ("session", "stop", {"agent": "1000", "mids": [], "past": False, "idle": False})]
     (mark,) = [mark for mark in strip_of(facts(told)) if mark.name == "stopped"]
     assert (mark.kind, mark.ok) == ("trouble", True)
+
+
+def test_a_text_that_grows_is_shown_as_far_as_it_is_written() -> None:
+    page = ("1000", "page", {"f": "1000.0", "agent": "1000", "to": "human", "reply": None})
+    pieces = [
+        ("1000", "grew", {"page": "1", "at": at, "text": text}) for at, text in ((0, "Once upn"), (7, "on a time"))
+    ]
+    (said,) = strip_of(facts([page, *pieces]))
+    assert (said.text, said.last) == ("Once upon a time", None)
+    (said,) = strip_of(facts([page, *pieces, ("1000", "fin", {"page": "1", "text": "Once."})]))
+    assert (said.text, said.last) == ("Once.", 4)

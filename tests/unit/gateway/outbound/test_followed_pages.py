@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.outbound.client_pages import GROWS_S, ClientPage
+from gateway.outbound.followed_pages import GROWS_S, FollowedPage
 from runtime.core.errors import LeaseLost
 from tests.fakes.clock import FakeClock
 
@@ -34,7 +34,7 @@ class Written:
 async def test_the_newest_text_is_written_down_once_in_a_while() -> None:
     clock, record = FakeClock(), Written()
     async with anyio.create_task_group() as tasks:
-        page = ClientPage(record, clock, tasks)
+        page = FollowedPage(record, clock, tasks)
         for text in ("a", "ab", "abc"):
             page.update(text)
         await clock.advance(GROWS_S)
@@ -53,7 +53,7 @@ async def test_the_newest_text_is_written_down_once_in_a_while() -> None:
 async def test_what_is_over_is_written_down_no_more(how: str) -> None:
     clock, record = FakeClock(), Written()
     async with anyio.create_task_group() as tasks:
-        page = ClientPage(record, clock, tasks)
+        page = FollowedPage(record, clock, tasks)
         page.update("a")
         match how:
             case "ends":
@@ -73,6 +73,6 @@ async def test_what_is_over_is_written_down_no_more(how: str) -> None:
 async def test_a_session_that_is_lost_meanwhile_harms_nobody_else() -> None:
     clock = FakeClock()
     async with anyio.create_task_group() as tasks:
-        page = ClientPage(Written(lost=True), clock, tasks)
+        page = FollowedPage(Written(lost=True), clock, tasks)
         page.update("a")
         await clock.advance(GROWS_S)

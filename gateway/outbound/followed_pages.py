@@ -1,4 +1,4 @@
-"""Pages of tasks that clients have ordered: on the tape while they grow, and on no platform."""
+"""Pages of tasks that clients have ordered, and of scratch rooms: on the tape while they grow, and on no platform."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, StorageError
 
 GROWS_S = 0.5
-"""The shortest time between two records of one text that grows: who follows the task reads it in such pieces."""
+"""The shortest time between two records of one text that grows: who follows the session reads it in such pieces."""
 
 
-class ClientPage:
-    """A page that clients may follow. Nothing of it is written down that is finished sooner than its first record."""
+class FollowedPage:
+    """A page that is followed on the tape. What is finished sooner than its first record is not written down before."""
 
     def __init__(self, record: PageRecord, clock: Clock, tasks: TaskGroup) -> None:
         self._record = record

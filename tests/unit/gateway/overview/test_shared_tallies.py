@@ -1,0 +1,61 @@
+"""How models and servers of tools answer, as several processes have seen it."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from gateway.overview.services.shared_tallies import SharedServices
+from gateway.overview.services.tallies import WRITTEN, Seen
+from gateway.overview.sharing import EVERY_S
+from runtime.bus import Bus
+from runtime.events.frames import LLMAnswered
+from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
+from runtime.events.service import ModelFellBack
+from tests.fakes.clock import FakeClock
+from tests.fakes.observing.records import MemoryRecords
+
+pytestmark = pytest.mark.anyio
+
+BOTH = {"here", "there"}
+
+
+def answered(seconds: float) -> LLMAnswered:
+    told = ("s", "1", "1000", "Main", "m", "execute", "hi", seconds, 0.2, 10, 2, 0, 0.1, "web:x", "web:1")
+    return LLMAnswered(*told)
+
+
+async def test_models_and_servers_are_counted_over_all_living_nodes() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    here, there = Bus(clock), Bus(clock)
+    ours = SharedServices(Seen(here), records, "here", clock)
+    theirs = SharedServices(Seen(there), records, "there", clock)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(theirs.run)
+        here.publish(answered(1.0))
+        here.publish(ModelFellBack("m", "n", "we were refused"))
+        here.publish(RemoteUnreachable("Bank", "bank.example", "no route"))
+        await clock.advance(EVERY_S)
+        for _ in range(WRITTEN + 9):
+            there.publish(answered(3.0))
+        there.publish(RemoteConnected("Bank", "bank.example", 4))
+        there.publish(RemoteReturned("Bank", "bank.example", "Pay", 0.5, None))
+        await clock.advance(EVERY_S)
+        tally = (await ours.models(BOTH))["m"]
+        assert (tally.answers, tally.failures, len(tally.took_s)) == (WRITTEN + 10, 1, WRITTEN + 1)
+        assert (tally.data(content=True)["median_s"], tally.error) == (3.0, "we were refused")
+        bank = (await ours.servers(BOTH))["Bank"]
+        assert (bank.tools, bank.trouble, bank.calls.of("Pay").answers) == (4, None, 1)
+        alone = (await ours.servers({"here"}))["Bank"]
+        assert (alone.trouble, alone.connected_at, (await ours.models({"here"}))["m"].answers) == ("no route", None, 1)
+
+        await clock.advance(1)
+        there.publish(ModelFellBack("m", "n", "words of people"))
+        there.publish(RemoteReturned("Bank", "bank.example", "Pay", 0.5, "words of people"))
+        await clock.advance(EVERY_S)
+        tally = (await ours.models(BOTH))["m"]
+        assert (tally.failures, tally.error, tally.error_at) == (2, "", tally.last_at)  # the later one, without words
+        assert "words of people" not in str(records.records)
+        here.publish(answered(1.0))  # what is asked for changes nothing here
+        assert (await ours.models(BOTH))["m"].answers == WRITTEN + 11
+        tasks.cancel_scope.cancel()
