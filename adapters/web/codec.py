@@ -68,7 +68,6 @@ come at most four times a second, and more rarely when very many pages are open.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -76,6 +75,7 @@ from typing import Any, Literal
 from adapters.web.charters.charter import Charter
 from adapters.web.requests import MAX_FILES
 from runtime.core.files import FILE_URL
+from runtime.core.json_text import compact_json
 from runtime.core.room import RoomMessage
 
 MAX_TEXT = 100_000
@@ -113,7 +113,7 @@ class RoomHead:
 
 
 def _frame(t: str, **fields: Any) -> str:
-    return json.dumps({"t": t, **fields}, ensure_ascii=False, separators=(",", ":"))
+    return compact_json({"t": t, **fields})
 
 
 def _message(message: RoomMessage, live: bool) -> dict[str, Any]:

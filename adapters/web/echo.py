@@ -24,6 +24,7 @@ from adapters.web.codec import Person, Presence, common_length
 from adapters.web.elsewhere import RENEW_S
 from adapters.web.news import RoomNews
 from runtime.core.clock import Clock, SystemClock
+from runtime.core.json_text import compact_json
 
 _MAX_FRAMES = 200
 """The number of frames that may wait to be sent; the oldest are dropped beyond it."""
@@ -225,7 +226,7 @@ class Echo:
     async def _send(self, room: str | None, /, **news: Any) -> None:
         """Send to the followers of a room; None: to all."""
         assert self._news is not None
-        text = json.dumps({**news, "from": self._news.node}, ensure_ascii=False, separators=(",", ":"))
+        text = compact_json({**news, "from": self._news.node})
         if room is None:
             await self._news.tell(text)
             return

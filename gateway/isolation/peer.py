@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from runtime.core import errors
 from runtime.core.errors import AdapterError, ConversationFull, ParleyError, StorageUnavailable, TapeConflict
+from runtime.core.json_text import compact_json
 
 FRAME_CHARS = 256 * 1024
 """Longer messages are sent in several frames; the web server takes frames of 2 MiB."""
@@ -113,7 +114,7 @@ class Peer:
             self._room.release()
 
     async def _send(self, message: Mapping[str, Any]) -> None:
-        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        text = compact_json(message)
         async with self._sending:
             while len(text) > FRAME_CHARS:
                 await self._link.send(_MORE + text[:FRAME_CHARS])

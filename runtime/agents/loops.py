@@ -17,7 +17,7 @@ from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Host
 from runtime.language.program import AgentKind, AgentSpec, TriggerKind
 from runtime.tape.facts.agents import AgentCreated, AgentDismissed, AgentStopped
-from runtime.tape.facts.content import Content
+from runtime.tape.listeners import hears
 
 MAX_PAST_TURNS = 20
 """The number of turns of an interrupted playbook whose messages its successor knows."""
@@ -45,11 +45,12 @@ class AgentLoops:
         self._meeting_host = meeting_host
         host.returned.subscribe(self._look)
 
-    def noted(self, fact: Content) -> None:
-        """Follow every fact: a newly created agent starts to live, one that is dismissed ends."""
+    @hears(AgentCreated, AgentDismissed)
+    def noted(self, fact: AgentCreated | AgentDismissed) -> None:
+        """Follow the facts: a newly created agent starts to live, one that is dismissed ends."""
         if isinstance(fact, AgentCreated):
             self._wake(AgentId(fact.id))
-        elif isinstance(fact, AgentDismissed):
+        else:
             self._agents.remove(fact.agent)
 
     def _wake(self, id_: AgentId) -> None:

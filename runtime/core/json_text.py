@@ -7,6 +7,9 @@ import math
 import re
 from typing import Any
 
+compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Data as a JSON text in one line. The encoder is made once: `json.dumps` with options makes one for each text."""
+
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 """Where half a character may be, which UTF-8 cannot encode: most often it is one of two halves that belong together."""
 

@@ -20,6 +20,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "image": (str,),
     "file": (str,),
 }
+_PLAIN_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, list, dict)}
+"""Types of Python whose values fit as they are."""
+
 FILE_TYPES = frozenset({"image", "file"})
 """Types whose values are texts that name a file."""
 
@@ -53,6 +56,8 @@ def coerced(value: Any, type_name: str) -> Any:
     Raises ValueError when something would be lost or guessed.
     """
     type_name = _plain(type_name)
+    if _PLAIN_TYPES.get(type_name) is type(value):
+        return value
     if fits(value, type_name):
         return float(value) if type_name == "float" and type(value) is int and abs(value) < 2**53 else value
     if isinstance(value, tuple) and fits(list(value), type_name):

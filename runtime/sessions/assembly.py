@@ -233,7 +233,8 @@ def assembled(
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     task_questions = TaskQuestions(journal, around, inbox, QuestionThreads(record, journal, pages, around, inbox))
     journal.noted.subscribe(
-        *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
+        *(loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
+        *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),

@@ -12,10 +12,10 @@ from runtime.core.background import OnDemand
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.operation.reports import FailureKind
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.content import Content
 from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
 
 
@@ -63,10 +63,11 @@ class Failures:
         self._reporting.start(tasks)
         journal.written.subscribe(self._look)
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact. The end of a task's playbook its orderer hears of."""
+    @hears(FrameReturned)
+    def noted(self, fact: FrameReturned) -> None:
+        """A playbook has returned. The end of a task's playbook its orderer hears of."""
         state = self._journal.state
-        if self._desk is None or not isinstance(fact, FrameReturned) or fact.error is None or ":" in fact.frame:
+        if self._desk is None or fact.error is None or ":" in fact.frame:
             return
         if state.order is None or state.order.frame != fact.frame:
             at = fact.raised_at or RaisedAt("", "")

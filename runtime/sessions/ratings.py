@@ -5,8 +5,8 @@ from __future__ import annotations
 from runtime.bus import Bus
 from runtime.events import talk
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.content import Content
 from runtime.tape.facts.people import FeedbackGiven
+from runtime.tape.listeners import hears
 
 
 class Ratings:
@@ -16,8 +16,8 @@ class Ratings:
         self._where = (record.id, record.address.key, record.program)
         self._bus = bus
 
-    def noted(self, fact: Content) -> None:
-        """Take every fact."""
-        if isinstance(fact, FeedbackGiven):
-            about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
-            self._bus.publish(talk.FeedbackGiven(*self._where, *about))
+    @hears(FeedbackGiven)
+    def noted(self, fact: FeedbackGiven) -> None:
+        """Tell of a rating."""
+        about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
+        self._bus.publish(talk.FeedbackGiven(*self._where, *about))

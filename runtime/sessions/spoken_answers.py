@@ -20,10 +20,10 @@ from runtime.execution.speech.pages import SPOKEN, Pages
 from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageFinished
 from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.people import PageState
 from runtime.tape.state.voice import SpeechState
 from runtime.voice.listener import Payer
@@ -82,9 +82,10 @@ class SpokenAnswers:
         if on is not None and on != (event.author in self._journal.state.voices.listeners):
             self._journal.note(VoiceSwitched(event.author, on))
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: a finished page may have to be spoken."""
-        if self._speaker is None or not isinstance(fact, PageFinished) or not self._journal.state.voices.listeners:
+    @hears(PageFinished)
+    def noted(self, fact: PageFinished) -> None:
+        """A finished page may have to be spoken."""
+        if self._speaker is None or not self._journal.state.voices.listeners:
             return
         page = self._journal.state.pages.get(fact.page)
         if page is None or not self._is_for_ears(page) or len(self._journal.state.voices.speeches) >= MAX_WAITING:

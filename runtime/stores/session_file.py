@@ -22,6 +22,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ConfigError, Divergence
 from runtime.core.files import FILE_URL, FileContent, file_id
 from runtime.core.ids import SessionId, TapeId
+from runtime.core.json_text import compact_json
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.fold import apply_fact
@@ -205,4 +206,4 @@ def _content(data: Mapping[str, str]) -> FileContent:
 
 
 def _line(item: Mapping[str, Any]) -> str:
-    return json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return compact_json(item) + "\n"

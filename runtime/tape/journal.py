@@ -21,6 +21,7 @@ from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
+from runtime.tape.listeners import FactListeners
 from runtime.tape.running import RunningCode
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState
@@ -166,7 +167,7 @@ class Journal:
         """What the store has, as far as is known."""
         self.rested = 0
         """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
-        self.noted = Listeners[Content]()
+        self.noted = FactListeners()
         """Told of every fact when it was noted."""
         self.written = Listeners[None]()
         """Told of every commit when it was made."""

@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId, participant_id, person_id
+from runtime.core.json_text import compact_json
 from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState
@@ -50,7 +51,7 @@ def rules_version() -> str:
 
 def snapshot_of(state: SessionState) -> Snapshot:
     """A snapshot of a state whose facts are all on the tape."""
-    text = json.dumps(_writer(SessionState)(state), ensure_ascii=False, separators=(",", ":"))
+    text = compact_json(_writer(SessionState)(state))
     return Snapshot(state.seq, rules_version(), text)
 
 

@@ -6,7 +6,6 @@ other is refused by its name, and never passed over.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, Literal
 
 from starlette.exceptions import HTTPException
 
+from runtime.core.json_text import compact_json
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 
 PURPOSE = "client"
@@ -149,7 +149,7 @@ def piece(
 
 def event(data: Mapping[str, Any]) -> bytes:
     """A server-sent event."""
-    return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return f"data: {compact_json(data)}\n\n".encode()
 
 
 def usage_data(usage: Usage) -> Mapping[str, Any]:

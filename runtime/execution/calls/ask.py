@@ -29,6 +29,7 @@ from runtime.tape.facts.calls import (
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageFinished, PageMoved
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import PageState, QuestionState
 
@@ -231,12 +232,12 @@ class Questions:
         self._pages.show(page)
         return page
 
-    def noted(self, fact: Content) -> None:
-        """Hear every fact: where a page was moved out of a lost place, questions that were asked there are too."""
-        if isinstance(fact, PageMoved):
-            state = self._journal.state
-            lost = [meeting.left for meeting in state.meetings.values() if meeting.left is not None]
-            self.ask_again(lambda question: question.place in lost and question.page not in state.pages)
+    @hears(PageMoved)
+    def noted(self, _fact: Content) -> None:
+        """Where a page was moved out of a lost place, questions that were asked there are too."""
+        state = self._journal.state
+        lost = [meeting.left for meeting in state.meetings.values() if meeting.left is not None]
+        self.ask_again(lambda question: question.place in lost and question.page not in state.pages)
 
     def ask_again(self, concerned: Callable[[QuestionState], bool] = lambda _: True) -> None:
         """Show open questions again, by default all: the page that showed them belongs to another session, and so do

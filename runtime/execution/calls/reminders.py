@@ -22,6 +22,7 @@ from runtime.execution.triggers.kinds import TimeTrigger
 from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.reminders import ReminderState
 
 MAX_REMINDERS = 200
@@ -80,9 +81,10 @@ class Reminders:
         self._look()
         return due.isoformat()
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: a new agent may have playbooks that are executed at times."""
-        if isinstance(fact, AgentCreated) and self._times:
+    @hears(AgentCreated)
+    def noted(self, _fact: Content) -> None:
+        """A new agent may have playbooks that are executed at times."""
+        if self._times:
             self._look()
 
     def start(self, tasks: TaskGroup) -> None:

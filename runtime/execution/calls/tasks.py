@@ -28,6 +28,7 @@ from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 
@@ -69,10 +70,10 @@ class TaskCalls:
         self._places = places
         self._over = Signal()
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: a task may have ended."""
-        if isinstance(fact, TaskOver):
-            self._over.send()
+    @hears(TaskOver)
+    def noted(self, _fact: Content) -> None:
+        """A task has ended."""
+        self._over.send()
 
     @call("Spawn", example='name = await Spawn("Researcher", "Study", {"topic": topic})')
     def spawn(  # noqa: PLR0913 - arguments of a call

@@ -10,9 +10,9 @@ from runtime.bus import Bus
 from runtime.events import frames as frame_events
 from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
-from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.frames import WaitState
 
 Place = tuple[str, str, str, str]
@@ -33,10 +33,10 @@ class FrameEvents:
         self._conversation, self._program = conversation, program
         self._begun: set[str] = set()
 
-    def noted(self, fact: Content) -> None:
-        """Take every fact."""
-        if isinstance(fact, FrameStarted):
-            self._begun.add(fact.frame)
+    @hears(FrameStarted)
+    def noted(self, fact: FrameStarted) -> None:
+        """Remember which frames have just started."""
+        self._begun.add(fact.frame)
 
     def taken_up(self, frame: Frame, kind: str) -> FrameAbout:
         """A frame is in memory: it has started, or continues where it was."""

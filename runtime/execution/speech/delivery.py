@@ -26,6 +26,7 @@ from runtime.tape.facts.frames import FrameParked, FrameReturned
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import SessionEnded
+from runtime.tape.listeners import hears
 from runtime.tape.state.people import PageState
 from runtime.tape.state.session import SessionState
 
@@ -195,8 +196,9 @@ class Delivery:
             except StorageError:
                 return  # the session is gone; the next one shows it
 
+    @hears(MessageHeard, SessionEnded, PageBegun, AgentStopped, WaitBegun, FrameParked, QuestionAsked, FrameReturned)
     def noted(self, fact: Content) -> None:
-        """Take every fact: held pages are shown when a person writes, or when their speaker waits, asks, sends a file
+        """Follow the facts: held pages are shown when a person writes, or when their speaker waits, asks, sends a file
         or ends.
         """
         match fact:

@@ -25,14 +25,13 @@ from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
 from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.frames import takes
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import QuestionState, SaidState, rated
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
-
-_TAKES = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, QuestionAnswered)
 
 
 class EventHandler:
@@ -112,12 +111,11 @@ class EventHandler:
         )
         self._journal.note(heard)
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: what was waiting and is taken now is marked as seen."""
-        self._pages.signs.noted(fact)
-        if isinstance(fact, _TAKES):
-            self._mark(fact.messages, "seen")
-            self._told.discard(fact.agent_id() or self._owner(fact))
+    @hears(WaitEnded, FrameStarted, AgentRestarted, FrameSteered, QuestionAnswered)
+    def noted(self, fact: WaitEnded | FrameStarted | AgentRestarted | FrameSteered | QuestionAnswered) -> None:
+        """What was waiting and is taken now is marked as seen."""
+        self._mark(fact.messages, "seen")
+        self._told.discard(fact.agent_id() or self._owner(fact))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark the messages that will not be answered."""

@@ -13,10 +13,10 @@ from runtime.language.program import Program
 from runtime.meetings.placement import place_of
 from runtime.meetings.showing import MeetingHabits, Show
 from runtime.sessions.succession import words_within
-from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.talk import told
 
@@ -49,11 +49,12 @@ class MeetingReports:
         to = f"meeting {meeting.id}"
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
 
-    def noted(self, fact: Content) -> None:
-        """Take every fact: report a meeting that begins or ends, where people want that."""
+    @hears(MeetingBegun, FrameReturned)
+    def noted(self, fact: MeetingBegun | FrameReturned) -> None:
+        """Report a meeting that begins or ends, where people want that."""
         if isinstance(fact, MeetingBegun):
             self._begun(self._journal.state.meetings[fact.id])
-        elif isinstance(fact, FrameReturned) and fact.frame in self._held:
+        elif fact.frame in self._held:
             number, shown = self._held.pop(fact.frame)
             self._ended(self._journal.state.meetings[number], shown, fact)
 

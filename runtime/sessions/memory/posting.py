@@ -11,6 +11,7 @@ from runtime.memories.session_memory import SessionMemory
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.memories import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.memory import MadeMemory
 
 
@@ -29,10 +30,10 @@ class MemoryPosts:
         self._posting.start(tasks)
         self._posting.wake()
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: there may be one to bring."""
-        if isinstance(fact, MemoryMade | MemoryWithdrawn):
-            self._posting.wake()
+    @hears(MemoryMade, MemoryWithdrawn)
+    def noted(self, _fact: Content) -> None:
+        """There may be one to bring."""
+        self._posting.wake()
 
     async def all_posted(self) -> None:
         """Return when the store has heard of everything. Needs `start`."""

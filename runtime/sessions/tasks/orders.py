@@ -30,6 +30,7 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 from runtime.tape.state.tasks import NOBODY, TaskState
 
 MAX_TOLD_CHARS = 10_000
@@ -58,10 +59,10 @@ class TaskOrders:
         self._posting.start(tasks)
         self._posting.wake()
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: something may be to be brought."""
-        if isinstance(fact, TaskOrdered | TaskCancelled | ResultForPlace | SessionEnded):
-            self._posting.wake()
+    @hears(TaskOrdered, TaskCancelled, ResultForPlace, SessionEnded)
+    def noted(self, _fact: Content) -> None:
+        """Something may be to be brought."""
+        self._posting.wake()
 
     async def all_posted(self) -> None:
         """Return when nothing is to be brought to a task. Needs `start`."""

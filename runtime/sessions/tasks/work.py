@@ -18,9 +18,10 @@ from runtime.sessions.tasks.letters import Order, Result
 from runtime.sessions.tasks.orders import bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
-from runtime.tape.facts.content import ADDRESS, Content
+from runtime.tape.facts.content import ADDRESS
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
+from runtime.tape.listeners import hears
 from runtime.tape.state.tasks import TaskStatus
 
 
@@ -86,10 +87,11 @@ class TaskWork:
         self._journal.note(started)
         self._journal.note(OrderBegun(frame))
 
-    def noted(self, fact: Content) -> None:
-        """Hears every fact: the ordered playbook may have returned."""
+    @hears(FrameReturned)
+    def noted(self, fact: FrameReturned) -> None:
+        """The ordered playbook may have returned."""
         order = self._journal.state.order
-        if order is None or order.over or not isinstance(fact, FrameReturned) or fact.frame != order.frame:
+        if order is None or order.over or fact.frame != order.frame:
             return
         if fact.error is None:
             self._over("completed", fact.value)

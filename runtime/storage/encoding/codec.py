@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.core.address import Address, address_data
 from runtime.core.ids import SessionId, TapeId
+from runtime.core.json_text import compact_json
 from runtime.core.message import Quote
 from runtime.core.plain_text import whole_characters
 from runtime.stores.inbox import InboxEvent
@@ -21,12 +22,13 @@ UNREADABLE_AT = Address("parley", "unreadable")
 UNREADABLE_KIND = "unreadable"
 """The kind of unreadable events."""
 
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def to_json(value: object) -> str:
     """Compact JSON; equal data gives equal text. Half a character, as platforms cut texts, becomes U+FFFD."""
-    return whole_characters(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+    return whole_characters(_SORTED(value))
 
 
 def address_to_json(address: Address) -> str:
@@ -112,7 +114,7 @@ def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
 
 def fact_fields(fact: Fact) -> tuple[str, str, str]:
     """A fact's kind, time and data; its tape and number follow from its place."""
-    return fact.kind, fact.at.isoformat(), json.dumps(fact.data, ensure_ascii=False, separators=(",", ":"))
+    return fact.kind, fact.at.isoformat(), compact_json(fact.data)
 
 
 def fact_from_fields(tape: TapeId, seq: int, fields: tuple[str, str, str]) -> Fact:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from datetime import date
 
+from runtime.core.json_text import compact_json
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
@@ -50,7 +51,7 @@ def _amounts(part: dict[str, float]) -> Amounts:
 
 
 def _field(*names: str) -> str:
-    return json.dumps(names, ensure_ascii=False, separators=(",", ":")) + " "
+    return compact_json(names) + " "
 
 
 def _key(day: date) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import TapeId
+from runtime.core.json_text import compact_json
 from runtime.storage.encoding.codec import fact_fields, fact_from_fields
 from runtime.storage.encoding.sealing import MARK, PLAIN, Sealing, fact_binding, value_binding, values_home
 from runtime.storage.redis.client.keys import ShardKeys
@@ -44,7 +45,7 @@ class FactForms:
         named = ""
         if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
             data, large = _parted(fact.data)
-            named = _json({name: self._value(text) for name, text in large.items()}) if large else ""
+            named = compact_json({name: self._value(text) for name, text in large.items()}) if large else ""
         if self.sealing is not PLAIN:
             data = self.sealing.seal(fact_binding(fact.tape, fact.seq, kind, at, named), data)
         self.facts += [self._number(tape_key), fact.seq, kind, at, data, named]
@@ -129,10 +130,6 @@ def anchor_seq(found: Sequence[str]) -> int | None:
 
 def _parted(data: Mapping[str, object]) -> tuple[str, Mapping[str, str]]:
     """The data without its large values, and the large values, as JSON."""
-    texts = {name: _json(value) for name, value in data.items()}
+    texts = {name: compact_json(value) for name, value in data.items()}
     large = {name: text for name, text in texts.items() if len(text.encode()) > LARGE_BYTES}
-    return _json({name: value for name, value in data.items() if name not in large}), large
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return compact_json({name: value for name, value in data.items() if name not in large}), large
