@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,17 +21,28 @@ COOKIE_LASTS_S = 365 * 24 * 3600
 MAX_NAME = 40
 """The longest name of a person, in code points."""
 
+_LEAST_SECRET_CHARS = 32
+
 
 def persistent_secret(file: Path) -> str:
-    """The key that signs cookies: read from `file`, or made and kept there, readable by us only."""
-    try:
-        return file.read_text().strip()
-    except FileNotFoundError:
-        pass
+    """The key that signs cookies: read from `file`, or made and kept there, readable by us only.
+
+    The file has all of it or does not exist: who knows half a key can make cookies. One without a whole key, which a
+    full disk or a kill has left, is written anew.
+    """
+    with suppress(FileNotFoundError):
+        kept = file.read_text().strip()
+        if len(kept) >= _LEAST_SECRET_CHARS:
+            return kept
     secret = secrets.token_urlsafe(32)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as opened:
+    beside = file.with_name(f"{file.name}.new")
+    with suppress(FileNotFoundError):
+        beside.unlink()
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
         opened.write(secret + "\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+    beside.replace(file)
     return secret
 
 

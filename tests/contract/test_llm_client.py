@@ -306,6 +306,15 @@ async def test_rejection_that_litellm_swallows_is_one_all_the_same(
     assert clock.slept_s == []
 
 
+async def test_a_page_where_an_answer_was_expected_is_no_empty_answer(
+    client: AnsweringClient, server: OpenAIServer
+) -> None:
+    server.add(*[Reply(page="<html><head><title>Log in</title></head></html>")] * 3)
+    with pytest.raises(LLMUnavailable, match="check the address"):
+        await ask(client)
+    assert len(server.requests) == 3
+
+
 async def test_too_long_a_prompt_is_told_apart(client: AnsweringClient, server: OpenAIServer) -> None:
     error = {"message": "This model's maximum context length is 4096 tokens.", "code": "context_length_exceeded"}
     server.add(Reply(status=400, error=error))

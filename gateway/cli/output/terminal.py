@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runtime.core.errors import ConfigError, ParleyError, ProgramError
+from runtime.core.errors import ConfigError, ParleyError, ProgramError, StorageUnavailable
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 FAILED = 1
 BAD_INPUT = 2
 """The exit code for a program or a setting that only its author can correct."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (default: ./parley.toml).")]
 
@@ -33,11 +37,15 @@ def note(text: str) -> None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """End the command with the text of a Parley error: code 2 for wrong input by the user, else 1."""
+    """End the command with the text of a Parley error, or about a full disk: code 2 for the user's wrong input, else 1."""
     try:
         yield
     except ParleyError as error:
         raise _exit(error) from error
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise _exit(_no_space(error)) from error
     except BaseExceptionGroup as group:
         first = _first(group)
         if first is None:
@@ -61,11 +69,27 @@ def extension_calls(settings: Settings) -> Collection[str]:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:
-    """The first Parley error in a group; None when the group contains any other error, which must be shown in full."""
+    """The first Parley error in a group; None when the group contains any other error, which must be shown in full.
+
+    What could not be written because a disk is full counts as one.
+    """
     found: BaseException = group
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
-    return found if isinstance(found, ParleyError) and group.split(ParleyError)[1] is None else None
+    if group.split(_is_plain)[1] is not None:
+        return None
+    return found if isinstance(found, ParleyError) else _no_space(found)
+
+
+def _is_plain(error: BaseException) -> bool:
+    return isinstance(error, ParleyError) or (isinstance(error, OSError) and error.errno in _FULL)
+
+
+def _no_space(error: BaseException) -> StorageUnavailable:
+    return StorageUnavailable(
+        f"A disk is full ({error}). Free some space where the data directory is, and where temporary files are "
+        f"({tempfile.gettempdir()})."
+    )
 
 
 def _exit(error: ParleyError) -> typer.Exit:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +23,8 @@ _UNAUTHORIZED = 401
 _PAYMENT_REQUIRED = 402
 _NOT_OFFERED = (403, 404)
 _MAY_PASS = frozenset({408, 409, 425})
+
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
 
 _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
 """Phrases by which OpenAI, Anthropic, DeepSeek and OpenRouter report an account without credit."""
@@ -125,9 +129,10 @@ def withheld(model: str) -> LLMRefused:
 def retry_after_s(headers: Mapping[str, Any]) -> float | None:
     """The Retry-After header in seconds; its date form, which no model provider sends, counts as absent."""
     try:
-        return max(0.0, float(headers["retry-after"]))
+        pause_s = float(headers["retry-after"])
     except (KeyError, TypeError, ValueError):
         return None
+    return max(0.0, pause_s) if math.isfinite(pause_s) else None
 
 
 def words_of(said: str) -> str:
@@ -136,14 +141,27 @@ def words_of(said: str) -> str:
         found = json.loads(said)
     except ValueError:
         found = None
-    return words_in(found) or _first_line(said)
+    return words_in(found) or _title(said) or _first_line(said)
+
+
+def titled(text: str, page: str) -> str:
+    """The text, with the title of the page that it is about, if that has one."""
+    title = _title(page)
+    return f"{text} (\u201c{title}\u201d)" if title else text
 
 
 def words_in(found: Any) -> str:
     """The message in an error's JSON, in OpenAI's form and in others."""
+    if isinstance(found, list):  # Google's form
+        found = next(iter(found), None)
     error = found.get("error", found) if isinstance(found, dict) else None
     text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
     return _first_line(str(text))
+
+
+def _title(page: str) -> str:
+    found = _TITLE.search(page)
+    return "" if found is None else _first_line(found[1])
 
 
 def _first_line(text: str) -> str:

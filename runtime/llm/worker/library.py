@@ -66,13 +66,17 @@ class LiteLLMProvider:
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         await self.warm_up()
         response: Any = None
+        heard = False
         try:
             response = await self._open(request)
             if response is None:  # what litellm 1.106 makes of a status 422
                 raise LLMRefused(f"The model {self._options.name} rejects the request and does not say why.")
             async for chunk in response:
                 for part in self._parts(chunk):
+                    heard = heard or bool(part)
                     yield part
+            if not heard:  # of a page, or of a server that does not stream, litellm makes nothing, not even a count
+                raise failures.unreachable("it sent no answer; check the address", self._options.name)
         except LLMError:
             raise
         except Exception as error:
@@ -160,7 +164,7 @@ def _translated(error: Exception, model: str) -> LLMError:
     """The error of a failure, by litellm's class names and the HTTP status."""
     names = {kind.__name__ for kind in type(error).__mro__}
     said = _PREFIX.sub("", str(error).strip())
-    text = said.splitlines()[0][:500] if said else type(error).__name__
+    text = failures.words_of(said) or type(error).__name__
     status = getattr(error, "status_code", None)
     if _NO_PROVIDER in said:
         return failures.no_provider(model)

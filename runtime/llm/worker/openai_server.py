@@ -7,7 +7,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import aiohttp
@@ -22,6 +22,7 @@ MAX_LINE_BYTES = 1024 * 1024
 _PATH = "/chat/completions"
 _JSON = {"content-type": "application/json"}
 _DONE = b"[DONE]"
+_EVENTS = "text/event-stream"
 _MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
 """Parameters that a server may refuse, and without which an answer is still possible."""
 
@@ -87,20 +88,45 @@ class OpenAIServerReader(ModelServer):
         return False
 
     async def _read(self, response: aiohttp.ClientResponse) -> AsyncIterator[str | Usage]:
-        finished = False
-        async for data in _events(response):
+        finished, streamed, rest = False, False, bytearray()
+        async for data in _events(response, rest):
             if data == _DONE:
                 return
-            chunk = self._chunk(data)
-            for choice in chunk.get("choices") or ():
-                if choice.get("finish_reason") == "content_filter":
-                    raise failures.withheld(self._options.name)
+            streamed, chunk = True, self._chunk(data)
+            for choice in _first(chunk):
                 finished = finished or choice.get("finish_reason") is not None
-                yield (choice.get("delta") or {}).get("content") or ""
+                yield self._text(choice.get("delta"), choice.get("finish_reason"))
             if (usage := chunk.get("usage")) is not None:
                 yield self._counted(usage)
         if not finished:
+            for part in self._whole(b"" if streamed else bytes(rest), response.content_type):
+                yield part
+
+    def _whole(self, data: bytes, media_type: str) -> Sequence[str | Usage]:
+        """The answer of a server that does not stream. Raises LLMUnavailable for anything else that it sent."""
+        if not data.strip() or (media_type == _EVENTS and not data.lstrip().startswith(b"{")):
             raise failures.unreachable("the answer broke off", self._options.name)
+        if not data.lstrip().startswith((b"{", b"[")):
+            what = f"it sent {media_type} where an answer was expected; check the address"
+            raise failures.unreachable(failures.titled(what, data.decode(errors="replace")), self._options.name)
+        found = self._chunk(data)
+        parts: list[str | Usage] = [self._text(one.get("message"), one.get("finish_reason")) for one in _first(found)]
+        if not parts:
+            raise failures.unreachable("it sent JSON that has no answer", self._options.name)
+        if (usage := found.get("usage")) is not None:
+            parts.append(self._counted(usage))
+        return parts
+
+    def _text(self, message: Mapping[str, Any] | None, finish_reason: str | None) -> str:
+        """The text of a message or of a piece of one. Models that think may send it in parts, beside their thoughts."""
+        if finish_reason == "content_filter":
+            raise failures.withheld(self._options.name)
+        content = (message or {}).get("content") or ""
+        if isinstance(content, list):
+            content = "".join(part.get("text") or "" for part in content if part.get("type") == "text")
+        if not isinstance(content, str):
+            raise failures.unreachable("it sent something that is not a text", self._options.name)
+        return content
 
     def _chunk(self, data: bytes) -> Mapping[str, Any]:
         try:
@@ -120,15 +146,25 @@ class OpenAIServerReader(ModelServer):
         assert self._price is not None
         details = usage.get("prompt_tokens_details") or {}
         counted = Usage(
-            input_tokens=usage.get("prompt_tokens") or 0,
-            output_tokens=usage.get("completion_tokens") or 0,
-            cached_tokens=details.get("cached_tokens") or 0,
+            input_tokens=_number(usage.get("prompt_tokens")),
+            output_tokens=_number(usage.get("completion_tokens")),
+            cached_tokens=_number(details.get("cached_tokens")),
         )
         return self._price.priced(counted)
 
 
-async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The data of server-sent events, one line each, in the form of OpenAI's protocol."""
+def _number(counted: object) -> int:
+    """A count of tokens. A server may send anything; what is no count says nothing."""
+    return counted if isinstance(counted, int) and counted > 0 else 0
+
+
+def _first(chunk: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The first choice, if the chunk has it. Nobody asks for others."""
+    return [choice for choice in chunk.get("choices") or () if not choice.get("index")]
+
+
+async def _events(response: aiohttp.ClientResponse, other: bytearray) -> AsyncIterator[bytes]:
+    """The data of server-sent events, one line each, in the form of OpenAI's protocol. What is none goes to `other`."""
     rest = b""
     async for data in response.content.iter_any():
         *lines, rest = (rest + data).split(b"\n")
@@ -137,3 +173,6 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         for line in lines:
             if line.startswith(b"data:"):
                 yield line[5:].strip()
+            elif len(other) <= MAX_LINE_BYTES:
+                other += line + b"\n"
+    other += rest

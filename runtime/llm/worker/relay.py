@@ -5,6 +5,7 @@ The first piece goes at once. After each frame of an answer the next one waits f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict
@@ -32,6 +33,9 @@ PAUSE_S = 0.02
 MASK = "********"
 _SHOWN_CHARS = 300
 _MAX_WAITING_FRAMES = 1_000
+_TORN = re.compile(r"[\ud800-\udbff]\Z")
+"""The first half of a character at the end of a text. Servers that count in UTF-16 cut anywhere."""
+
 _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
@@ -88,7 +92,7 @@ class Relay:
                     tasks.start_soon(self._deliver, pending)
                     failure = await self._read(request, pending)
                     tasks.cancel_scope.cancel()
-                await self._outgoing.send({**pending.taken(), "end": True, **failure})
+                await self._outgoing.send({**pending.taken(whole=True), "end": True, **failure})
         finally:
             del self._answering[pending.number]
 
@@ -139,20 +143,24 @@ class _Pending:
         self._usage: Usage | None = None
 
     def add(self, part: str | Usage) -> None:
-        """Add a piece, or the newest usage, which waits for the end."""
+        """Add a piece, or the newest usage, which waits for the end. Raises TypeError for anything else."""
         if isinstance(part, Usage):
             self._usage = part
+        elif not isinstance(part, str):
+            raise TypeError(f"{type(part).__name__} for a text")
         elif part:
             self.chars += len(part)
             self._texts.append(part)
             self.changed.set()
 
-    def taken(self) -> dict[str, Any]:
-        """All pending text as a frame."""
-        frame: dict[str, Any] = {"id": self.number, "text": "".join(self._texts)}
+    def taken(self, *, whole: bool = False) -> dict[str, Any]:
+        """All pending text as a frame. Half of a character waits for its other half, unless the text is `whole`."""
+        text = "".join(self._texts)
+        torn = "" if whole or not _TORN.search(text) else text[-1]
+        frame: dict[str, Any] = {"id": self.number, "text": text.removesuffix(torn)}
         if self._usage is not None:
             frame["usage"] = asdict(self._usage)
-        self._texts.clear()
+        self._texts[:] = [torn] if torn else []
         self.changed = anyio.Event()
         return frame
 

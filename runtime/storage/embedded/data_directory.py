@@ -55,7 +55,7 @@ def exclusive_use(data_dir: Path) -> Iterator[None]:
 def node_id(data_dir: Path) -> str:
     """The permanent random name of the gateway in this directory."""
     path = prepare(data_dir) / "node-id"
-    if not path.exists():
+    if not path.exists() or not path.read_text().strip():
         _write(path, f"{uuid.uuid4().hex}\n")
     return path.read_text().strip()
 

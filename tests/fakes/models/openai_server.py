@@ -33,7 +33,8 @@ class Reply:
 
     `when` makes it answer only requests that contain this text; `repeat` keeps it in the script after use.
     `hold_before` waits for `release` before the status line, `hold_after_chars` after so much text.
-    `drop_after_chars` cuts the connection there. `usage` is input, output and cached tokens.
+    `drop_after_chars` cuts the connection there. `page` is sent as a web page in place of an answer. `usage` is input,
+    output and cached tokens.
     """
 
     text: str = ""
@@ -48,6 +49,7 @@ class Reply:
     retry_after_s: float | None = None
     error: Mapping[str, Any] = field(default_factory=dict)
     finish_reason: str = "stop"
+    page: str = ""
     usage: tuple[int, int, int] = (100, 20, 80)
 
 
@@ -174,6 +176,10 @@ class OpenAIServer:
         if reply.status != 200:
             error = {"message": f"scripted {reply.status}", "type": "scripted", "code": None, **reply.error}
             await _send_json(stream, reply.status, {"error": error}, reply.retry_after_s)
+        elif reply.page:
+            page = reply.page.encode()
+            head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n"
+            await stream.send(f"{head}Content-Length: {len(page)}\r\n\r\n".encode() + page)
         elif not request.get("stream"):
             message = {"role": "assistant", "content": reply.text}
             choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +26,29 @@ def test_the_secret_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
     assert len(made) >= 32
     assert persistent_secret(file) == made
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("left", ["", "\n", "half-a-key"])
+def test_what_a_full_disk_left_of_a_secret_is_none(tmp_path: Path, left: str) -> None:
+    file = tmp_path / "web.secret"
+    file.write_text(left)
+    made = persistent_secret(file)
+    assert len(made) >= 32
+    assert persistent_secret(file) == made
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_secret_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "web.secret"
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            persistent_secret(file)
+    assert not file.exists()
+    assert len(persistent_secret(file)) >= 32
 
 
 def test_a_cookie_says_who_it_was_made_for() -> None:

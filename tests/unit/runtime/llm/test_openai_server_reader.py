@@ -114,12 +114,90 @@ async def test_the_end_of_the_text_is_enough_of_an_end() -> None:
         (b'data: {"error":{"message":"slow down","code":429}}\n\n', LLMRateLimited, "slow down"),
         (b'data: {"error":{"message":"not for you","code":403}}\n\n', LLMRefused, "not for you"),
         (b'data: {"error":"it crashed"}\n\n', LLMUnavailable, "it crashed"),
+        (b'data: {"choices":[{"delta":{"content":5}}]}\n\n', LLMUnavailable, "not a text"),
+        (b": ping\n\n: ping\n\n", LLMUnavailable, "the answer broke off"),
         (b"data: " + b"x" * (2 * MAX_LINE_BYTES), LLMUnavailable, "a line of more than"),
     ],
 )
 async def test_a_stream_that_goes_wrong_says_how(body: bytes, kind: type[LLMError], words: str) -> None:
     with pytest.raises(kind, match=words):
         await answered(stream(body))
+
+
+def whole(body: bytes, media_type: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n%s" % (media_type, body)
+
+
+async def test_a_server_that_does_not_stream_is_read_as_well() -> None:
+    body = b"""{
+      "choices": [{"index": 0, "message": {"role": "assistant", "content": "all of it"}, "finish_reason": "stop"}],
+      "usage": {"prompt_tokens": 3, "completion_tokens": 2}
+    }"""
+    assert await answered(whole(body, b"application/json")) == ["all of it", Usage(input_tokens=3, output_tokens=2)]
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "words"),
+    [
+        (
+            b"<html>\n<head><title>Log in</title></head></html>",
+            b"text/html",
+            "sent text/html .* check the address .*Log in",
+        ),
+        (b'{"error": {"message": "overloaded"}}', b"application/json", "overloaded"),
+        (b'{"models": ["one"]}', b"application/json", "JSON that has no answer"),
+        (b'[{"text": "one"}]', b"application/json", "not a JSON object"),
+        (b'{"choices": [', b"application/json", "not JSON"),
+    ],
+)
+async def test_what_is_sent_with_success_and_is_no_answer_is_told(body: bytes, media_type: bytes, words: str) -> None:
+    with pytest.raises(LLMUnavailable, match=words):
+        await answered(whole(body, media_type))
+
+
+async def test_of_several_choices_the_first_is_the_answer() -> None:
+    body = (
+        b'data: {"choices":[{"index":0,"delta":{"content":"one "}},{"index":1,"delta":{"content":"ONE "}}]}\n\n'
+        b'data: {"choices":[{"index":1,"delta":{"content":"TWO"},"finish_reason":"content_filter"}]}\n\n'
+        b'data: {"choices":[{"index":0,"delta":{"content":"two"},"finish_reason":"stop"}]}\n\n'
+    )
+    assert await answered(stream(body)) == ["one ", "two"]
+
+
+async def test_of_an_answer_in_parts_the_text_counts_and_no_thought() -> None:
+    body = (
+        b'data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]}]}}]}\n\n'
+        b'data: {"choices":[{"delta":{"content":[{"type":"text","text":"one "}]}}]}\n\n'
+        b'data: {"choices":[{"delta":{"content":"two"},"finish_reason":"stop"}]}\n\n'
+    )
+    assert await answered(stream(body)) == ["one ", "two"]
+
+
+async def test_a_count_of_tokens_that_is_no_number_spoils_no_answer() -> None:
+    body = b'data: {"choices":[{"delta":{"content":"one"},"finish_reason":"stop"}],"usage":{"prompt_tokens":"few"}}\n\n'
+    assert await answered(stream(body)) == ["one", Usage()]
+
+
+async def test_googles_list_of_errors_is_told_in_words() -> None:
+    body = b'[{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]'
+    raw = b"HTTP/1.1 400 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with pytest.raises(LLMRefused, match=r"request: API key not valid\.$"):
+        await answered(raw)
+
+
+async def test_an_error_page_with_a_title_is_told_by_that() -> None:
+    body = b"<html>\n<head><title>502 Bad Gateway</title></head>\n<body>nginx</body></html>"
+    raw = b"HTTP/1.1 502 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with pytest.raises(LLMUnavailable, match=r"reached: 502 Bad Gateway$"):
+        await answered(raw)
+
+
+@pytest.mark.parametrize("pause", [b"nan", b"inf", b"-inf", b"soon"])
+async def test_a_pause_that_is_no_number_is_none(pause: bytes) -> None:
+    raw = b"HTTP/1.1 429 Slow\r\nConnection: close\r\nContent-Length: 4\r\nRetry-After: %s\r\n\r\nslow" % pause
+    with pytest.raises(LLMRateLimited) as caught:
+        await answered(raw)
+    assert caught.value.retry_after_s is None
 
 
 async def test_an_error_page_is_told_by_its_first_line() -> None:

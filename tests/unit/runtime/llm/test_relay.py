@@ -135,6 +135,26 @@ async def test_a_server_that_sends_nonsense_fails_its_own_answer_only() -> None:
             await gateway.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
 
 
+@pytest.mark.parametrize("part", [[{"type": "text", "text": "one"}], {"text": "one"}, b"one", 1])
+async def test_a_part_that_is_no_text_fails_its_own_answer_only(part: object) -> None:
+    async with relaying("so far", part) as (gateway, _):  # type: ignore[arg-type]
+        await gateway.ask()
+        for _ in range(2):
+            frames = await gateway.answer()
+            assert "".join(frame["text"] for frame in frames) == "so far"
+            assert frames[-1]["error"]["kind"] == "LLMUnavailable"
+            await gateway.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
+
+
+async def test_a_character_whose_halves_come_one_after_the_other_is_sent_whole() -> None:
+    async with relaying("a\ud83d", 2 * PAUSE_S, "\ude00b\ud83d") as (gateway, _):
+        await gateway.ask()
+        assert (await gateway.hear())["text"] == "a"
+        await gateway.clock.advance(2 * PAUSE_S)
+        rest = "".join(frame["text"] for frame in await gateway.answer())
+    assert rest == "\N{GRINNING FACE}b\ud83d"
+
+
 async def test_an_endless_answer_is_left_off_and_refused() -> None:
     async with relaying(*["0123456789" * 1_000] * 50) as (gateway, provider):
         await gateway.ask()
