@@ -21,7 +21,7 @@ _KEPT_S = 86_400.0
 
 
 class SharedPlatforms:
-    """What the process of `node` has seen, written down by `run`, and what the others wrote down."""
+    """Observations of the process of `node`, written down by `run`, and those of the others."""
 
     def __init__(self, seen: SeenPlatforms, records: Records, node: str, clock: Clock) -> None:
         self._seen = seen
