@@ -47,8 +47,9 @@ def _refuses_isolation(_program: str, asked: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TaskDoor:
-    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address, `refuses` why a
-    task of a program may not have an isolation that is asked for."""
+    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address, `refuses` why
+    a task of a program may not have an isolation that is asked for.
+    """
 
     programs: Mapping[str, Program]
     store: TaskStore
