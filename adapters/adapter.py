@@ -290,7 +290,7 @@ class CanOpenThread(Protocol):
 
 @runtime_checkable
 class CanAnswerAlone(Protocol):
-    """Who asked something in a group can be answered there so that the others do not see it."""
+    """Answers in a group that only the person who asked can see."""
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
@@ -352,7 +352,7 @@ class CanShowTyping(Protocol):
 
 @runtime_checkable
 class CanShowTask(Protocol):
-    """What a speaker does for long can be shown as a card of its own, beside the typing sign's text."""
+    """Cards for long activities of a speaker, beside the typing sign's text."""
 
     async def show_task(
         self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None

@@ -1,5 +1,5 @@
-"""How often Python looks for cyclic garbage. Almost nothing here is cyclic, and what Python looks through is every
-session in memory: by default a third of a busy node's processor time, with pauses of a fifth of a second.
+"""The interval at which Python looks for cyclic garbage. Almost nothing here is cyclic, and what Python looks through
+is every session in memory: by default a third of a busy node's processor time, with pauses of a fifth of a second.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Platform:
 
 
 class Member(Protocol):
-    """What this process is to the others."""
+    """This process as a member of the cluster."""
 
     async def run(self, tasks: TaskGroup, /) -> None:
         """Do it in `tasks` until that is cancelled. Returns when it does. Raises StorageUnavailable."""

@@ -80,7 +80,7 @@ async def _no_owner(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RoomTables:
-    """What is kept about rooms and people besides messages."""
+    """Records about rooms and people besides messages."""
 
     charters: ChangedTogether
     directory: Records
@@ -89,7 +89,7 @@ class RoomTables:
 
 @dataclass(frozen=True, slots=True)
 class RoomRules:
-    """What holds in all rooms."""
+    """Rules for all rooms."""
 
     titled: bool = True
     """Whether rooms that are opened have their titles in their ids, which are not encrypted."""

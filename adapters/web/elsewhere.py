@@ -1,4 +1,4 @@
-"""Who looks at rooms on other nodes, as these tell it. What a node has told runs out, unless it tells it again."""
+"""People who look at rooms on other nodes, as these tell it. Each report expires unless its node repeats it."""
 
 from __future__ import annotations
 

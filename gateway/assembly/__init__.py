@@ -1,1 +1,1 @@
-"""What a process is made of: the only modules that name concrete stores, models and platforms."""
+"""Assembly of a process: the only modules that name concrete stores, models and platforms."""

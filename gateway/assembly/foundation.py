@@ -1,4 +1,4 @@
-"""What everything else is built on: settings, stores, model and sandbox, and the other nodes."""
+"""The foundation of a process: settings, stores, model and sandbox, and the other nodes."""
 
 from __future__ import annotations
 

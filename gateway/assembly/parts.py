@@ -50,8 +50,9 @@ def plain(secret: SecretStr | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What executes programs: the models, a line about them for people, and the workers for what they write. `seen` is
-    how models and servers of tools have answered since the start."""
+    """The parts that execute programs: the models, a line about them for people, and the workers for what they write.
+    `seen` is how models and servers of tools have answered since the start.
+    """
 
     llm: Models
     model_line: str

@@ -1,4 +1,4 @@
-"""What a running gateway takes up anew: its programs, its routes, who may do what, and how much."""
+"""Reloading in a running gateway: programs, routes, roles and limits."""
 
 from __future__ import annotations
 

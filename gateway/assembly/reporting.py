@@ -1,4 +1,4 @@
-"""What becomes of failures: reports, notices to owners, runs of schedules, what models cost."""
+"""Consequences of failures and use: reports, notices to owners, runs of schedules, costs of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sessions of a node are given."""
+"""Parts that each session of a node is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway keeps, out of the database: a function for each part. Imports what it uses when it is called."""
+"""The gateway's stores in the database: a function for each. Imports what it uses when it is called."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def invite(
         made = invitation(application) if application is not None else anyio.run(_asked, load_settings(config))
     say(made.link)
     say()
-    say("Open it as a person who manages the server. It asks for these permissions and no others:")
+    say("Open it as somebody who manages the server. It asks for only these permissions:")
     for right in made.permissions:
         say(f"  {right.name:<24} {right.purpose}{'' if right.essential else ' (may be left out)'}")
 

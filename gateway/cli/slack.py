@@ -20,10 +20,11 @@ def slack() -> None:
 def manifest(
     name: Annotated[str, typer.Option(help="The app's and the bot's name.")] = "Parley",
     url: Annotated[
-        str | None, typer.Option(help="The gateway's public address; Slack then sends events there by HTTP.")
+        str | None, typer.Option(help="The gateway's public address. Slack then sends events there over HTTP.")
     ] = None,
     socket: Annotated[
-        bool, typer.Option("--socket", help="Receive events by Socket Mode anyway; --url is then only for installing.")
+        bool,
+        typer.Option("--socket", help="Receive events by Socket Mode anyway; --url is then only for installing."),
     ] = False,
     several: Annotated[bool, typer.Option("--several", help="For several workspaces; needs --url.")] = False,
     config: ConfigOption = None,

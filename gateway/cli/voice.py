@@ -8,12 +8,12 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors
 
-app = typer.Typer(no_args_is_help=True, help="Models that listen on this machine.")
+app = typer.Typer(no_args_is_help=True, help="Manage transcription models on this machine.")
 
 
 @app.callback()
 def voice() -> None:
-    """Models that listen on this machine."""
+    """Manage transcription models on this machine."""
 
 
 @app.command(short_help="Download a Whisper model to the data directory.")
@@ -21,7 +21,7 @@ def download(
     size: Annotated[str, typer.Argument(help="tiny, base, small, medium, large-v3 or large-v3-turbo.")],
     config: ConfigOption = None,
 ) -> None:
-    """Download a Whisper model to the data directory, once; the gateway itself downloads none."""
+    """Download a Whisper model to the data directory. The gateway itself downloads none."""
     from gateway.assembly.voices import whisper_folder
     from runtime.llm.whisper.models import download as fetch
     from runtime.llm.whisper.models import is_there
@@ -29,7 +29,7 @@ def download(
     with plain_errors():
         folder = whisper_folder(load_settings(config), size)
         if is_there(folder):
-            note(f"{size} is in {folder} already.")
+            note(f"{size} is already in {folder}.")
             return
         fetch(size, folder)
     note(f'{size} is in {folder}. Set it: [models] transcription = "whisper/{size}"')

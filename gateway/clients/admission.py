@@ -1,4 +1,4 @@
-"""Who asks: a client, by the token in the header of its request."""
+"""The client behind a request, by the token in its header."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SESSIONS = 500
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Where those at work are known."""
+    """The registers that know who is at work."""
 
     living: Callable[[], Awaitable[Living]]
     fronts: Callable[[], Awaitable[Living]]

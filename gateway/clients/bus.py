@@ -33,7 +33,7 @@ DOCUMENTS = ("openapi.json", "asyncapi.json")
 
 @dataclass(frozen=True, slots=True)
 class ClientBus:
-    """What the routes share. `feed` has to run."""
+    """The parts that the routes share. `feed` has to run."""
 
     admission: Admission
     feed: Feed

@@ -29,13 +29,13 @@ _FIRST_FACTS = 20
 
 
 class Finds(Protocol):
-    """Where sessions are found, as `runtime.stores.catalog.SessionCatalog` does it."""
+    """Finds sessions, as `runtime.stores.catalog.SessionCatalog` does it."""
 
     async def find(self, session: SessionId, /) -> KnownSession | None: ...
 
 
 class Facts(Protocol):
-    """Where the facts of sessions are read, as `runtime.tape.tape.TapeStore` does it."""
+    """Reads the facts of sessions, as `runtime.tape.tape.TapeStore` does it."""
 
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]: ...
 
@@ -53,7 +53,7 @@ async def is_closed_task(tapes: Facts, task: SessionId) -> bool | None:
 
 
 class ClosedRooms:
-    """Which sessions are of closed rooms: those at their addresses, the tasks that were ordered there, and every
+    """The sessions of closed rooms: those at their addresses, the tasks that were ordered there, and every
     session that goes on from one of these. Raises StorageUnavailable."""
 
     def __init__(self, catalog: Finds, tapes: Facts) -> None:

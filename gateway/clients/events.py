@@ -29,7 +29,7 @@ _STREAM = "text/event-stream"
 
 
 class Refused(Exception):
-    """What a client sends is not taken; the text says why, `status` is HTTP's."""
+    """A client's event is refused; the text says why, `status` is HTTP's."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

@@ -28,7 +28,7 @@ _NEWS_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a client asks for: events of types that fit one of the patterns, of one subject if it names one."""
+    """A client's selection: events of types that fit one of the patterns, of one subject if it names one."""
 
     types: tuple[str, ...] = (">",)
     subject: str | None = None

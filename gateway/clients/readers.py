@@ -1,4 +1,4 @@
-"""Who reads events now, on all nodes: each process writes down what its clients read, and looks at the others'."""
+"""Clients that read events now, on all nodes: each process writes down its own, and looks at the others'."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAST_WRITE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What a client may read, what it asks for, and of which subject."""
+    """A reading client: the types that it may read, the types it asks for, and the subject."""
 
     may: tuple[str, ...]
     types: tuple[str, ...]
@@ -50,7 +50,7 @@ def receivers(readers: Iterable[Reader], events: Sequence[CloudEvent]) -> int:
 
 
 class Readers:
-    """What the clients of this process read, written down for the others. `run` has to run."""
+    """The reading clients of this process, written down for the others. `run` has to run."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records

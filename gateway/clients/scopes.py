@@ -1,4 +1,4 @@
-"""What a client may: scopes as the settings have them."""
+"""The rights of a client: scopes as the settings have them."""
 
 from __future__ import annotations
 

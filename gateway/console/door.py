@@ -54,7 +54,7 @@ def client_of(login: Login, *, acts: bool, private: bool) -> Client:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleDoor:
-    """What the routes share. `acts`: whether owners may change something; `private`: and read what is said in
+    """The parts that the routes share. `acts`: whether owners may change something; `private`: and read what is said in
     private and direct rooms. `tell` hears who comes and goes."""
 
     logins: Logins

@@ -1,4 +1,4 @@
-"""Who is logged in to the console: each log-in is a record that every node reads, so that ending one holds at once."""
+"""Log-ins to the console: each is a record that every node reads, so that ending one takes effect at once."""
 
 from __future__ import annotations
 

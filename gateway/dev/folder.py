@@ -122,7 +122,7 @@ WantedBy=multi-user.target
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants of a new folder. `platform` is "" for the browser alone, and `secrets` are the variables that
+    """The wishes for a new folder. `platform` is "" for the browser alone, and `secrets` are the variables that
     switch it on, perhaps with their values; `model` is "" for that of the environment."""
 
     template: Template

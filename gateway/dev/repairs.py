@@ -1,4 +1,4 @@
-"""What `parley doctor --fix` mends in a folder: misspelt and misplaced settings, and secrets that others can read."""
+"""Repairs by `parley doctor --fix`: misspelt and misplaced settings, and secrets that others can read."""
 
 from __future__ import annotations
 

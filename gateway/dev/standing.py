@@ -1,4 +1,4 @@
-"""Where a session stands: the stack of each agent with the steps that run or wait, and the variables."""
+"""The position of a session: the stack of each agent with the steps that run or wait, and the variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What routers call of others: who tells people, who hears of what was kept, and who reads programs again."""
+"""Callbacks of routers: tell people, report kept messages, and reload programs."""
 
 from __future__ import annotations
 

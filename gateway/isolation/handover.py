@@ -1,4 +1,4 @@
-"""What the process of a task is handed when it starts: one line of JSON on its standard input, no argument."""
+"""The order for the process of a task: one line of JSON on its standard input, no argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model that writes no text was used for, as the event by which use is counted."""
+"""Use of a model that writes no text, as the event by which use is counted."""
 
 from __future__ import annotations
 

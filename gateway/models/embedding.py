@@ -1,4 +1,4 @@
-"""What texts mean, asked of a model within bounds; without an answer nothing waits, and nobody is told."""
+"""Meanings of texts, from a model within bounds; without an answer nothing waits, and nobody is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models cost: counted by day, person, program, agent, model and purpose; told to people and on the console."""
+"""Costs of models: counted by day, person, program, agent, model and purpose; told to people and on the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who watches the sessions of a node while somebody writes a program: a debugger, or a board beside the chat."""
+"""Observers of a node's sessions while somebody writes a program: a debugger, or a board beside the chat."""
 
 from __future__ import annotations
 

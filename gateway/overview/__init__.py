@@ -1,1 +1,1 @@
-"""What there is to see of the whole gateway, and to do with it, as routes of the bus."""
+"""The whole gateway as routes of the bus: views of it, and acts of owners."""

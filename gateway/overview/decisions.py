@@ -1,4 +1,4 @@
-"""What owners decide: `/bus/v1/reports`, `/bus/v1/requests` and `/bus/v1/dead-letters`."""
+"""Decisions of owners: `/bus/v1/reports`, `/bus/v1/requests` and `/bus/v1/dead-letters`."""
 
 from __future__ import annotations
 

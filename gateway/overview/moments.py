@@ -33,7 +33,7 @@ _AT_ONCE = 200
 
 
 class Facts(Protocol):
-    """Where the facts of sessions are read, as `runtime.tape.tape.TapeStore` does it."""
+    """Reads the facts of sessions, as `runtime.tape.tape.TapeStore` does it."""
 
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]: ...
 

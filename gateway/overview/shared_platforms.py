@@ -15,7 +15,7 @@ PLATFORMS_TABLE = "nodes:platforms"
 
 
 class SharedPlatforms(SharedView):
-    """The platforms as the process of `node` has seen them, and as the others have."""
+    """Observations of the process of `node`, written down for the others, and those of the others."""
 
     def __init__(self, seen: SeenPlatforms, records: Records, node: str, clock: Clock) -> None:
         super().__init__("platforms", seen, records, node, clock)

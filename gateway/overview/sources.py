@@ -1,4 +1,4 @@
-"""What the views of the gateway are made from, and who may ask for them."""
+"""Sources of the views of the gateway, and the check of who may ask for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on by itself: `GET /bus/v1/tasks` and `/bus/v1/schedules`, and what owners do about it."""
+"""Work without a person: `GET /bus/v1/tasks` and `/bus/v1/schedules`, and acts of owners on both."""
 
 from __future__ import annotations
 

@@ -119,7 +119,9 @@ def _newer(every: Sequence[Kept], program: str, pin: Pin) -> str | None:
 
 
 class PinnedPrograms:
-    """What one process serves by the pins. `read` has the programs as they were read from their files last."""
+    """The programs that one process serves by the pins. `read` has the programs as they were read from their files
+    last.
+    """
 
     def __init__(self, pins: Pins, versions: KeptVersions, read: Mapping[str, Program]) -> None:
         self._pins = pins

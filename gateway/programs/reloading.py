@@ -51,7 +51,7 @@ class TellOwners(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where programs and settings come from: `files` of one program, else the routes of the settings."""
+    """The source of programs and settings: `files` of one program, else the routes of the settings."""
 
     read: Callable[[], Settings]
     files: Sequence[Path]
@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Where programs come from, those that are served, the versions of them that are kept (None on a front), and those
+    """The source of programs, those that are served, the versions of them that are kept (None on a front), and those
     that were rolled back.
     """
 
@@ -72,7 +72,7 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What came of a reload: the programs that are served in another version now, by name, what was wrong with others,
+    """The result of a reload: the programs that are served in another version now, by name, what was wrong with others,
     and the settings that changed. `held` are those that were rolled back, with the version that is served."""
 
     programs: Sequence[str] = ()

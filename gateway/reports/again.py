@@ -31,7 +31,7 @@ class _Beginning:
 
 
 class Decisions:
-    """What owners decide about reports. Raises InboxFull and StorageUnavailable.
+    """Decisions of owners about reports. Raises InboxFull and StorageUnavailable.
 
     Done again, after a crash or by two owners, it comes to the same: the events have the report's number.
     """

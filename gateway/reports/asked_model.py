@@ -1,4 +1,4 @@
-"""Which model is asked about a failure: by itself only one that has the words of that conversation anyway."""
+"""The model to ask about a failure: by default only one that has the words of that conversation anyway."""
 
 from __future__ import annotations
 

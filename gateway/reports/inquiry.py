@@ -57,7 +57,7 @@ for you, whatever it says.
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model wants to see next, or what it supposes: "" for nothing, None where it looks on."""
+    """A model's reply: what to look at next, or its guess; "" for no guess, None while it looks on."""
 
     look: str
     guess: str | None = None

@@ -67,8 +67,9 @@ class FileSettings(Section):
 
 
 class ReportSettings(Section):
-    """Whether a model is asked about a failure that nobody caught ("auto": the program's own, where it has answered the
-    conversation), and what one guess may take."""
+    """Settings of reports: whether a model is asked about a failure that nobody caught ("auto": the program's own,
+    where it has answered the conversation), and what one guess may take.
+    """
 
     ask_model: Literal["auto"] | bool = "auto"
     tokens: int = Field(default=8_000, ge=1_000, le=1_000_000)

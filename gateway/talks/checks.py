@@ -1,4 +1,4 @@
-"""What differs between a beat as it is written and what came of it."""
+"""Differences between a beat as it is written and its outcome."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ Act: TypeAlias = Said | Pressed | Waited | Played | Arrived
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the scripted model answers to a question of agent `by` in which the words `to` occur, "" for any. A reply in
+    """The scripted model's answer to a question of agent `by` in which the words `to` occur, "" for any. A reply in
     `words` is none to a question for a value. One for `always` stands for the rest of the talk. One `after` words is
     none before the model was told of them."""
 
@@ -296,7 +296,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What an event began gives a result with these words."""
+    """The work that an event began gives a result with these words."""
 
     line: int
     wording: Wording
@@ -311,7 +311,7 @@ Fact: TypeAlias = Returned | Reached | Heard | Stepped | Called | Holds | Ends |
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What somebody does, and all that belongs to it until somebody does something again. Without an act it is the
+    """An act of somebody, and all that belongs to it until the next act. Without an act it is the
     beginning."""
 
     act: Act | None
@@ -343,7 +343,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands between `---` lines at the top of a talk file. `people` are ids by the names that people show."""
+    """The lines between `---` at the top of a talk file. `people` are ids by the names that people show."""
 
     programs: tuple[Path, ...]
     start: datetime = START

@@ -1,4 +1,4 @@
-"""What clients ask of sessions by their journals: an event goes to the session, which does it itself."""
+"""Requests of clients about sessions' journals: an event goes to the session, which acts on it itself."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ class BadLine(ValueError):
 
 @dataclass
 class ReadFile:
-    """What was found in a file so far. `unreadable` are the numbers of lines that are no entries; `torn` is the number
-    of the last line and the bytes of it that are there, where its end is missing.
+    """The contents of a file as far as it was read. `unreadable` are the numbers of lines that are no entries; `torn`
+    is the number of the last line and the bytes of it that are there, where its end is missing.
     """
 
     lines: int = 0

@@ -50,7 +50,7 @@ _STATUS: dict[type[StorageError], int] = {
 
 @dataclass(frozen=True, slots=True)
 class TapeService:
-    """What the routes share."""
+    """The parts that the routes share."""
 
     admission: Admission
     tapes: Tapes

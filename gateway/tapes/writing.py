@@ -84,7 +84,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """What requests that write share."""
+    """The parts that writing requests share."""
 
     admission: Admission
     notebooks: NotebookStore

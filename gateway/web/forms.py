@@ -1,4 +1,4 @@
-"""What every log-in of people shares: small forms, where they come from, and how often they may come."""
+"""Small forms that every log-in of people shares, with limits on where they come from and how often."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class SpokenMessage:
-    """What is known of a message that was spoken: the words of its recordings, their language, and what was written
+    """A message that was spoken: the words of its recordings, their language, and what was written
     beside them. Where the recordings have no words for us, `why` is the sentence about it.
     """
 

@@ -1,4 +1,4 @@
-"""What came of reading a file, and the limits of it."""
+"""The outcome of reading a file, and the limits of reading."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class ReadPart:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model can be given of a file. `media_type` is the type of its content, whatever it was said to be.
+    """The part of a file that a model can be given. `media_type` is the type of its content, whatever it was said to
+    be.
 
     Without parts nothing of it can be given to a model. `seconds` is the length of a sound, by what its container
     says; None where there is none, or it does not say.

@@ -1,4 +1,4 @@
-"""Whether a model sees pictures: as the settings say, else as its provider's data say, else as it turns out."""
+"""Sight of models: whether one sees pictures, by the settings, else its provider's data, else by trying."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from runtime.llm.client import KnowsSight, KnowsSightOfAll, LLMClient, name_for
 
 
 class Sight:
-    """What a node knows about the sight of its models."""
+    """A node's knowledge about the sight of its models."""
 
     def __init__(self, client: LLMClient | None = None, said: bool | None = None) -> None:
         """`said` is what the settings say of them."""

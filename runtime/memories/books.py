@@ -25,7 +25,7 @@ _DAY_S = 86_400.0
 
 
 class Silence(Protocol):
-    """Who does not want to be remembered, by program. Raises StorageUnavailable."""
+    """The people who do not want to be remembered, by program. Raises StorageUnavailable."""
 
     async def holds(self, program: str, person: str, /) -> bool:
         """Whether nothing of a person is remembered or used."""
@@ -42,8 +42,9 @@ class Silence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """How many memories a person, a place and a program may each have, how long they are kept, and how many of them a
-    model is told at once."""
+    """Limits on memories: how many a person, a place and a program may each have, how long they are kept, and how many
+    of them a model is told at once.
+    """
 
     per_person: int = 200
     per_place: int = 500

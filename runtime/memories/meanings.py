@@ -27,7 +27,7 @@ _QUESTIONS_KEPT = 256
 
 
 class Embedder(Protocol):
-    """Who puts texts into vectors."""
+    """The model that puts texts into vectors."""
 
     @property
     def model(self) -> str:

@@ -1,4 +1,4 @@
-"""What is not remembered: secrets, instructions to models, and people of whom nobody asked."""
+"""Memories to refuse: secrets, instructions to models, and people of whom nobody asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two memories are about the same thing, so that the newer one replaces the older one."""
+"""Sameness of two memories: whether both are about the same thing, so that the newer one replaces the older."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose words a frame works with, and where they were said: this alone decides where a memory may be used.
+"""The author and the place of the words that a frame works with: only these decide where a memory may be used.
 
                      ┌ a meeting in a place of its own ──> nowhere
 what a frame hears ──┼ a task ───────────────────────────> where its order was given, or less

@@ -1,4 +1,4 @@
-"""What texts mean, as vectors of signed bytes, and the nearest of many.
+"""Meanings of texts as vectors of signed bytes, and the nearest of many.
 
 The signs of all numbers are compared first, as bits of one integer, and only the nearest of those in full.
 """

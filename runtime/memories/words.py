@@ -26,8 +26,6 @@ _EMPTY = frozenset(
 )
 """Words by which nothing is found."""
 
-_UNSAYING = frozenset({"no", "not", "never", "longer", "anymore", "stopped", "quit", "former", "formerly"})
-
 _ENDINGS = (
     ("ational", "ate"),
     ("ations", "ate"),
@@ -86,8 +84,3 @@ def tokens(text: str) -> list[str]:
         elif word not in _EMPTY:
             found.append(stem(word))
     return found
-
-
-def unsays(text: str) -> bool:
-    """Whether a text says that something is not so, or no longer."""
-    return any(word in _UNSAYING for word in runs(text))

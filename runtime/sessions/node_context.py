@@ -51,7 +51,7 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What models have cost."""
+    """The cost of models so far."""
 
     tokens: float = 0
     dollars: float = 0

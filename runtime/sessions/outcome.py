@@ -1,4 +1,4 @@
-"""Why sessions leave memory."""
+"""Reasons why sessions leave memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Outcome(Enum):
-    """Why a session left memory."""
+    """The reason why a session left memory."""
 
     ENDED = auto()
     """The program has ended, and the conversation is free."""

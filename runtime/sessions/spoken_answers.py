@@ -43,7 +43,7 @@ _OF_LISTENERS: Final = frozenset({"message", "choice", "start", "new"})
 
 
 class SpokenAnswers:
-    """What one session speaks."""
+    """The spoken answers of one session."""
 
     def __init__(
         self,

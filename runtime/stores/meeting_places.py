@@ -12,7 +12,7 @@ from runtime.core.ids import SessionId
 
 @dataclass(frozen=True, slots=True)
 class HeldPlace:
-    """What a place is there for, in a session that lives in the conversation `home`: a meeting, by its id, or None for
+    """The purpose of a place, in a session that lives in the conversation `home`: a meeting, by its id, or None for
     a thread below the question of an agent or a task."""
 
     home: Address

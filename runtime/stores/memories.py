@@ -25,7 +25,7 @@ def scope_kind(text: str) -> ScopeKind:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a memory may be used: in the private chats of one person, in one place, or wherever the program serves.
+    """The scope of a memory: in the private chats of one person, in one place, or wherever the program serves.
 
     `whose` is a person's id, the key of a conversation, or "". Memories of one program are of no use to another.
     """
@@ -70,7 +70,7 @@ class Memory:
 
 
 class VectorStore(Protocol):
-    """What memories mean to a model, as vectors of signed bytes. All of it can be made again.
+    """Meanings of memories, as vectors of signed bytes. All of it can be made again.
 
     Raises StorageUnavailable and nothing else.
     """

@@ -144,8 +144,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """What an append brings over: entries of `notebook` up to `last` of its branch. `before` is what was brought over
-    before that, as `Notebook.merged` has it.
+    """The entries that an append brings over: those of `notebook` up to `last` of its branch. `before` is what was
+    brought over before that, as `Notebook.merged` has it.
     """
 
     notebook: str

@@ -1,4 +1,4 @@
-"""What other programs see of a session: the events that some of its facts are for them."""
+"""The view of a session for other programs: the events that some of its facts are for them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from runtime.core.message import Attachment
 
 @dataclass(frozen=True, slots=True)
 class VoiceLimits:
-    """How many seconds are listened to, of one message and of one conversation in a day; 0 is no limit of the day."""
+    """Limits in seconds on listening, of one message and of one conversation in a day; 0 is no limit of the day."""
 
     seconds: int = 900
     seconds_per_day: int = 7_200
@@ -20,7 +20,7 @@ class VoiceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whose limits count, and who is told that a model was asked."""
+    """The person whose limits count, and who is told that a model was asked."""
 
     session: SessionId
     address: Address

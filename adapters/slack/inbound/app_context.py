@@ -1,4 +1,4 @@
-"""What a person has open in Slack while writing to the app, in words.
+"""The thing that a person has open in Slack while writing to the app, in words.
 
 Slack tells it with the messages to an app with an `agent_view` that takes `app_context_changed`
 (docs.slack.dev/changelog/2026/07/02/app-context): entities in the order of relevance.

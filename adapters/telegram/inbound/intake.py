@@ -71,7 +71,7 @@ class Webhook:
 
 
 class HeardAlone(Protocol):
-    """Who answers messages that only we see."""
+    """The listener for messages that only we see."""
 
     def heard(self, chat_id: int, person: int, number: int) -> None:
         """Such a message came from a person in a group."""

@@ -1,1 +1,1 @@
-"""Who the rooms of the browser chat are for."""
+"""Charters of rooms in the browser chat: who each room is for."""

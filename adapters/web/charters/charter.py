@@ -1,4 +1,4 @@
-"""What is kept of a room besides its messages: who may see it, its title, who made it."""
+"""A room's record besides its messages: who may see it, its title, who made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do with rooms: make a private or a direct one, invite, leave, rename, archive, see who is in."""
+"""Requests about rooms: make a private or a direct one, invite, leave, rename, archive, list the members."""
 
 from __future__ import annotations
 

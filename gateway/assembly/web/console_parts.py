@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 class Executing(Protocol):
-    """What executes programs."""
+    """The parts that execute programs."""
 
     @property
     def llm(self) -> Models: ...
@@ -82,7 +82,7 @@ class Executing(Protocol):
 
 
 class Ground(Protocol):
-    """What the gateway stands on, as far as it is needed here."""
+    """The part of the gateway's foundation that is needed here."""
 
     @property
     def settings(self) -> Settings: ...

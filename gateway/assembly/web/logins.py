@@ -1,4 +1,4 @@
-"""How people log in to the web chat, made from what the gateway stands on."""
+"""The log-in of people to the web chat, made from the gateway's foundation."""
 
 from __future__ import annotations
 

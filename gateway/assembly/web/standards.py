@@ -25,7 +25,7 @@ PUSHES_TABLE = "a2a-pushes"
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the standards need besides the settings. `holder` holds what one node does for all."""
+    """The parts that the standards use besides the settings. `holder` holds what one node does for all."""
 
     admission: Admission
     service: TaskService

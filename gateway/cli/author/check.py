@@ -34,12 +34,12 @@ def check(
     program: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files of one program. Only that program is checked, offline (exit code 2 if it is wrong)."
+            help="Files of one program. Then only that program is checked, offline (exit code 2 if it is wrong)."
         ),
     ] = None,
     config: ConfigOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings in PROGRAM as JSON, for editors.")
+        bool, typer.Option("--json", help="Print the problems in PROGRAM as JSON, for editors.")
     ] = False,
 ) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""

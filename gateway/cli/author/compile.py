@@ -32,13 +32,13 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     config: ConfigOption = None,
     compiler: Annotated[
         Literal["auto", "rules", "llm"] | None,
-        typer.Option(help="How prose becomes instructions (default: as set)."),
+        typer.Option(help="How prose becomes instructions (default: the setting)."),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Folder to write the .pbasm to, instead of showing it.")] = None,
     to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Print what the runtime does on its own, and what it asks a model."),
+        typer.Option("--explain", help="Explain what the runtime does on its own, and what it asks a model."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:

@@ -33,15 +33,15 @@ def dev(
     ] = Path(),
     config: ConfigOption = None,
     model: Annotated[
-        str | None, typer.Option(help="Language model, by litellm's name; `scripted`, or a talk file, asks none.")
+        str | None, typer.Option(help="Language model, by litellm's name. `scripted` or a talk file uses none.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port of the web chat. [default: that of the settings if free]")
+        int | None, typer.Option(help="Port of the web chat. [default: the port in the settings, if it is free]")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the chat in the browser.")] = False,
-    anew: Annotated[bool, typer.Option("--anew", help="Begin rooms anew when a file is saved.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Restart conversations when a file is saved.")] = False,
 ) -> None:
-    """Run a program while you write it: a saved file is read at once, and the step that runs stands beside the chat."""
+    """Run a program while you write it. Saved changes take effect at once; the chat shows the current step."""
     from gateway.cli.output.diagnosis import checked
     from gateway.dev.board import Board
 
@@ -84,7 +84,7 @@ def _script(model: str | None) -> list[Path] | None:
         return None
     if not Path(model).exists():
         note(
-            f"parley: there is no {model}; name a talk file, or write --model {_SCRIPTED} for those beside the program."
+            f"parley: there is no {model}. Name a talk file, or use those beside the program with --model {_SCRIPTED}."
         )
         raise typer.Exit(BAD_INPUT)
     return [Path(model).absolute()]
@@ -107,7 +107,7 @@ async def _scripted(
 def _entered(folder: Path) -> list[Path]:
     """Go into the folder; the file that was named."""
     if not folder.exists():
-        note(f"parley: there is no {folder}; name the folder of a program, or write one with parley new {folder}.")
+        note(f"parley: there is no {folder}. Name the folder of a program, or create one with parley new {folder}.")
         raise typer.Exit(BAD_INPUT)
     os.chdir(folder if folder.is_dir() else folder.parent)
     return [] if folder.is_dir() else [Path(folder.name)]
@@ -121,10 +121,10 @@ def _alone(settings: Settings) -> list[Path]:
     if len(found) == 1:
         return found
     if not found:
-        note("parley: there is no program (.pb) in this folder; write one with parley new.")
+        note("parley: there is no program (.pb) in this folder. Create one with parley new.")
     else:
         names = ", ".join(map(str, found))
-        note(f"parley: there are several programs here ({names}); name one, or write [[route]] into parley.toml.")
+        note(f"parley: there are several programs here ({names}). Name one, or add a [[route]] to parley.toml.")
     raise typer.Exit(BAD_INPUT)
 
 
@@ -184,7 +184,7 @@ def _until_right(files: Sequence[Path], settings: Settings) -> None:
                 say(one.render())
         if not wrong:
             return
-        say("\nCorrect the file and save it; Parley waits for that. Ctrl-C ends it.")
+        say("\nCorrect the file and save it. Parley is waiting for that; Ctrl-C stops it.")
         for _ in watch(*{file.absolute().parent for program in programs for file in program}, recursive=False):
             break
 

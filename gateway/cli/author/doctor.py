@@ -15,9 +15,9 @@ _WRONG, _MENDED = "✗", "✓"
 
 def doctor(
     config: ConfigOption = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what can be fixed.")] = False,
 ) -> None:
-    """Find misspelt and misplaced settings and secrets that others can read; then check everything."""
+    """Find misspelt settings, and secrets that are misplaced or that others can read. Then check everything."""
     from gateway.dev.repairs import repairs
 
     toml = config or Path("parley.toml")

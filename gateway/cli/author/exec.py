@@ -40,9 +40,9 @@ def exec_program(
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
     message: Annotated[str | None, typer.Option(help="The first message, instead of standard input.")] = None,
-    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 when it waits for a message.")] = False,
+    no_input: Annotated[bool, typer.Option("--no-input", help="Exit with code 3 when it waits for a message.")] = False,
 ) -> None:
-    """Execute PROGRAM once. What follows PROGRAM are its own options (PROGRAM --help lists
+    """Execute PROGRAM once. Options after PROGRAM belong to the program (PROGRAM --help lists
     them).
 
     Its agents write to standard output. Each line of standard input is a message to it, read when it waits for one.

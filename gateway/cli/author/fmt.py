@@ -14,15 +14,15 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, note, plain_errors, s
 def fmt(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="Programs, talk files, or folders with such (default: this folder)."),
+        typer.Argument(help="Programs, talk files, or folders that contain them (default: this folder)."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit code 1 if a file is not laid out.")
+        bool, typer.Option("--check", help="Change nothing; exit code 1 if a file is not formatted.")
     ] = False,
 ) -> None:
-    """Lay out programs and talks: headings, lists, blank lines. What a program means stays the same.
+    """Format programs and talks: headings, lists, blank lines. The meaning of a program stays the same.
 
-    Exit codes: 0 done, 1 with --check if a file is not laid out, 2 a file is wrong; the others are done all the same.
+    Exit codes: 0 done, 1 with --check if a file is not formatted, 2 a file is wrong; all others are still formatted.
     """
     import anyio
 
@@ -45,9 +45,9 @@ def fmt(
         if new == content:
             continue
         changed += 1
-        say(f"{'not laid out' if check else 'laid out'}  {path}")
+        say(f"{'not formatted' if check else 'formatted'}  {path}")
     same = len(files) - changed - wrong
-    say(f"{counted(changed, 'file')} {'to lay out' if check else 'laid out'}; {counted(same, 'file')} unchanged.")
+    say(f"{counted(changed, 'file')} {'to format' if check else 'formatted'}; {counted(same, 'file')} unchanged.")
     if wrong:
         raise typer.Exit(BAD_INPUT)
     if check and changed:

@@ -55,7 +55,7 @@ def init(
         raise typer.Exit(FAILED) from error
     say_next(directory)
     say("  cp .env.example .env    then put your model's key in it")
-    say("  parley check            is everything in place?")
+    say("  parley check            check that everything is in place")
     say("  parley run hello.pb     talk with it in the browser")
 
 

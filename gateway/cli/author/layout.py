@@ -1,4 +1,4 @@
-"""Which files `parley fmt` lays out, and how each is."""
+"""The files that `parley fmt` formats, and the format of each."""
 
 from __future__ import annotations
 

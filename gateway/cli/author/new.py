@@ -27,9 +27,9 @@ def new(
     ] = None,
     platform: Annotated[str | None, typer.Option(help="Where people talk: browser, or a platform's name.")] = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: what is left out has its default.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults for missing options.")] = False,
 ) -> None:
-    """Write a folder with a program, its tests and settings, and what a server needs; then talk with it once."""
+    """Create a folder with a program, its tests, its settings, and the files that a server needs. Then run one talk."""
     from gateway.dev.folder import Wanted, files_of, variables_in
 
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
@@ -61,7 +61,7 @@ def _template(name: str | None, *, asks: bool) -> Template:
     from gateway.dev.templates import TEMPLATES, template
 
     if name is None and asks:
-        say("What do you want to begin with?")
+        say("What do you want to start with?")
         for number, one in enumerate(TEMPLATES, 1):
             say(f"  {number}  {one.name:<9} {one.what}")
         name = _chosen("Number or name", [one.name for one in TEMPLATES])
@@ -76,7 +76,7 @@ def _platform(name: str | None, switches: Mapping[str, str], *, asks: bool) -> s
     """The platform; "" for the browser alone, which is always there."""
     known = [_BROWSER, *switches]
     if name is None and asks:
-        say("Where do people talk with it? The browser is always there.")
+        say("Where do people talk with it? The browser is always included.")
         for number, one in enumerate(known, 1):
             say(f"  {number}  {one}")
         name = _chosen("Number or name", known)
@@ -102,7 +102,7 @@ def _secret(name: str) -> str:
 
 
 def _asked_model() -> str:
-    say("Which language model? By litellm's name, such as openai/gpt-4.1-mini or ollama_chat/qwen3.")
+    say("Which language model? Use litellm's name, such as openai/gpt-4.1-mini or ollama_chat/qwen3.")
     return str(
         typer.prompt("Model (Enter: that of your provider's key, else an Ollama)", default="", show_default=False)
     ).strip()
@@ -154,7 +154,7 @@ def _held(talks: Path) -> TalkResult:
 def _show(result: TalkResult) -> None:
     from gateway.talks.talk import Pressed, Said
 
-    say(f"A first talk, with answers of a model that were written before ({result.talk.title}):")
+    say(f"A first talk, with prepared model answers ({result.talk.title}):")
     for beat, record in zip(result.talk.beats, result.records, strict=False):
         if isinstance(beat.act, Said):
             say(f"  {beat.act.who}: {beat.act.text}")
@@ -173,7 +173,7 @@ def _next(folder: Path, platform: str, names: Sequence[str], secrets: Mapping[st
     if missing:
         copy = "cp .env.example .env    then" if not (folder / ".env").exists() else "in .env,"
         say(f"  {copy} put {' and '.join(missing)} in it (docs/chats/{platform}.md)")
-    say("  parley check            is everything in place?")
-    say("  parley dev              talk with it in the browser, and change it (--model scripted: without a model)")
-    say("  parley test             hold its talks")
+    say("  parley check            check that everything is in place")
+    say("  parley dev              talk with it in the browser while you change it (--model scripted: without a model)")
+    say("  parley test             run its talks")
     say("  parley run              serve it; compose.yaml and the .service file do that on a server")

@@ -29,25 +29,25 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         typer.Argument(help="Talk files, programs with talks beside them, or folders (default: this folder)."),
     ] = None,
     config: ConfigOption = None,
-    only: Annotated[str | None, typer.Option(help="Hold the talks alone whose titles contain this.")] = None,
+    only: Annotated[str | None, typer.Option(help="Run only the talks whose titles contain this.")] = None,
     coverage: Annotated[bool, typer.Option("--coverage", help="List every step that no talk reached.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write the results to a JUnit file as well.")] = None,
     jobs_at_once: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, help="Talks that are held at the same time (default: a processor each)."),
+        typer.Option("--jobs", min=1, help="The number of talks at the same time (default: one per processor)."),
     ] = None,
     limit_s: Annotated[
         float | None,
         typer.Option("--limit", min=0.1, help="Seconds that a talk may take (default: 30, with a real model 600)."),
     ] = None,
-    live: Annotated[bool, typer.Option("--live", help="Ask the model of the settings, and have it judge.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Use the model in the settings, also as the judge.")] = False,
     record: Annotated[
         bool,
-        typer.Option("--record", help="Ask the model in talks without answers, and keep what it says beside them."),
+        typer.Option("--record", help="Use the model in talks without answers, and record its answers beside them."),
     ] = False,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
 ) -> None:
-    """Hold the talks in files such as support.test.md, and say what differs from what they expect.
+    """Run the talks in files such as support.test.md, and report where they differ from what they expect.
 
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """

@@ -13,11 +13,11 @@ DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="The fold
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write; one that exists is replaced.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; an existing file is replaced.")],
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write everything that a gateway keeps into FILE, while it runs or not."""
+    """Write everything that a gateway keeps to FILE. The gateway may be running."""
     from gateway.assembly.parts import back_up
     from gateway.cli.operate.database import size, when
 
@@ -26,16 +26,16 @@ def backup(
         made = back_up(settings, file)
     say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
     if settings.encryption.keys_file is not None or settings.encryption.keys:
-        say("What is encrypted in it stays so: keep the keys of [encryption] somewhere else.")
+        say("Encrypted content stays encrypted in it: keep the keys of [encryption] somewhere else.")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A file that parley backup has written.")],
+    file: Annotated[Path, typer.Argument(help="A file written by parley backup.")],
     data_dir: DataDirOption = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Move away what is there, and restore.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Move the existing state aside, and restore.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Put the state in FILE back, while no gateway runs."""
+    """Restore the state from FILE. No gateway may be running."""
     from gateway.assembly import parts
     from gateway.cli.operate.database import size, when
 

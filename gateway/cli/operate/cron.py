@@ -37,7 +37,7 @@ def list_schedules(as_json: JsonOption = False, config: ConfigOption = None) -> 
 
 @app.command()
 def runs(name: NameArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show the latest runs of a schedule, the last one at the bottom."""
+    """Show the latest runs of a schedule, the newest at the bottom."""
     entry = _named(name, _entries(config))
     if as_json:
         for run in entry.runs:
@@ -49,15 +49,15 @@ def runs(name: NameArgument, as_json: JsonOption = False, config: ConfigOption =
         say_table(("DUE (UTC)", "ENDED", "TOOK", "SESSION"), rows)
 
 
-@app.command("run", short_help="Run a schedule now, besides its times.")
+@app.command("run", short_help="Run a schedule now, in addition to its times.")
 def run_now(
     name: NameArgument,
     program: Annotated[
-        list[Path] | None, typer.Argument(help="The program's files, if parley run is given some.")
+        list[Path] | None, typer.Argument(help="The program's files, if parley run was started with files.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run a schedule now, besides its times; a gateway that runs takes it at once."""
+    """Run a schedule now, in addition to its times. A running gateway starts it at once."""
 
     async def ask(keeping: Keeping) -> bool:
         from gateway.jobs.cron_view import begin_run
@@ -73,14 +73,14 @@ def run_now(
 
 @app.command()
 def pause(name: NameArgument, config: ConfigOption = None) -> None:
-    """Have a schedule skip its times until it is resumed."""
+    """Pause a schedule until it is resumed."""
     _pause(name, config, paused=True)
-    say(f"{name} skips its times from now on. parley cron resume {name} ends that.")
+    say(f"{name} is paused. parley cron resume {name} continues it.")
 
 
 @app.command()
 def resume(name: NameArgument, config: ConfigOption = None) -> None:
-    """Have a schedule that was paused run at its times again."""
+    """Resume a paused schedule."""
     _pause(name, config, paused=False)
     say(f"{name} runs at its times.")
 

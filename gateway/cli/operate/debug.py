@@ -24,7 +24,7 @@ app = typer.Typer(help="Reports about failures that nobody caught.", no_args_is_
 
 @app.command("list")
 def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show the reports, the latest last."""
+    """Show the reports, the latest at the bottom."""
     reports = with_keeping(config, lambda keeping: keeping.reports.all())
     if as_json:
         for report in reports:
@@ -36,7 +36,7 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
         say_table(head, [_row(report) for report in reports])
 
 
-@app.command(short_help="Show what failed, why perhaps, and what to do.")
+@app.command(short_help="Show what failed, the likely cause, and what to do.")
 def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
@@ -61,12 +61,12 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
     for line in account.lines():
         say(line)
     if guess:
-        say(f"a model  supposes: {guess}")
+        say(f"a model  guesses: {guess}")
 
 
-@app.command(short_help="Try again from before the words that led to a failure.")
+@app.command(short_help="Try again from before the message that led to a failure.")
 def again(number: NumberArgument, config: ConfigOption = None) -> None:
-    """Have the conversation continue from before the words that led to a failure, and hear them again."""
+    """Take the conversation back to before the message that led to a failure, and process that message again."""
     _decide(number, "again", config)
 
 

@@ -20,14 +20,14 @@ _PATIENCE_S = 10.0
 
 
 def feedback(
-    days: Annotated[int, typer.Option("--days", min=1, help="How many days up to today (UTC).")] = 30,
+    days: Annotated[int, typer.Option("--days", min=1, help="The number of days up to today (UTC).")] = 30,
     by: Annotated[
-        Literal["day", "program", "step", "model"], typer.Option("--by", help="What the sums are by.")
+        Literal["day", "program", "step", "model"], typer.Option("--by", help="The grouping of the sums.")
     ] = "step",
-    json: Annotated[bool, typer.Option("--json", help="Every rating as an object on a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each rating as a JSON object on a line.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show how many thumbs up and down agents' answers got."""
+    """Show how many thumbs up and thumbs down the agents' answers got."""
     from gateway.feedback.ledger import grouped
 
     rows = [] if nothing_kept(config) else _rows(config, days)
@@ -36,7 +36,7 @@ def feedback(
             say_json({**asdict(row), "day": row.day.isoformat()})
         return
     if not rows:
-        say("Nobody has rated an answer in these days.")
+        say("Nobody rated an answer in this period.")
         return
     down = sum(row.rating == "down" for row in rows)
     sums = [*grouped(rows, by), ("all", len(rows) - down, down)]

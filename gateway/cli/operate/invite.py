@@ -16,13 +16,13 @@ _PATIENCE_S = 10.0
 
 def invite(
     role: Annotated[Literal["guest", "member", "owner"], typer.Option(help="What the person may do.")] = "member",
-    hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="The time after which the link ends.")] = 72,
+    hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="The time until the link expires.")] = 72,
     person: Annotated[
-        str | None, typer.Option("--for", metavar="WEB:ID", help="Let a person in again, instead of somebody new.")
+        str | None, typer.Option("--for", metavar="WEB:ID", help="Let a known person in again instead of somebody new.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a link by which one person comes into the team of the web chat, once."""
+    """Create a link that lets one person into the team of the web chat, once."""
     import anyio
 
     settings = load_settings(config)

@@ -25,7 +25,7 @@ app = typer.Typer(help="Manage the keys that encrypt stored content.", no_args_i
 def new(
     file: Annotated[Path | None, typer.Option("--file", help="The key file. Default: encryption.keys_file.")] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="Add it as the last key, only for reading, until all nodes have it.")
+        bool, typer.Option("--last", help="Add it as the last key, for reading only, until all nodes have it.")
     ] = False,
     config: ConfigOption = None,
 ) -> None:
@@ -138,7 +138,7 @@ def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> in
         note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, after the others.")
     stale = sum(found[id_] for id_ in keys[1:])
     if stale:
-        note("parley keys rotate re-encrypts what is not under the first key.")
+        note("parley keys rotate re-encrypts everything that another key encrypts.")
     elif len(keys) > 1:
         note("The database needs only the first key. You can remove the others if no backup needs them.")
     return stale + sum(found[id_] for id_ in missing)

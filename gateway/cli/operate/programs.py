@@ -22,19 +22,19 @@ NameArgument = Annotated[str, typer.Argument(help="The program, as parley progra
 _PATIENCE_S = 10.0
 _SHOWN = 8
 
-app = typer.Typer(help="Programs: their versions, and going back to one.", no_args_is_help=True)
+app = typer.Typer(help="Show the versions of programs, and roll back to one.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show the versions of all programs that are kept, of each the one that was served last at the top."""
+    """Show the kept versions of all programs, the latest of each at the top."""
 
     async def ask(pins: Pins) -> tuple[Sequence[Kept], Mapping[str, Pin]]:
         return await pins.every(), await pins.in_force()
 
     kept, pins = ([], {}) if nothing_kept(config) else _with_pins(config, ask)
     if not kept and not as_json:
-        say("No version of a program is kept.")
+        say("No versions of programs are kept.")
         return
     rows = [(one, when(datetime.fromtimestamp(one.at, UTC)), _standing(one, pins.get(one.program))) for one in kept]
     if as_json:
@@ -49,17 +49,17 @@ def list_versions(as_json: JsonOption = False, config: ConfigOption = None) -> N
 def rollback(
     name: NameArgument,
     version: Annotated[
-        str, typer.Argument(help="The version, or its beginning; else the one before that which is served.")
+        str, typer.Argument(help="The version, or its beginning. Default: the version before the current one.")
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Serve an earlier version of a program until its file changes; a gateway that runs does so at once."""
+    """Go back to an earlier version of a program until its file changes. A running gateway does so at once."""
 
     async def ask(pins: Pins) -> str:
         return await pins.roll_back(name, version, "parley programs")
 
     digest = _with_pins(config, ask, tell=True)
-    say(f"{name} is served in version {digest[:_SHOWN]} from now on. Conversations at work finish on theirs.")
+    say(f"{name} now runs in version {digest[:_SHOWN]}. Current conversations finish with their old version.")
 
 
 def _standing(one: Kept, pin: Pin | None) -> str:

@@ -35,7 +35,7 @@ def list_tasks(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show the tasks that have begun, the latest active first."""
+    """Show the tasks that have started, the most recently active first."""
     none: tuple[list[KnownTask], bool] = ([], False)
     found, more = none if nothing_kept(config) else _with_register(config, lambda tasks: tasks.latest(limit))
     if as_json:
@@ -52,7 +52,7 @@ def list_tasks(
 
 @app.command()
 def show(task: TaskArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show one task: what it does, for whom, and how far it has come."""
+    """Show one task: what it does, for whom, and its progress."""
     found = _with_register(config, lambda tasks: tasks.find(task))
     data = {"task": task, "status": "submitted"} if found is None else found.data()
     if as_json:
@@ -66,17 +66,19 @@ def show(task: TaskArgument, as_json: JsonOption = False, config: ConfigOption =
 @app.command(short_help="Print the result of a task.")
 def result(
     task: TaskArgument,
-    wait_s: Annotated[float, typer.Option("--wait", min=0, help="Wait so many seconds for a task at work.")] = 0.0,
+    wait_s: Annotated[
+        float, typer.Option("--wait", min=0, help="Wait up to so many seconds for a running task.")
+    ] = 0.0,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Print the result of a task.
 
-    Exit codes: 0 it is printed, 1 there is none and will be none, 3 the task is not over.
+    Exit codes: 0 printed, 1 the task has no result and will have none, 3 the task is not finished.
     """
     found = _with_register(config, lambda tasks: tasks.over(task, wait_s))
     if found is None or not found.over:
-        note(f"parley: The task {task} is not over: {'submitted' if found is None else found.status}.")
+        note(f"parley: The task {task} is not finished: {'submitted' if found is None else found.status}.")
         raise typer.Exit(NOT_OVER)
     if found.status != "completed":
         why = f": {found.order.error}" if found.order.error else ""
@@ -88,14 +90,14 @@ def result(
 
 @app.command()
 def cancel(task: TaskArgument, config: ConfigOption = None) -> None:
-    """End a task, and the tasks that it has ordered."""
+    """Cancel a task and the tasks that it ordered."""
     _with_register(config, lambda tasks: tasks.cancel(task))
-    say(f"The task {task} is to end; a gateway sees to it.")
+    say(f"The task {task} will end as soon as a gateway reads this.")
 
 
-@app.command(short_help="Order what a task did once more.")
+@app.command(short_help="Repeat a task.")
 def retry(task: TaskArgument, config: ConfigOption = None) -> None:
-    """Order what a task did once more, for whoever ordered it. Prints the new task's id on standard output."""
+    """Repeat a task for the same client or person. Prints the new task's id on standard output."""
     new, name = _with_register(config, lambda tasks: tasks.order_again(task, _ORDERED_WITHIN_S))
     say(new)
     note(f"It is {name} of its conversation." if name else "A gateway begins it; parley tasks show says how far it is.")

@@ -20,15 +20,15 @@ _PATIENCE_S = 10.0
 
 
 def usage(
-    days: Annotated[int, typer.Option("--days", min=1, help="How many days up to today (UTC).")] = 30,
+    days: Annotated[int, typer.Option("--days", min=1, help="The number of days up to today (UTC).")] = 30,
     by: Annotated[
         Literal["day", "person", "program", "agent", "model", "purpose"],
-        typer.Option("--by", help="What the sums are by."),
+        typer.Option("--by", help="The grouping of the sums."),
     ] = "day",
-    json: Annotated[bool, typer.Option("--json", help="Every sum as an object on a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each sum as a JSON object on a line.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show what models were used and what they cost, in US dollars."""
+    """Show which models were used and what they cost, in US dollars."""
     from gateway.models.usage import grouped, prices_from
     from runtime.stores.operation.usage import total
 
@@ -38,11 +38,11 @@ def usage(
             say_json({**asdict(used), "day": used.day.isoformat(), **asdict(amounts)})
         return
     if not rows:
-        say("No model has answered in these days.")
+        say("No model answered in this period.")
         return
     head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD", "ESTIMATED")
     say_table(head, [_cells(name or "?", amounts) for name, amounts in [*grouped(rows, by), ("all", total(rows))]])
-    note(f"Prices are those of the settings, else of {prices_from()}, at the time of each answer.")
+    note(f"Prices come from the settings, or else from {prices_from()}, as of each answer.")
 
 
 def _cells(name: str, amounts: Amounts) -> list[str]:

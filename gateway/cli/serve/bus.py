@@ -27,7 +27,7 @@ def bus(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = PORT,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state of the gateway.")] = None,
 ) -> None:
-    """Serve /bus/v1 alone, beside gateways that run with the same settings; Ctrl-C stops it."""
+    """Serve only /bus/v1, beside gateways with the same settings. Ctrl-C stops it."""
     with plain_errors():
         settings = load_settings(config, {"data_dir": data_dir})
 

@@ -28,7 +28,7 @@ def run(  # noqa: PLR0913 - options of a command
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state.")] = None,
-    role: Annotated[str | None, typer.Option(help="What it does: all, front or agents. [default: all]")] = None,
+    role: Annotated[str | None, typer.Option(help="Role of this process: all, front or agents. [default: all]")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Let an editor on this machine debug.")] = False,
     debug_address: Annotated[
         str | None, typer.Option(help="Where the editor attaches, HOST:PORT on this machine. [default: 127.0.0.1:7529]")
@@ -38,7 +38,7 @@ def run(  # noqa: PLR0913 - options of a command
     ] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
-    """Start the gateway and say where to go; Ctrl-C stops it."""
+    """Start the gateway and print its address. Ctrl-C stops it."""
     if with_parent:
         end_with_standard_input()
     with plain_errors():

@@ -23,7 +23,7 @@ def standby(
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state.")] = None,
 ) -> None:
-    """Start a front and agent nodes, and start again what dies; Ctrl-C stops all."""
+    """Start a front and agent nodes, and restart any that die. Ctrl-C stops all of them."""
     with plain_errors():
         settings = load_settings(config, {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir})
         both = [*_option("--config", config), *_option("--model", model), *_option("--host", host)]

@@ -22,7 +22,7 @@ def growing_artifacts(task: ClientTask) -> Iterator[Artifact]:
 
 
 class GrowingTexts:
-    """How much of each text somebody has who follows a task."""
+    """Lengths of the texts that a follower of a task already has."""
 
     def __init__(self, task: ClientTask, *, anew: bool = False) -> None:
         """Who follows has been given the task as it is; with `anew` nobody knows how much of its texts they have, so

@@ -1,4 +1,4 @@
-"""What the protocol's requests come to: tasks of ours. The SDK reads them and writes the answers, for each binding."""
+"""Requests of the protocol as tasks of ours. The SDK reads them and writes the answers, for each binding."""
 
 from __future__ import annotations
 

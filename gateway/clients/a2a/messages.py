@@ -50,7 +50,7 @@ _STATES: Mapping[task_state.TaskStatus, TaskState] = {
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far somebody has been told of a task."""
+    """The position up to which somebody has been told of a task."""
 
     seq: int
     status: str

@@ -1,4 +1,4 @@
-"""What clients may use of models in a day: counted durably, for all nodes together."""
+"""Daily limits of clients on models: counted durably, for all nodes together."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class TaskAccounts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelDoor:
-    """What the routes need: who asks, the models by their names in the settings, and what clients may use."""
+    """The parts that the routes use: who asks, the models by their names in the settings, and what clients may use."""
 
     admission: Admission
     models: Mapping[str, LLMClient]

@@ -38,7 +38,7 @@ _KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "lim
 
 
 class TaskStore(SessionStore, TapeReader, Protocol):
-    """Where sessions are, and read."""
+    """Finds and reads sessions."""
 
 
 def _refuses_isolation(_program: str, asked: str) -> str | None:
@@ -47,8 +47,9 @@ def _refuses_isolation(_program: str, asked: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TaskDoor:
-    """What tasks of clients need. `known` says whether an event of an id was taken in at an address, `refuses` why a
-    task of a program may not have an isolation that is asked for."""
+    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address, `refuses` why
+    a task of a program may not have an isolation that is asked for.
+    """
 
     programs: Mapping[str, Program]
     store: TaskStore

@@ -19,7 +19,7 @@ TRIED = (sys.executable, "-I", "-S", "-c", _TRY, str(Path(landlock.__file__).par
 
 
 class JailedLauncher:
-    """What launchers of processes that confine themselves have in common."""
+    """The common part of launchers for processes that confine themselves."""
 
     def __init__(self, settings: IsolationSettings, environment: Mapping[str, str], folder: Path) -> None:
         """`environment` is everything that the started command sees of ours; each works in a folder of its own below

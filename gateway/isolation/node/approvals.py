@@ -1,4 +1,4 @@
-"""What people have allowed a task: read from its tape, of which each word is checked that stands for them.
+"""Approvals that people gave a task: read from its tape, each by a word that is checked.
 
 A task's process writes its own tape. So a question is shown as it is there or not at all, and an answer is written
 there only if it came in an event. After a restart the tape can be believed, since all that was checked before.

@@ -18,7 +18,7 @@ from runtime.tape.tape import Fact, tape_owner
 
 @dataclass
 class Own:
-    """What a process has: the rights of its task, and the lease under which it was started, its epoch."""
+    """The identity of a task's process: the rights of its task, and the lease under which it was started, its epoch."""
 
     rights: Rights
     lease: Lease

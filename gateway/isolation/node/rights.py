@@ -1,4 +1,4 @@
-"""What the process of an isolated task may have written: its own tape, and letters to those whom its task concerns.
+"""Writing rights of an isolated task's process: its own tape, and letters to those whom its task concerns.
 
 The process executes code that is not trusted, so nothing that it says of itself is believed that the node cannot know
 by itself: by the order, and by the task's own tape.
@@ -39,7 +39,7 @@ _FORWARDED = frozenset({"message", "choice"})
 
 @dataclass
 class Rights:
-    """What the node knows of one task, and what its process may therefore do.
+    """The node's knowledge of one task, and the rights that its process has by it.
 
     `order` is what was ordered, `person` for whom, "" for nobody. `entries` are the events that the process was given,
     by id, `children` the tasks that the task has ordered.

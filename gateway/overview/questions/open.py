@@ -72,7 +72,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a question was answered: the words, and who said them, "" where nobody did."""
+    """The answer to a question: the words, and who said them, "" where nobody did."""
 
     answer: str
     by: str

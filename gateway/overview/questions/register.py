@@ -1,4 +1,4 @@
-"""Where questions may be open: noted before a question is on the tape, so that none is ever missing.
+"""Conversations that may have open questions: each is noted before its question is on the tape, so none is missed.
 
 The register may have more than there is, after a crash. Who reads it looks at the session, which alone knows.
 """

@@ -37,7 +37,7 @@ _SOON = 20
 
 
 class NotPossible(Exception):
-    """What is asked for cannot be done; the text says why, in a sentence."""
+    """A request cannot be done; the text says why, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

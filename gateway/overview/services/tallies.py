@@ -1,4 +1,4 @@
-"""How models and tool servers answer, as this process has seen it since it began, and as others wrote it down."""
+"""Counts of how models and tool servers answered: those of this process since it began, and those of the others."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ class SeenServers:
 
 
 class Seen:
-    """What this process has seen of all that it asks."""
+    """The experience of this process with everything that it asks."""
 
     def __init__(self, bus: Bus) -> None:
         self.models = SeenModels(bus)

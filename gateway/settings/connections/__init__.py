@@ -1,1 +1,1 @@
-"""What Parley is connected with: platforms, clients, participants, collectors."""
+"""Settings of connections: platforms, clients, participants, collectors."""

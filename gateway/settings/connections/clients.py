@@ -45,8 +45,9 @@ Clients = Mapping[str, ClientSettings]
 
 
 class A2aSettings(Section):
-    """Whether clients order tasks over A2A. `push_hosts` are the hosts to which news of tasks may be sent; only with
-    `push_private` they may have addresses that are not public."""
+    """Settings of A2A, over which clients order tasks. `push_hosts` are the hosts to which news of tasks may be sent;
+    only with `push_private` they may have addresses that are not public.
+    """
 
     on: bool = False
     push_hosts: Words = ()
@@ -59,7 +60,7 @@ class A2aSettings(Section):
 
 
 class McpSettings(Section):
-    """Whether clients order tasks over MCP, at /mcp."""
+    """Settings of MCP, over which clients order tasks, at /mcp."""
 
     on: bool = False
 

@@ -1,1 +1,1 @@
-"""How programs run: models, memory, places, schedules, routes."""
+"""Settings of programs: models, memory, places, schedules, routes."""

@@ -9,7 +9,7 @@ from runtime.memories.books import MemoryLimits
 
 
 class MemorySettings(Section):
-    """Whether programs that say nothing of it remember people, and how much of them for how long.
+    """Settings of memory: whether programs that do not say remember people, how much of them, and for how long.
 
     `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
     `alike` is how near a memory must be to a question that shares no word with it, as the cosine of their vectors by

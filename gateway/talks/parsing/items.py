@@ -72,7 +72,7 @@ _LINES = (
 
 
 class TalkProblems(Problems):
-    """What is wrong in talks; where nothing else is said, at the first character of an item's text."""
+    """The errors in talks; where nothing else is said, at the first character of an item's text."""
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
         """See `Problems`."""

@@ -1,1 +1,1 @@
-"""What came of talks, for people and for CI."""
+"""Results of talks, for people and for CI."""

@@ -1,4 +1,4 @@
-"""What came of talks: how each ended, what differs, and which steps were reached."""
+"""Results of talks: how each ended, what differs, and which steps were reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of a talk: an outbox that keeps each message."""
+"""Messages that people see in a talk: an outbox that keeps each one."""
 
 from __future__ import annotations
 

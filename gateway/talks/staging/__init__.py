@@ -1,1 +1,1 @@
-"""Where a talk is played: its people, clock, models and answers."""
+"""The stage of a talk: its people, clock, models and answers."""

@@ -1,4 +1,4 @@
-"""Where the answers of a talk's models come from: a real model, perhaps noted as it answers, or what was noted once."""
+"""Sources of a talk's model answers: a real model, perhaps recorded as it answers, or an earlier recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HASH_CHARS = 24
 
 
 class Answers(Protocol):
-    """Where the answers of models come from. `judges`: sentences of the talk can be judged as well. `alone`: each
+    """The source of models' answers. `judges`: sentences of the talk can be judged as well. `alone`: each
     question is asked alone, as for small models."""
 
     judges: bool
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a model answered in a talk; `alone` as in `Answers`."""
+    """The answers of a model in a talk; `alone` as in `Answers`."""
 
     answers: tuple[Answer, ...]
     alone: bool = False

@@ -22,7 +22,7 @@ from runtime.files.reading import ReadLimits
 
 
 class TalkFiles:
-    """What one talk keeps. Implements `runtime.core.files.FileStore`."""
+    """The files of one talk. Implements `runtime.core.files.FileStore`."""
 
     def __init__(self) -> None:
         self._kept: dict[str, FileContent] = {}

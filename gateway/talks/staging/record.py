@@ -1,4 +1,4 @@
-"""What happened in a talk, beat by beat."""
+"""The record of a talk, beat by beat."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SeenCall:
 
 @dataclass(slots=True)
 class BeatRecord:
-    """What came of a beat. `variables` are those after it, by agent.
+    """The outcome of a beat. `variables` are those after it, by agent.
 
     `fault` is what must not be in a test: a question to the model that nobody wrote an answer to, no rest, nothing to
     press.

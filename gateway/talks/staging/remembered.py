@@ -30,7 +30,7 @@ _SAYS_TO = re.compile(r"\bSay\(\s*([^,()]+?)\s*,")
 
 
 class Memory:
-    """What the model of a conversation answered, for each agent in its order."""
+    """The answers of a conversation's model, for each agent in its order."""
 
     def __init__(self, program: Program, facts: Sequence[Fact]) -> None:
         self.words: dict[str, deque[str]] = {}

@@ -1,4 +1,4 @@
-"""What talks share, and the context of each talk's session."""
+"""Parts that talks share, and the context of each talk's session."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from runtime.stores.sessions import SessionStore
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What each talk has for itself."""
+    """The parts that each talk has for itself."""
 
     store: SessionStore
     outbox: Outbox
@@ -47,7 +47,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What all talks share."""
+    """The parts that all talks share."""
 
     settings: Settings
     sandbox: Sandbox

@@ -44,7 +44,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is indexed of an entry. `words` is None for one that is encrypted."""
+    """The indexed part of an entry. `words` is None for one that is encrypted."""
 
     place: int
     kind: str

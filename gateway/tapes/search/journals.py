@@ -31,7 +31,8 @@ _SHELF = Shelf("", 0)
 
 @dataclass(frozen=True, slots=True)
 class FoundFacts:
-    """What was found, the latest first. `sealed` is how many facts could not be read, because their key is not there.
+    """The facts that were found, the latest first. `sealed` is how many facts could not be read, because their key is
+    not there.
 
     `rest` is the session, and the fact in it, before which there is more to look at; None after all of them. `missing`:
     the archive did not give all of them.

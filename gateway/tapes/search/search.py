@@ -45,7 +45,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found. `behind`: the index lacks entries yet. `sealed` is how many are encrypted, and not in it."""
+    """The entries that were found. `behind`: the index lacks entries yet. `sealed` is how many are encrypted, and not
+    in it.
+    """
 
     hits: Sequence[Hit]
     behind: bool

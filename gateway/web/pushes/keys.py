@@ -1,4 +1,4 @@
-"""What the keys of a browser's subscription may be, and how much a notification holds."""
+"""Valid keys of a browser's subscription, and the room in a notification."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ MAX_CONTENT = 3_000
 
 
 class BadSubscription(ValueError):
-    """What a browser sent are no keys of a subscription."""
+    """The keys that a browser sent are not those of a subscription."""

@@ -1,4 +1,4 @@
-"""Who wants to be told of what, and on which browsers."""
+"""Subscriptions of people: the things that they want to hear of, and their browsers."""
 
 from __future__ import annotations
 
@@ -66,8 +66,9 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a person wants to hear. `choices` are by room; without one it is mentions in open rooms, all in others.
-    `shows`: notifications show the text."""
+    """The notifications that a person wants. `choices` are by room; without one it is mentions in open rooms, all in
+    others. `shows`: notifications show the text.
+    """
 
     name: str = ""
     browsers: tuple[Subscription, ...] = ()

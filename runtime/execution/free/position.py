@@ -11,7 +11,7 @@ from runtime.language.instructions.fence import Fence
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why a statement does not run: the rule it breaks, and what is wrong."""
+    """The reason why a statement does not run: the rule it breaks, and what is wrong."""
 
     rule: str
     message: str

@@ -1,4 +1,4 @@
-"""What is remembered, as the model sees it: quoted, as data."""
+"""Memories as the model sees them: quoted, as data."""
 
 from __future__ import annotations
 

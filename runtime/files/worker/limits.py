@@ -1,4 +1,4 @@
-"""What the readers of this worker share: why a file is not read, and what was read of it."""
+"""Types that the readers of this worker share: the reason why a file is not read, and the part that was read."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Kept = TypeVar("Kept", covariant=True)
 
 
 class Times(Protocol[Kept]):
-    """Where the times of shards are kept."""
+    """The store of the times of shards."""
 
     async def first(self, shard: int, /) -> float | None:
         """The shard's first time, in seconds since the epoch; None when it has none."""

@@ -16,7 +16,7 @@ from runtime.tape.state.memory import MadeMemory
 
 
 class MemoryPosts:
-    """What one session owes the store of memories. Repeated after a crash, the store knows each by its id."""
+    """The entries that one session owes the store of memories. The store knows each by its id, also after a crash."""
 
     def __init__(self, journal: Journal, memory: SessionMemory, memories: Memories | None) -> None:
         self._journal = journal

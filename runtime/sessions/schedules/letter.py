@@ -1,4 +1,4 @@
-"""What a schedule says and when, as the text of the event that it is kept as."""
+"""A schedule's text and time, as the text of the event that it is kept as."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Overlap = Literal["queue", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
-    """What becomes of a time that was missed, and of one at which the run before still goes on."""
+    """The treatment of a missed time, and of a time at which the run before still goes on."""
 
     missed: Missed = "once"
     overlap: Overlap = "queue"

@@ -1,4 +1,4 @@
-"""What a task may spend on models, with all the tasks that come of it."""
+"""The budget of a task for models, with all the tasks that come of it."""
 
 from __future__ import annotations
 

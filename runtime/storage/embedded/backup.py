@@ -47,7 +47,7 @@ _PART = re.compile(r"^file (\S+) seq \d+ type [bi]\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a file of a backup has: when it was begun, and its size in bytes before compression."""
+    """The head of a backup file: when it was begun, and its size in bytes before compression."""
 
     made_at: datetime
     size: int

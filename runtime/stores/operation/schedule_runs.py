@@ -75,7 +75,7 @@ class RunStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOf:
-    """What an event says of its run: the key of the schedule, and the time that was due."""
+    """The run that an event belongs to: the key of the schedule, and the time that was due."""
 
     schedule: str
     due: datetime

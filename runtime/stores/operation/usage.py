@@ -10,8 +10,8 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Whose use it was: a person's id, "" where nobody is known, names of the program, the agent and the model, and the
-    purpose, as in `CompletionRequest`; "" where that was not kept yet.
+    """The origin of use: a person's id, "" where nobody is known, names of the program, the agent and the model, and
+    the purpose, as in `CompletionRequest`; "" where that was not kept yet.
     """
 
     day: date

@@ -8,7 +8,7 @@ from runtime.tape.state.frames import RaisedAt
 
 @fact("uncaught", session=True)
 class FailureUncaught(Content):
-    """What an agent began has failed, by fact `seq`."""
+    """Something that an agent began has failed, by fact `seq`."""
 
     seq: int = key("seq")
     error_type: str = key("type")

@@ -63,7 +63,7 @@ class TaskOver(Content):
 
 @fact("task_tell", session=True)
 class ResultForPlace(Content):
-    """What came of a task is to be told in the place that its order names."""
+    """The result of a task is to be told in the place that its order names."""
 
     number: int = key("task")
 

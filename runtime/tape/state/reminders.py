@@ -1,4 +1,4 @@
-"""What agents are still to be reminded of."""
+"""Pending reminders of agents."""
 
 from __future__ import annotations
 

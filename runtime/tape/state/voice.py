@@ -33,7 +33,7 @@ class SpeechState:
 
 @dataclass(slots=True)
 class Voices:
-    """What people said, by the pages that quote it; who wants answers spoken; and what is to be spoken, by pages.
+    """Words that people said, by the pages that quote it; who wants answers spoken; and what is to be spoken, by pages.
 
     `fails`: the last speech failed, which people were told.
     """

@@ -67,6 +67,6 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
             assert "PlaybookError" in listed
             assert " 11 " in listed.splitlines()[1]
             _, shown, _ = await parley(tmp_path, "debug", "show", "1")
-            assert "goes on  parley debug again 1\na model  supposes: Nobody came." in shown
+            assert "goes on  parley debug again 1\na model  guesses: Nobody came." in shown
             _, tasks, _ = await parley(tmp_path, "tasks", "list")
             assert "Debugger.Explain" in tasks

@@ -36,7 +36,7 @@ async def test_tasks_are_listed_read_and_ordered_again(tmp_path: Path) -> None:
             fetched, idle = tasks["Fetch"]["task"], tasks["Idle"]["task"]
             assert (tasks["Fetch"]["status"], tasks["Idle"]["status"]) == ("completed", "working")
             status, _, error = await parley(tmp_path, "tasks", "result", idle)
-            assert (status, error) == (3, f"parley: The task {idle} is not over: working.\n")
+            assert (status, error) == (3, f"parley: The task {idle} is not finished: working.\n")
             status, again, name = await parley(tmp_path, "tasks", "retry", fetched)
             assert (status, name) == (0, "It is task 3 of its conversation.\n")
             assert again.strip() != fetched

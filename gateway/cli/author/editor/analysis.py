@@ -1,4 +1,4 @@
-"""What is known of a program's text while it is written: complaints, outline, meanings, definitions, renaming."""
+"""Analysis of a program's text while it is written: complaints, outline, meanings, definitions, renaming."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What may be written next."""
+    """A completion at the cursor."""
 
     text: str
     kind: str

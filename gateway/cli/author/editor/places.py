@@ -1,4 +1,4 @@
-"""Where names of a program stand in its text: agents, playbooks and variables, by line."""
+"""Places of names in a program's text: agents, playbooks and variables, by line."""
 
 from __future__ import annotations
 

@@ -44,21 +44,21 @@ _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
-app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
+app.command("save-test", short_help="Turn a session into a talk for parley test.")(save_test)
 
 
 @app.command("list")
 def list_sessions(
     after: Annotated[
-        str, typer.Option("--after", help="Start after this mark, which the previous list ended with.")
+        str, typer.Option("--after", help="Start after this mark, printed at the end of the previous list.")
     ] = "",
     limit: LimitOption = 50,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show the sessions, the latest active first."""
+    """Show the sessions, the most recently active first."""
     if after and not re.fullmatch(r"\d+:.+", after):
-        note(f'parley: "{after}" is no mark of a list; take the one that parley sessions list ends with.')
+        note(f'parley: "{after}" is not a mark of a list. Use the one that parley sessions list prints at its end.')
         raise typer.Exit(BAD_INPUT)
 
     async def ask(keeping: Keeping) -> tuple[list[KnownSession], str, int]:
@@ -208,7 +208,7 @@ def delete(
     say(f"The session {session} is deleted.")
 
 
-@app.command(short_help="Show what the rules of the settings archive and delete.")
+@app.command(short_help="Show what the rules in the settings archive and delete.")
 def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it instead of only listing it.")] = False,
     config: ConfigOption = None,

@@ -25,16 +25,16 @@ def save_test(
         str,
         typer.Argument(help="The session's id, as parley sessions list shows it, or a file of parley sessions export."),
     ],
-    file: Annotated[Path, typer.Argument(help="The talk file, support.test.md; the talk is added at its end.")],
+    file: Annotated[Path, typer.Argument(help="The talk file, such as support.test.md. The talk is added at its end.")],
     program: Annotated[
-        Path | None, typer.Option(help="The program, where it is not beside the file with the same name.")
+        Path | None, typer.Option(help="The program, if it is not beside the file under the same name.")
     ] = None,
     title: Annotated[str, typer.Option(help="The talk's title (default: the time of the conversation).")] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Make a talk of a conversation, with the answers that the model gave in it, and hold it once.
+    """Turn a conversation into a talk, with the answers that the model gave, and run it once.
 
-    It has what people said, under their names: look through it before others see it.
+    The talk contains what people said, with their names. Read it before you share it.
     """
     from gateway.talks.reports.listing import result_lines
     from gateway.talks.sent_files import beside

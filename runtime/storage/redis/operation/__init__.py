@@ -1,1 +1,1 @@
-"""What operates a gateway, in Redis: nodes, usage, reports, queue depths."""
+"""Stores for operating a gateway, in Redis: nodes, usage, reports, queue depths."""

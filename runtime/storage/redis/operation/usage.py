@@ -1,4 +1,4 @@
-"""What models were used, on Redis: a hash for each day, with a field for each sum."""
+"""Use of models, in Redis: a hash for each day, with a field for each sum."""
 
 from __future__ import annotations
 

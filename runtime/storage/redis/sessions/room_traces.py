@@ -1,4 +1,4 @@
-"""What rooms of ours keep about a person: messages, names, and notices and titles in which these stand."""
+"""Traces of a person in rooms of ours: messages, names, and notices and titles in which these stand."""
 
 from __future__ import annotations
 

@@ -25,17 +25,17 @@ def test_a_folder_is_laid_out_but_not_what_is_hidden_in_it(tmp_path: Path) -> No
         path.parent.mkdir(exist_ok=True)
         path.write_text(LOOSE)
     code, said = fmt(tmp_path)
-    assert (code, said.splitlines()[-1]) == (0, "2 files laid out; 0 files unchanged.")
+    assert (code, said.splitlines()[-1]) == (0, "2 files formatted; 0 files unchanged.")
     assert [path.read_text() for path in loose] == [NEAT, NEAT]
     assert {path.read_text() for path in others} == {LOOSE}
-    assert fmt(tmp_path)[1] == "0 files laid out; 2 files unchanged.\n"
+    assert fmt(tmp_path)[1] == "0 files formatted; 2 files unchanged.\n"
 
 
 def test_check_changes_nothing_and_says_what_is_not_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "part.md"
     path.write_text(LOOSE)
     code, said = fmt("--check", path)
-    assert (code, said) == (1, f"not laid out  {path}\n1 file to lay out; 0 files unchanged.\n")
+    assert (code, said) == (1, f"not formatted  {path}\n1 file to format; 0 files unchanged.\n")
     assert path.read_text() == LOOSE
 
 
