@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-
 from collections.abc import Sequence
 
 from gateway.isolation.forms import FILE, FILES, TAKEN

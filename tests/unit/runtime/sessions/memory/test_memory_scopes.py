@@ -71,8 +71,8 @@ async def Work(told, how):
         await Result(await Spawn("Worker", "Work", [told, "chained" if how == "chain" else "away at last"]))
     return "done"
 """
-"""`how`: `away` delivers to another place and orders a further task, `chain` orders one, `kept` outlives its conversation,
-`answered` goes on with what anybody there answers."""
+"""`how`: `away` delivers to another place and orders a further task, `chain` orders one, `kept` outlives its
+conversation, `answered` goes on with what anybody there answers."""
 
 
 @dataclass(frozen=True)
