@@ -11,9 +11,12 @@ from pydantic import TypeAdapter
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Mark
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import PlaybookSpec
+from runtime.sessions.inbound.received_files import TakenFile
 from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.memories import Memory
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.stores.timers import Timer
 from runtime.tape.snapshot import Snapshot
@@ -59,6 +62,24 @@ ADDRESS: Form[Address] = Form(Address)
 SPEAKER: Form[Speaker] = Form(Speaker)
 MARK: Form[Mark | None] = Form(Mark | None)
 FILE: Form[Attachment] = Form(Attachment)
+FILES: Form[list[Attachment]] = Form(list[Attachment])
+TAKEN: Form[list[TakenFile]] = Form(list[TakenFile])
+MEMORIES: Form[list[Memory]] = Form(list[Memory])
+
+
+@dataclass(frozen=True, slots=True)
+class CalledExtension:
+    """An `ExtensionCall`, without its function, which its node has."""
+
+    spec: PlaybookSpec
+    repeatable: bool
+    timeout_s: float
+    only_reads: bool
+
+    @classmethod
+    def of(cls, call: ExtensionCall) -> Self:
+        """The form of a call."""
+        return cls(call.spec, call.repeatable, call.timeout_s, call.only_reads)
 
 
 @dataclass(frozen=True, slots=True)

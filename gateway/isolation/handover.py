@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from gateway.isolation.forms import Form
+from gateway.isolation.forms import CalledExtension, Form
 from gateway.version import VERSION
 from runtime.execution.calls.remote import ToolRules
 
@@ -39,12 +39,17 @@ class Confinement:
 
 @dataclass(frozen=True, slots=True)
 class ProgramHandover:
-    """The program of the task, compiled, and what its node's settings say of it."""
+    """The program of the task, compiled, and what its node's settings say of it. `calls` are those of extensions;
+    `told` is how many memories a model is told at once, 0 where the program has none, and `reads` says whether files
+    are read as they come."""
 
     name: str
     pbasm: str
     model: str
     busy: Literal["queue", "steer", "interrupt"]
+    calls: tuple[CalledExtension, ...] = ()
+    told: int = 0
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

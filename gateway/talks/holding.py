@@ -15,12 +15,12 @@ from gateway.talks.checks import fits
 from gateway.talks.reports.screen import Screen
 from gateway.talks.staging.answers import Answers, judged
 from gateway.talks.staging.clock import TalkClock, settle
-from gateway.talks.staging.events import orders_of, results_of
+from gateway.talks.staging.events import EventTasks, orders_of
 from gateway.talks.staging.files import TalkFiles
-from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
+from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage, waits_in
 from gateway.talks.staging.seats import Seats
 from gateway.talks.staging.stage import Ports, Stage
-from gateway.talks.talk import Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
+from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
@@ -73,7 +73,7 @@ class Holding:
         self._beat = BeatRecord()
         self._private = len(talk.people) <= 1 and not head.group
         self._conversations: dict[str, _Here] = {}
-        self._ordered: list[SessionId] = []
+        self._begun = EventTasks(self._store)
         self._sent = 0
         self._asker = ""
         self._agents: dict[str, str] = {}
@@ -128,6 +128,8 @@ class Holding:
                 await self._play(act)
             case Arrived():
                 await self._arrive(act)
+            case Answered():
+                await self._answer(act)
         await self._rest(silence_s)
         record.seen.sort(key=lambda seen: seen.place)
         record.ended = self._store.ended
@@ -136,9 +138,8 @@ class Holding:
         for agent in state.agents.values():
             variables.setdefault(agent.klass, {}).update(agent.variables)
         record.variables = variables
-        record.waits = self._waits(state)
-        record.results = await results_of(self._store, self._ordered)
-        self._ordered.clear()
+        record.waits = waits_in(state, self._clock.now())
+        record.results = await self._begun.results()
         if self._answers.judges and not record.fault:
             await self._judge(beat, record)
 
@@ -204,8 +205,16 @@ class Holding:
         now, limits = self._clock.now(), self._around.tasks or TaskLimits()
         orders = orders_of(self._program, arrived, f"{self._sent + 1}", now, limits.within_s)
         for task, order in orders:
-            self._ordered.append(task)
+            self._begun.sources[task] = arrived.source
             await self._send(str(order), kind=TASK, at=address_of(task))
+
+    async def _answer(self, answered: Answered) -> None:
+        asking = await self._begun.asking(answered.source)
+        if asking is None:
+            self._fault("nothing that an event began asks anything" + f" of {answered.source}" * bool(answered.source))
+            return
+        task, question, who = asking
+        await self._send(answered.text, who=who, choice=f"{question}.", at=address_of(task))
 
     async def _send(
         self,
@@ -311,14 +320,6 @@ class Holding:
                 seq = fact.seq
         self._folded = session, seq
         return self._state
-
-    def _waits(self, state: SessionState) -> str:
-        """What the program waits for by the clock, for people."""
-        due = [wait.due for wait in state.waits.values() if wait.due is not None]
-        if not due:
-            return ""
-        left_s = min(due) - self._clock.now().timestamp()
-        return f"it waits for a time, {left_s:g} seconds from now; `wait {left_s:g} seconds` lets it come"
 
     # -- what happens
 

@@ -12,13 +12,14 @@ import anyio
 
 from gateway.talks.checks import Difference, differences
 from gateway.talks.holding import SILENCE_S, Holding
+from gateway.talks.other_words import in_other_words
 from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.reports.results import TalkResult
 from gateway.talks.staging.answers import Answers, Live, Recorded, Recording, read_recordings
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.script import Script
 from gateway.talks.staging.stage import Stage
-from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited, in_other_words
+from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
 from runtime.core.errors import ConfigError
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -138,7 +138,20 @@ class Arrived:
         return f"event: {self.type} from {self.source}{written}"
 
 
-Act: TypeAlias = Said | Pressed | Waited | Played | Arrived
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Another program answers the oldest question of what its events began; `source` is "" for whichever is asked."""
+
+    line: int
+    text: str
+    source: str = ""
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return f"answer{f' from {self.source}' if self.source else ''}: {self.text}"
+
+
+Act: TypeAlias = Said | Pressed | Waited | Played | Arrived | Answered
 """What moves a talk on."""
 
 
@@ -358,22 +371,3 @@ class TalkFile:
     path: Path
     head: Head
     talks: tuple[Talk, ...]
-
-
-def in_other_words(talk: Talk) -> Talk:
-    """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
-    same. Words with gaps and patterns stay."""
-    return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
-
-
-def _judged_beat(beat: Beat) -> Beat:
-    shown: list[Shown | Gap] = []
-    sentences: list[Judged] = []
-    for one in beat.shown:
-        if isinstance(one, Gap) or not one.wording.exact:
-            shown.append(one)
-            continue
-        shown.append(replace(one, wording=Wording("…")))
-        words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
-        sentences.append(Judged(one.line, words, one))
-    return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))

@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway.clients.admission import Admission, Client
 from gateway.clients.model.budget import Budgets
 from gateway.clients.model.wire import Asked, error_data, event, piece, read_asked, whole_answer
-from gateway.clients.requests import STREAM_HEADERS, body_of
+from gateway.clients.requests import MAX_BODY_BYTES, STREAM_HEADERS, body_of
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMTimeout
@@ -38,6 +38,10 @@ _CHARS_PER_TOKEN = 3.0
 """By which is counted what an answer took that broke off before anybody said it."""
 
 _COUNT_LIMIT_S = 5.0
+
+_TASK_BODY_BYTES = 32 * 1024 * 1024
+"""The length of a task's request, which has the pictures that its program is given."""
+
 _NO_STORE = {"cache-control": "no-store"}
 _STATUS: Mapping[type[LLMError], int] = {LLMRateLimited: 429, LLMTimeout: 504, LLMRefused: 502, ContextTooLong: 400}
 
@@ -98,7 +102,8 @@ class _Routes:
         """An answer of a model, whole or streamed."""
         door = self._door
         client, tasks = self._client(request)
-        asked = read_asked(await body_of(request))
+        of_task = tasks is not None
+        asked = read_asked(await body_of(request, _TASK_BODY_BYTES if of_task else MAX_BODY_BYTES), pictures=of_task)
         model = door.models.get(asked.model) if client.scopes.may_ask(asked.model) else None
         if model is None:
             raise HTTPException(404, f"There is no model {asked.model[:100]} for you; GET {PREFIX}/models lists them.")

@@ -7,6 +7,7 @@ other is refused by its name, and never passed over.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 from starlette.exceptions import HTTPException
 
 from runtime.core.json_text import compact_json
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Usage
 
 PURPOSE = "client"
 """The purpose of clients' requests."""
@@ -32,6 +33,7 @@ _WITHOUT_EFFECT = frozenset({"user", "metadata", "store", "safety_identifier"})
 _NEUTRAL: Mapping[str, Any] = {"n": 1, "top_p": 1, "presence_penalty": 0, "frequency_penalty": 0, "logprobs": False}
 """Parameters with the value that changes nothing; others are refused."""
 
+_PICTURE = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,([A-Za-z0-9+/]+={0,2})")
 _MOST_STOPS = 4
 _MOST_MESSAGES = 10_000
 
@@ -46,8 +48,8 @@ class Asked:
     counted: bool
 
 
-def read_asked(data: Any) -> Asked:
-    """The request in the JSON data of a client. Raises HTTPException."""
+def read_asked(data: Any, *, pictures: bool = False) -> Asked:
+    """The request in the JSON data of a client, or of a task, which may have `pictures`. Raises HTTPException."""
     if not isinstance(data, dict):
         raise HTTPException(400, "A request is a JSON object.")
     for name, value in data.items():
@@ -60,7 +62,7 @@ def read_asked(data: Any) -> Asked:
     if not isinstance(options, dict):
         raise HTTPException(400, "stream_options is an object.")
     request = CompletionRequest(
-        _messages(data.get("messages")),
+        _messages(data.get("messages"), pictures=pictures),
         purpose=PURPOSE,
         model=model,
         stop=_stops(data.get("stop")),
@@ -70,20 +72,32 @@ def read_asked(data: Any) -> Asked:
     return Asked(model, request, data.get("stream") is True, options.get("include_usage") is True)
 
 
-def _messages(found: Any) -> tuple[ChatMessage, ...]:
+def _messages(found: Any, *, pictures: bool) -> tuple[ChatMessage, ...]:
     if not isinstance(found, list) or not 0 < len(found) <= _MOST_MESSAGES:
         raise HTTPException(400, f"messages is a list of 1 to {_MOST_MESSAGES:,} messages.")
-    return tuple(_message(one) for one in found)
+    return tuple(_message(one, pictures=pictures) for one in found)
 
 
-def _message(one: Any) -> ChatMessage:
+def _message(one: Any, *, pictures: bool) -> ChatMessage:
     role = _ROLES.get(str(one.get("role"))) if isinstance(one, dict) else None
     if role is None:
         raise HTTPException(400, f"A message has a role, one of {', '.join(_ROLES)}.")
     content = one.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    text = "".join(_text(part) for part in parts)
-    return ChatMessage(role, text, cacheable=any(part.get("cache_control") for part in parts))
+    shown = [part for part in parts if pictures and isinstance(part, dict) and part.get("type") == "image_url"]
+    texts = [part for part in parts if part not in shown]
+    text = "".join(_text(part) for part in texts)
+    cacheable = any(part.get("cache_control") for part in texts)
+    return ChatMessage(role, text, cacheable, tuple(map(_picture, shown)))
+
+
+def _picture(part: Mapping[str, Any]) -> Picture:
+    """A picture that the request carries itself: none is fetched."""
+    given = part.get("image_url")
+    found = _PICTURE.fullmatch(str(given.get("url"))) if isinstance(given, dict) else None
+    if found is None:
+        raise HTTPException(400, "A picture is a data URL of a PNG, JPEG, WebP or GIF.")
+    return Picture(found[1], found[2])
 
 
 def _text(part: Any) -> str:

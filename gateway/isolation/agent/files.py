@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
-from gateway.isolation.forms import FILE
+from gateway.isolation.forms import FILE, FILES, TAKEN
 from gateway.isolation.peer import Peer
 from runtime.core.address import Address
 from runtime.core.message import Attachment
+from runtime.sessions.inbound.received_files import TakenFile
 
 
 class NodeFiles:
@@ -22,3 +24,19 @@ class NodeFiles:
 
     async def keep(self, data: bytes, media_type: str, _address: Address, /) -> str:
         return str(await self._peer.call("keep_file", [base64.b64encode(data).decode(), media_type]))
+
+
+class NodeIntake:
+    """Implements `runtime.sessions.inbound.received_files.FileIntake` over a connection to who reads files."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def content(self, url: str, /) -> bytes | None:
+        found = await self._peer.call("file_content", url)
+        return None if found is None else base64.b64decode(found)
+
+    async def take(
+        self, _address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
+    ) -> list[TakenFile]:
+        return TAKEN.read(await self._peer.call("take_files", [FILES.write(list(files)), once, person]))

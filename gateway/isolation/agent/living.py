@@ -14,7 +14,9 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from gateway.isolation.agent.files import NodeFiles
+from gateway.isolation.agent.extensions import node_calls
+from gateway.isolation.agent.files import NodeFiles, NodeIntake
+from gateway.isolation.agent.memories import NodeMemories, NodeSilence
 from gateway.isolation.agent.models import door_clients
 from gateway.isolation.agent.outbox import RemoteOutbox
 from gateway.isolation.agent.servers import NodeServers
@@ -26,12 +28,15 @@ from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from runtime.bus import Bus
 from runtime.core.address import Address
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import LeaseLost, SandboxError
 from runtime.core.texts import Texts
+from runtime.execution.calls.extensions import with_calls
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.pbasm.notation import read
 from runtime.llm.models import Models
+from runtime.llm.sight import Sight
+from runtime.memories.books import Memories, MemoryLimits
 from runtime.sandbox.executor import Evaluation, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import wrap_worker
@@ -41,6 +46,9 @@ from runtime.sessions.node_context import NodeContext, Spent
 from runtime.stores.sessions import Lease
 
 _OPEN_S = 30.0
+
+_NODE_DELETES_DAYS = 365.0 * 100
+"""Memories that are too old the node deletes, and not the process."""
 
 
 MakeContext = Callable[[Handover, Peer, RemoteOutbox], AbstractAsyncContextManager[NodeContext]]
@@ -134,15 +142,16 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
     Logs(LogOptions(manner.log_level, "auto"), Masking([handover.token])).attach(bus)
     store, inbox = RemoteStore(peer), RemoteInbox(peer)
     async with (
-        door_clients(handover, manner.models) as models,
+        door_clients(handover, manner.models, partial(_sees, peer)) as models,
         _Statements(manner) as sandbox,
     ):
+        llm, calls = Models(models), node_calls(peer, given.calls)
         yield NodeContext(
-            {given.name: read(given.pbasm, given.name)},
+            {given.name: with_calls(read(given.pbasm, given.name), calls)},
             store,
             outbox,
             sandbox,
-            Models(models),
+            llm,
             clock,
             bus,
             idle_s=manner.idle_s,
@@ -152,6 +161,10 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
             allowance=partial(_allowance, peer),
             spent=partial(_spent, peer),
             files=NodeFiles(peer),
+            intake=NodeIntake(peer) if given.reads else None,
+            sight=Sight(llm),
+            calls=calls,
+            memories=memories_of(peer, handover, clock),
             servers=NodeServers(peer),
             tool_rules=manner.tools,
             alarm=Alarm(RemoteTimers(peer), store, inbox, clock),
@@ -159,9 +172,22 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
             questions_alone=manner.questions_alone,
             tasks=TaskLimits(*manner.limits),
             task_places={name: Address(*place) for name, place in manner.places.items()},  # type: ignore[arg-type]
-            versions=RemoteVersions(peer, given.name),
+            versions=RemoteVersions(peer, given.name, calls),
             seen=manner.seen,
         )
+
+
+def memories_of(peer: Peer, handover: Handover, clock: Clock) -> Memories | None:
+    """The memories that the task may recall; None for none."""
+    given = handover.program
+    if not given.told:
+        return None
+    limits = MemoryLimits(told=given.told, keep_days=_NODE_DELETES_DAYS)
+    return Memories(NodeMemories(peer), clock, {given.name: True}, NodeSilence(), limits)
+
+
+async def _sees(peer: Peer, model: str) -> bool:
+    return bool(await peer.call("sees", model))
 
 
 async def _allowance(peer: Peer, _address: Address, _person: str | None) -> str | None:

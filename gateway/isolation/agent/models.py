@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,25 +14,31 @@ from gateway.isolation.handover import Handover
 from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, Usage
 
+Sees = Callable[[str], Awaitable[bool]]
+
 _CONNECT_S = 10.0
 _MORE_S = 60.0
 """What the node may need beyond the time of its model, for its own pauses and tries."""
 
 
 @asynccontextmanager
-async def door_clients(handover: Handover, models: Mapping[str, str]) -> AsyncIterator[dict[str, DoorClient]]:
-    """A client for each of the models by its name; their values are what people call them."""
+async def door_clients(
+    handover: Handover, models: Mapping[str, str], sees: Sees
+) -> AsyncIterator[dict[str, DoorClient]]:
+    """A client for each of the models by its name; their values are what people call them. `sees` says of a name
+    whether its model is to be given pictures."""
     timeout = httpx.Timeout(handover.manner.model_answer_s + _MORE_S, connect=_CONNECT_S)
     host = {"host": handover.host} if handover.host else {}
     headers = {"authorization": f"Bearer {handover.token}", **host}
     async with httpx.AsyncClient(base_url=handover.url, headers=headers, timeout=timeout, trust_env=False) as http:
-        yield {name: DoorClient(http, name, title) for name, title in models.items()}
+        yield {name: DoorClient(http, name, title, sees) for name, title in models.items()}
 
 
 class DoorClient:
     """Implements `runtime.llm.client.LLMClient`. The node has tried again already what may pass."""
 
-    def __init__(self, http: httpx.AsyncClient, name: str, title: str) -> None:
+    def __init__(self, http: httpx.AsyncClient, name: str, title: str, sees: Sees) -> None:
+        self._sees = sees
         self._http = http
         self._name = name
         self._title = title
@@ -41,6 +47,10 @@ class DoorClient:
     def model(self) -> str:
         """What people call it."""
         return self._title
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        return await self._sees(self._name)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Answer]:
@@ -123,7 +133,8 @@ def _message(message: ChatMessage) -> dict[str, Any]:
     part: dict[str, Any] = {"type": "text", "text": message.content}
     if message.cacheable:
         part["cache_control"] = {"type": "ephemeral"}
-    return {"role": message.role, "content": [part]}
+    pictures = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
+    return {"role": message.role, "content": [part, *pictures]}
 
 
 def _failure(status: int, body: bytes, headers: Mapping[str, str]) -> LLMError:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from gateway.isolation.forms import COMMIT, ENTRIES, ENTRY, EVENT, FACTS, LEASE, RECORD, SNAPSHOT, TIMER, UNFINISHED
 from gateway.isolation.peer import Peer
 from runtime.core.ids import SessionId, TapeId
+from runtime.execution.calls.extensions import ExtensionCall, with_calls
 from runtime.language.pbasm.notation import read
 from runtime.language.program import Program
 from runtime.stores.inbox import InboxEntry, InboxEvent
@@ -86,14 +87,15 @@ class RemoteInbox:
 class RemoteVersions:
     """Implements `runtime.sessions.versions.Versions` for the program of a task."""
 
-    def __init__(self, peer: Peer, name: str) -> None:
-        """`name` is the program's."""
+    def __init__(self, peer: Peer, name: str, calls: Mapping[str, ExtensionCall]) -> None:
+        """`name` is the program's, `calls` are those of extensions."""
         self._peer = peer
         self._name = name
+        self._calls = calls
 
     async def find(self, digest: str, /) -> Program | None:
         text: str | None = await self._peer.call("version", digest)
-        return None if text is None else read(text, self._name)
+        return None if text is None else with_calls(read(text, self._name), self._calls)
 
     async def is_newer(self, digest: str, than: Program, /) -> bool:
         return bool(await self._peer.call("is_newer", [digest, than.digest]))

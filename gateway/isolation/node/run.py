@@ -9,10 +9,12 @@ from typing import Any
 
 import anyio
 
-from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
+from gateway.isolation.forms import ENTRIES, ENTRY, RECORD, CalledExtension
 from gateway.isolation.handover import Handover, ProgramHandover
 from gateway.isolation.launch.launcher import Launched, Launcher
+from gateway.isolation.node.extension_calls import ExtensionCalls
 from gateway.isolation.node.file_calls import FileCalls
+from gateway.isolation.node.memory_calls import MemoryCalls
 from gateway.isolation.node.own_stores import Own, OwnInbox, OwnStore, OwnTimers
 from gateway.isolation.node.page_calls import PageCalls
 from gateway.isolation.node.rights import Rights
@@ -66,7 +68,9 @@ class TaskRun:
         self._table = {
             **calls.table(),
             **tools.table(),
-            **FileCalls(around.files, rights).table(),
+            **FileCalls(around.files, rights, around.intake, around.sight).table(),
+            **ExtensionCalls(around.calls).table(),
+            **MemoryCalls(around.memories, rights).table(),
             **self._pages.table(),
             **{call.__name__: call for call in (self.begin, self.over, self.allowance, self.spent)},
             **{call.__name__: call for call in (self.version, self.is_newer)},
@@ -188,4 +192,10 @@ def program_of(around: NodeContext, rights: Rights) -> ProgramHandover:
     """The program of a task as its process gets it."""
     name = rights.program
     program = around.program(name)
-    return ProgramHandover(name, program.pbasm, around.models.get(name, ""), around.busy.get(name, "queue"))
+    calls = tuple(CalledExtension.of(call) for call in around.calls.values())
+    recalls = around.memories is not None and around.memories.on(name) and rights.order.scope != ""
+    told = around.memories.limits.told if recalls and around.memories is not None else 0
+    busy = around.busy.get(name, "queue")
+    return ProgramHandover(
+        name, program.pbasm, around.models.get(name, ""), busy, calls, told, around.intake is not None
+    )

@@ -16,6 +16,7 @@ from gateway.talks.parsing.items import Item, ItemReader, Items, TalkProblems
 from gateway.talks.talk import (
     START,
     Act,
+    Answered,
     Arrived,
     Beat,
     Fact,
@@ -265,7 +266,7 @@ class _Draft:
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(one, Said | Pressed | Waited | Played | Arrived):
+                if isinstance(one, Said | Pressed | Waited | Played | Arrived | Answered):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from gateway.talks.parsing.expectations import FactReader
 from gateway.talks.talk import (
     Act,
+    Answered,
     Arrived,
     Fact,
     Gap,
@@ -38,7 +39,7 @@ from runtime.language.program import AgentKind, Program
 Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]
 """What an item says: nothing where it is wrong, two things for words that a model writes."""
 
-_KEYWORDS = ("model", "expect", "never", "judge", "wait", "event")
+_KEYWORDS = ("model", "expect", "never", "judge", "wait", "event", "answer")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _BOLD = re.compile(r"\A\*\*(.+?)(:?)\*\*(:?)")
 _GAP = re.compile(r"(?:…|\.\.\.)$")
@@ -53,6 +54,9 @@ _WAIT = re.compile(r"wait\b\s*:?\s*(?P<time>.*)$", re.IGNORECASE)
 _EVENT = re.compile(
     r"event(?P<now>,\s*at once)?\s*:\s*(?P<type>[^\s{\[\"]*)(?:\s+from\s+(?P<source>[^\s{\[\"]+))?\s*(?P<data>.*)$",
     re.IGNORECASE | re.DOTALL,
+)
+_ANSWER = re.compile(
+    r"answer(?P<now>,\s*at once)?(?:\s+from\s+(?P<source>[^\s:]+))?\s*:\s*(?P<text>.*)$", re.IGNORECASE
 )
 _PRESS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+press(?:es)?\b\s*:?\s*(?P<label>.+)$', re.IGNORECASE)
 _SENDS = re.compile(
@@ -127,6 +131,7 @@ class ItemReader:
             (_JUDGE, self._judge),
             (_WAIT, self._wait),
             (_EVENT, self._event),
+            (_ANSWER, self._answer),
             (_WRITES, self._writes),
             (_PRESS, self._press),
             (_SENDS, self._sends),
@@ -211,6 +216,19 @@ class ItemReader:
             return ()
         name = found["source"] or "test"
         return [Arrived(item.line.number, event.type, name, data, at_once=found["now"] is not None)]
+
+    def _answer(self, item: Item, found: re.Match[str]) -> Items:
+        text = item.text(found["text"])
+        if not text:
+            self._problems.at(
+                item.line, "the answer is empty", hint="Write `answer: left` or `answer from shop: left`."
+            )
+            return ()
+        if not self._patterns:
+            hint = "Its trigger is `When the event stock.low arrives`. People answer with `Name: words`."
+            self._problems.at(item.line, "no playbook of this program begins on an event", hint=hint)
+            return ()
+        return [Answered(item.line.number, text, found["source"] or "", at_once=found["now"] is not None)]
 
     def _person(self, item: Item, who: str) -> bool:
         """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from gateway.talks.talk import Arrived
@@ -15,8 +16,8 @@ from runtime.language.event_triggers import arguments_of, begun_on_events
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import Order
 from runtime.stores.sessions import SessionStore
-from runtime.tape.facts.registry import read_as
-from runtime.tape.facts.tasks import OrderOver
+from runtime.tape.fold import apply_fact
+from runtime.tape.state.session import SessionState
 
 
 def orders_of(
@@ -36,13 +37,38 @@ def orders_of(
         yield task, Order(0, SessionId(""), *what, due, 1, whose, whose, task, event=event.type)
 
 
-async def results_of(store: SessionStore, tasks: Sequence[SessionId]) -> list[str]:
-    """The results of tasks that have ended without a failure: texts as they are, other values as JSON."""
-    found: list[str] = []
-    for task in tasks:
-        async for fact in store.read_session(task):
-            over = read_as(fact, OrderOver)
-            if over is not None and over.status == "completed":
-                value = over.value
-                found.append(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-    return found
+@dataclass(slots=True)
+class EventTasks:
+    """What events began in a talk, until it is over. `sources` are the clients whose events they were."""
+
+    store: SessionStore
+    sources: dict[SessionId, str] = field(default_factory=dict)
+
+    async def results(self) -> list[str]:
+        """The results of those that have ended without a failure since it was asked last: texts as they are, other
+        values as JSON."""
+        found: list[str] = []
+        for task in list(self.sources):
+            over = (await self._state(task)).order
+            if over is not None and over.over:
+                del self.sources[task]
+                if over.status == "completed":
+                    value = over.value
+                    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                    found.append(text)
+        return found
+
+    async def asking(self, source: str) -> tuple[SessionId, str, str] | None:
+        """The task that asks the oldest question of a client, "" for any, the question's id and who is asked; None
+        where nothing is asked."""
+        for task, whose in self.sources.items():
+            questions = (await self._state(task)).questions.values() if source in ("", whose) else ()
+            for question in questions:
+                return task, question.page, whose
+        return None
+
+    async def _state(self, task: SessionId) -> SessionState:
+        state = SessionState()
+        async for fact in self.store.read_session(task):
+            apply_fact(state, fact)
+        return state

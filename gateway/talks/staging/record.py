@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
+
+from runtime.tape.state.session import SessionState
 
 StepPlace: TypeAlias = tuple[str, str, str]
 """A step: its agent, its playbook and its number."""
@@ -56,3 +59,12 @@ class BeatRecord:
     fault: str = ""
     verdicts: dict[int, str] = field(default_factory=dict)
     """What the judge has against a line, by its number; "" for nothing."""
+
+
+def waits_in(state: SessionState, now: datetime) -> str:
+    """What a session waits for by the clock, for people; "" for nothing."""
+    due = [wait.due for wait in state.waits.values() if wait.due is not None]
+    if not due:
+        return ""
+    left_s = min(due) - now.timestamp()
+    return f"it waits for a time, {left_s:g} seconds from now; `wait {left_s:g} seconds` lets it come"

@@ -10,8 +10,9 @@ from functools import partial
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.isolation.agent.files import NodeFiles
-from gateway.isolation.agent.living import live_over
+from gateway.isolation.agent.extensions import node_calls
+from gateway.isolation.agent.files import NodeFiles, NodeIntake
+from gateway.isolation.agent.living import live_over, memories_of
 from gateway.isolation.agent.outbox import RemoteOutbox
 from gateway.isolation.agent.servers import NodeServers
 from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers
@@ -23,6 +24,7 @@ from gateway.settings.programs.isolation import IsolationSettings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.texts import english
+from runtime.execution.calls.extensions import with_calls
 from runtime.execution.calls.remote import ToolRules
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
@@ -138,8 +140,9 @@ class NearAgents:
     @asynccontextmanager
     async def _around(self, handover: Handover, peer: Peer, outbox: RemoteOutbox) -> AsyncIterator[NodeContext]:
         store, inbox = RemoteStore(peer), RemoteInbox(peer)
+        calls = node_calls(peer, handover.program.calls)
         yield NodeContext(
-            {self.program.name: self.program},
+            {self.program.name: with_calls(self.program, calls)},
             store,
             outbox,
             self.sandbox,
@@ -147,6 +150,9 @@ class NearAgents:
             self.clock,
             Bus(self.clock),
             files=NodeFiles(peer),
+            intake=NodeIntake(peer) if handover.program.reads else None,
+            calls=calls,
+            memories=memories_of(peer, handover, self.clock),
             servers=NodeServers(peer),
             tool_rules=handover.manner.tools,
             alarm=Alarm(RemoteTimers(peer), store, inbox, self.clock),

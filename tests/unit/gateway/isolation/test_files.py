@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import base64
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gateway.isolation.forms import FILE
+from gateway.isolation.forms import FILE, TAKEN
 from gateway.isolation.node.file_calls import FileCalls
+from runtime.core.address import Address
 from runtime.core.errors import FileTooLarge, NotDelivered, TaskRefused
 from runtime.core.files import FILE_URL, file_id
 from runtime.core.message import Attachment, FilePart
 from runtime.execution.calls.files import MAX_READ_BYTES
+from runtime.language.program import Param
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.inbound.received_files import TakenFile
 from runtime.tape.facts.pages import PageBegun
 from runtime.tape.facts.people import FileReceived
 from tests.fakes.crashes.world import World
 from tests.fakes.people.near_agents import NearAgents
-from tests.fakes.people.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.gateway.isolation.test_rights import fact, rights
 from tests.unit.runtime.sessions.calls.test_files import CSV, FilesAtHand
-from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
 pytestmark = pytest.mark.anyio
 
@@ -100,3 +105,55 @@ def test_a_task_has_the_files_on_its_tape_after_a_restart() -> None:
     made.read(fact(1, FileReceived.kind, **FileReceived(CSV.name, CSV.media_type, CSV.url).data()))
     made.read(fact(2, PageBegun.kind, **PageBegun("f1", "1000", "file", file=CSV).data()))
     assert made.files == {CSV.url}
+
+
+class HereIntake(ScriptedIntake):
+    """Takes files wherever they are sent."""
+
+    async def take(
+        self, address: Address, files: Sequence[Attachment], once: str, /, *, person: str = ""
+    ) -> list[TakenFile]:
+        assert (bool(once), bool(person), bool(address.key)) == (True, True, True)
+        return [self._taken(file) for file in files]
+
+
+LOOKING = program(
+    agent("Main", python("Main", trigger="BGN When program starts"), code=MAIN),
+    agent(
+        "Clerk",
+        python("Sum", public=True),
+        walked("Look", "01:QUE Say(user, Tell what is on $photo)", params=(Param("photo"),)),
+        code='async def Sum():\n    await Look(await Ask("A receipt?"))\n    return await Describe("receipt.jpg")\n',
+    ),
+)
+
+
+async def test_the_model_of_an_isolated_task_is_shown_the_picture_of_an_answer(sandbox: MontySandbox) -> None:
+    world, model = World(()), Model(Reply("It is 42.5."), Reply("a receipt"))
+    near = NearAgents(LOOKING, lambda: world.tasks, model, sandbox, world.clock)
+    more: dict[str, Any] = {"intake": HereIntake(pictures=["receipt.jpg"]), "task_conversation": near.conversations}
+    async with talking(LOOKING, model, sandbox, world=world, **more) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.facts("task_asks")))
+        talk.post("here", files=[Attachment("receipt.jpg", "image/jpeg", "test:9", 11)])
+        await talk.until(lambda: talk.chat[-1:] == ["a receipt"])
+        for asked in model.asked:
+            pictures = [picture.data for message in asked for picture in message.pictures]
+            assert [base64.b64decode(data) for data in pictures] == [b"receipt.jpg"]
+        assert len(near.started) == 1
+
+
+async def test_no_file_is_read_or_shown_that_nobody_gave_to_the_task() -> None:
+    made, intake = rights(), HereIntake(pictures=["sales.csv"])
+    calls = FileCalls(None, made, intake)
+    with pytest.raises(TaskRefused, match="not given these files"):
+        await calls.take_files([[FILE.write(CSV)], "1", "test:Ada"])
+    assert intake.taken == []
+    made.files.add(CSV.url)
+    [taken] = TAKEN.read(await calls.take_files([[FILE.write(CSV)], "1", "test:Ada"]))
+    [part] = taken.file.parts
+    assert base64.b64decode(str(await calls.file_content(part.url))) == b"sales.csv"
+    with pytest.raises(TaskRefused, match="not given this file"):
+        await calls.file_content(FILE_URL + file_id(b"secret", "text/csv"))
+    with pytest.raises(NotDelivered):
+        await FileCalls(None, made).take_files([[FILE.write(CSV)], "1", "test:Ada"])

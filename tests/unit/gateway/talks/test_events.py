@@ -26,6 +26,61 @@ async def Main():
 ```
 """
 
+ASKING = """# Store
+```python
+@playbook(triggers=["When the event stock.* arrives"])
+async def Order(item: str):
+    many = await Ask(f"How many of {item}?")
+    sure = await Ask("Sure?", ["Yes", "No"], within_s=60)
+    return f"{many} {item}: {sure}"
+```
+"""
+
+
+IN_TURN = """## In turn
+- event: stock.low from shop {"item": "tea"}
+- Store: How many of tea?
+- answer: 12
+- Store: Sure?
+- expect: choices Yes, No
+- answer from shop: yes
+- expect: result "12 tea: Yes"
+"""
+TWO_AT_ONCE = """## Two at once, and no answer
+- event: stock.low from shop {"item": "tea"}
+- event: stock.low from mill {"item": "oats"}
+- answer from mill: 3
+- expect: "Sure?"
+- answer: 5
+- wait 2 minutes
+- expect: result "5 tea: None"
+- expect: result "3 oats: None"
+"""
+
+
+@pytest.mark.parametrize("talk", [IN_TURN, TWO_AT_ONCE])
+def test_another_program_answers_what_its_event_began_asks(tmp_path: Path, talk: str) -> None:
+    assert differing(tmp_path, ASKING, talk) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("- answer: 3\n- answer: No\n- answer: 1", (5, "", "nothing that an event began asks anything")),
+        ("- answer from mill: 3", (3, "", "nothing that an event began asks anything of mill")),
+        ('- answer: 3\n- answer: Maybe\n- expect: result "Yes"', (5, "the result Yes", "3 tea: Maybe")),
+    ],
+)
+def test_an_answer_that_nobody_waits_for_and_another_result_are_told(
+    tmp_path: Path, lines: str, found: tuple[int, str, str]
+) -> None:
+    assert found in differing(tmp_path, ASKING, f'## One\n- event: stock.low {{"item": "tea"}}\n{lines}\n')
+
+
+def test_an_answer_is_words_and_needs_a_program_that_begins_on_events(tmp_path: Path) -> None:
+    assert "the answer is empty" in refused(tmp_path, "## One\n- answer:\n", STORE)
+    assert "begins on an event" in refused(tmp_path, "## One\n- answer: 3\n", ECHO)
+
 
 def test_a_talk_goes_on_beside_what_an_event_begins(tmp_path: Path) -> None:
     talk = """## Both
