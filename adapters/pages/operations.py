@@ -55,7 +55,7 @@ class PageOperations:
         self.previews = stage.previewer is not None and stage.previewer.previews(spec.address)
         self.file = PageFile(stage, spec)
         self.on_wake: Callable[[], None] = _nobody
-        self._draft: tuple[str, float] | None = None
+        self.draft: tuple[str, float] | None = None
 
     def know(self, parts: Mapping[int, str]) -> None:
         """Take over parts that are already on the platform: they are edited and never sent again."""
@@ -266,16 +266,16 @@ class PageOperations:
             self.previews = False
             raise StreamOver(f"{error}. No drafts for this page") from error
         now = self._stage.clock.monotonic()
-        self._draft = (text, now)
+        self.draft = (text, now)
         self._wake_at(now + KEEP_ALIVE_FROM * limits.keep_alive_s)
         self._stage.landed(self._spec)
 
     def preview_due(self, text: str) -> bool:
         """Whether the draft shows another text or expires soon."""
         limits = self._stage.capabilities.preview
-        if self._draft is None or limits is None or self._draft[0] != text:
+        if self.draft is None or limits is None or self.draft[0] != text:
             return True
-        return self._stage.clock.monotonic() - self._draft[1] >= KEEP_ALIVE_FROM * limits.keep_alive_s
+        return self._stage.clock.monotonic() - self.draft[1] >= KEEP_ALIVE_FROM * limits.keep_alive_s
 
     async def upload(self, number: int, text: str) -> None:
         """Post the page's file. If it cannot be sent, the text says so."""

@@ -56,6 +56,11 @@ class Page:
         """Whether the page is over: nothing more of it is shown."""
         return self._live.over
 
+    @property
+    def vanishes(self) -> bool:
+        """Whether people have read a part in a draft, which goes if the page is not finished."""
+        return self._calls.draft is not None and not self._parts
+
     def update(self, text: str) -> None:
         """Set the whole text so far. The newest text wins; never blocks."""
         if len(text) < len(self._text) and not self._comes_again():

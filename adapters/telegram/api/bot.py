@@ -28,8 +28,16 @@ from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 
 OFFICIAL_SERVER: Final = "https://api.telegram.org/bot"
-UPDATE_TYPES: Final = ("message", "edited_message", "callback_query", "message_reaction", "my_chat_member")
-"""The requested kinds of updates. Telegram sends reactions only if they are named."""
+UPDATE_TYPES: Final = (
+    *("message", "edited_message", "callback_query", "message_reaction", "my_chat_member"),
+    "stopped_message_generation",
+)
+"""The requested kinds of updates. Telegram sends reactions only if they are named; an older server passes over what it
+does not know.
+"""
+
+_STOPPABLE: Final = {"can_stop": True, "keep_on_stop": True}
+"""A button below a draft that stops its author (Bot API 10.3); the draft stays until a message takes its place."""
 
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
 """The slowest line for which a file's time limit is enough."""
@@ -245,14 +253,14 @@ class BotApi:
         text = {"text": page.text, "entities": _entities(page)}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
         with self._call("sendMessageDraft"):
-            await self._ask(self._calls, "sendMessageDraft", place | text)
+            await self._ask(self._calls, "sendMessageDraft", place | text | _STOPPABLE)
 
     async def draft_rich(self, chat_id: int, thread_id: int | None, draft_id: int, content: Mapping[str, str]) -> None:
         """Show a rich draft: `markdown`, or `html`, in which `<tg-thinking>` is allowed. Also raises UnknownMethod."""
         rich = {**content, "skip_entity_detection": True}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": rich}
         with self._call("sendRichMessageDraft"):
-            await self._ask(self._calls, "sendRichMessageDraft", place)
+            await self._ask(self._calls, "sendRichMessageDraft", place | _STOPPABLE)
 
     async def send_alone(self, target: Target, person: int, page: Rendered) -> Mapping[str, Any]:
         """Post a text that one person of a group sees. The message has an `ephemeral_message_id` if that is so.

@@ -120,6 +120,8 @@ class _Reading:
             return Pressed(str(first["callback_query"]["id"]), self._press(first, first["callback_query"]))
         if "message_reaction" in first:
             return self._reaction(first, first["message_reaction"])
+        if "stopped_message_generation" in first:
+            return self._stopped(first, first["stopped_message_generation"])
         if "my_chat_member" in first:
             member = first["my_chat_member"]
             return Membership(int(member["chat"]["id"]), member["new_chat_member"]["status"] not in ("left", "kicked"))
@@ -192,6 +194,21 @@ class _Reading:
             message_id=str(MessageId(message["message_id"], self.receiver.mark)),
             language=sender.get("language_code"),
             choice=query["data"],
+        )
+
+    def _stopped(self, update: Json, stopped: Json) -> Inbound:
+        """A press of the button below a draft, which are in private chats alone: the chat is the person."""
+        chat = stopped["chat"]
+        return Inbound(
+            address=self._address(chat, topic_of({**stopped, "is_topic_message": True})),
+            event_id=self._event_id(update),
+            person_id=f"{PLATFORM}:{int(chat['id'])}",
+            person_name=name_of(chat),
+            text="",
+            sent_at=self.known.now,  # Telegram does not say when it was pressed
+            private=True,
+            addressed=True,
+            command="stop",
         )
 
     def _reaction(self, update: Json, reaction: Json) -> Inbound | Ignored:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.channels.outbox import CanVanish, LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -183,8 +183,12 @@ class Pages:
 
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
         for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
-            said = self._texts.pop(page.id, None) or page.opened.get(0, "")
-            self._journal.note(PageClosed(page.id, said.rstrip() + INTERRUPTED))
+            said = (self._texts.pop(page.id, None) or page.opened.get(0, "")).rstrip() + INTERRUPTED
+            if not page.opened and self._vanishes(page.id):
+                self._journal.note(PageFinished(page.id, said))  # a message takes the place of what they have read
+                self.show(page)
+                continue
+            self._journal.note(PageClosed(page.id, said))
             if not page.opened:
                 self._abandon(page.id)
                 continue
@@ -202,6 +206,11 @@ class Pages:
             self._abandon(page.id)
             if owed:
                 self._journal.note(PageShown(page.id, lost=True))
+
+    def _vanishes(self, page_id: str) -> bool:
+        """Whether people have read a part of a page that goes if the page is not finished."""
+        live = self._live.get(page_id)
+        return isinstance(live, CanVanish) and live.vanishes
 
     def _abandon(self, page_id: str) -> None:
         live = self._live.pop(page_id, None)

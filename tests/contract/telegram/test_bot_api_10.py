@@ -71,6 +71,24 @@ async def test_half_a_text_that_is_no_rich_markup_is_shown_plain_and_the_next_ha
     assert [draft.rich for draft in platform.chats.drafts] == [False, True]
 
 
+async def test_below_drafts_and_thoughts_stands_a_button_that_stops_their_author(
+    drafting: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    async with drafting.connect() as inbound:
+        await _typing(drafting, "looks for trains")
+        await _preview(drafting, TABLE)
+        await _preview(drafting, "There is ", nonce="page.1")
+        assert [draft.can_stop for draft in platform.chats.drafts] == [True, True, True]
+        update = platform.stop_draft()
+        pressed = await anext(inbound)
+        assert (pressed.address, pressed.command, pressed.text, pressed.private) == (ADA, "stop", "", True)
+        assert (pressed.person_id, pressed.act, pressed.message_id) == (ADA_ID, "message", None)
+        platform.stop_draft(message_thread_id=7)
+        assert (await anext(inbound)).address == replace(ADA, thread="7")
+        platform.again(update)
+        assert (await anext(inbound)).event_id == pressed.event_id
+
+
 # The thinking block.
 
 

@@ -129,6 +129,7 @@ async def test_connecting_offers_the_commands_and_asks_for_what_people_do(
         "callback_query",
         "message_reaction",
         "my_chat_member",
+        "stopped_message_generation",
     ]
     assert platform.updates.webhook_url == ""
 

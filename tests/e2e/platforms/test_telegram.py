@@ -74,6 +74,21 @@ async def test_an_answer_grows_by_edits_of_one_message_and_ends_formatted(telegr
     assert talk.posts() == 2
 
 
+async def test_the_button_below_a_draft_stops_the_answer_and_what_was_written_stays(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with serving(platform) as address:
+        drafting = settings(address, PARLEY_TELEGRAM__ACCESS="open", PARLEY_TELEGRAM__DRAFTS="true")
+        async with gateway(tmp_path, TELLER, drafting):
+            talk = await greeted(platform, 204)
+            await talk.say("slow")
+            await platform.until(lambda: any(draft.text.startswith("Once") for draft in platform.chats.drafts))
+            platform.stop_draft(chat=204)
+            await talk.until_that(lambda: any("Stopped" in text for text in talk.texts()))
+            await talk.say("and now?")
+            await talk.until_that(lambda: talk.texts().count(HELLO) == 2)
+            assert talk.texts() == [HELLO, "Once ⏹", "⏹ Stopped. Write to start again.", HELLO]
+
+
 async def test_a_growing_answer_never_meets_flood_control(telegram: TelegramPlatform) -> None:
     talk = await greeted(telegram, 202)
     await story(talk)

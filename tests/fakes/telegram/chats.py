@@ -51,6 +51,7 @@ class Draft:
     draft_id: int
     text: str
     rich: bool = False
+    can_stop: bool = False
 
 
 class Chats:
@@ -272,7 +273,7 @@ class Chats:
         if chat_id < 0 or not params.get("draft_id"):
             raise Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
         text, _ = text_of(params)
-        self.drafts.append(Draft(chat_id, params["draft_id"], text))
+        self.drafts.append(Draft(chat_id, params["draft_id"], text, can_stop=_is_true(params, "can_stop")))
         return True
 
     def draft_rich(self, params: Mapping[str, Any], bot: Bot) -> bool:
@@ -282,7 +283,8 @@ class Chats:
         chat_id = self._admit(params, bot, counted=True)
         if chat_id < 0 or not params.get("draft_id"):
             raise Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
-        self.drafts.append(Draft(chat_id, params["draft_id"], rich_of(params, draft=True), rich=True))
+        text, can_stop = rich_of(params, draft=True), _is_true(params, "can_stop")
+        self.drafts.append(Draft(chat_id, params["draft_id"], text, rich=True, can_stop=can_stop))
         return True
 
     def react(self, params: Mapping[str, Any], bot: Bot) -> bool:
@@ -355,3 +357,7 @@ class Chats:
             retry_after_s = self._total.setdefault(bot, FloodBucket(self._limits.total)).take(now_s)
         if retry_after_s is not None:
             raise too_many_requests(retry_after_s)
+
+
+def _is_true(params: Mapping[str, Any], name: str) -> bool:
+    return params.get(name) in (True, "true", "True")

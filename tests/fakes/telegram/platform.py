@@ -154,6 +154,13 @@ class TelegramPlatform:
             bot = next(one for one in self.bots if one.id == shown[-1].by)
         return bot.updates.put({"callback_query": query})
 
+    def stop_draft(self, *, chat: int = PERSON, **more: Any) -> int:
+        """A person presses the button below the draft that they see (Bot API 10.3). `more`: `message_thread_id`."""
+        draft = [draft for draft in self.chats.drafts if draft.chat_id == chat][-1]
+        assert draft.can_stop, "there is no button"
+        stopped = {"chat": self.chats.info(chat), "draft_id": draft.draft_id, **more}
+        return self._tell({"stopped_message_generation": stopped}, None)
+
     def mark(self, emoji: str, *, chat: int = PERSON, message: int = 0, person: int = PERSON) -> int:
         """A person puts a mark on a message; an empty one takes it away."""
         content = {
