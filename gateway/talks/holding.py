@@ -20,6 +20,7 @@ from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.staging.seats import Seats
 from gateway.talks.staging.stage import Ports, Stage
+from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -59,12 +60,22 @@ _FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed,
 class Holding:
     """One talk with one program, while it is held."""
 
-    def __init__(self, program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers) -> None:
+    def __init__(
+        self,
+        program: Program,
+        talk: Talk,
+        head: Head,
+        stage: Stage,
+        answers: Answers,
+        tools: KeptTools | None = None,
+    ) -> None:
+        """`tools` are those of servers as they answered once; None: the servers themselves."""
         self._program = program
         self._talk = talk
         self._head = head
         self._stage = stage
         self._answers = answers
+        self._tools = None if tools is None else ReplayedServers(tools, self._fault)
         self._clock = TalkClock(head.start)
         self._leases = MemoryLeaseStore(self._clock)
         self._inbox = MemoryInbox(self._leases)
@@ -104,6 +115,7 @@ class Holding:
                 mailboxes=self._seats,
                 tasks=self._tasks,
                 files=self.files,
+                tools=self._tools,
             )
             self._around = self._stage.context(self._program, ports, alone=self._answers.alone)
             await self._conversation(HERE)
