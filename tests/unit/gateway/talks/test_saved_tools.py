@@ -81,7 +81,8 @@ def test_a_saved_talk_has_the_results_of_tools_and_needs_no_server(folder: Path)
         ("Weather.forecast", "oslo"),
         ("Weather.forecast", "Paris"),
     ]
-    assert kept["calls"][0]["error"] is None and kept["calls"][1]["error"][0] == "ToolFailed"
+    assert kept["calls"][0]["error"] is None
+    assert kept["calls"][1]["error"][0] == "ToolFailed"
 
 
 def test_a_call_that_was_not_made_then_is_a_fault_of_the_talk(folder: Path) -> None:
@@ -99,5 +100,5 @@ def test_kept_tools_that_cannot_be_read_are_refused_by_name(folder: Path, wrong:
     data = json.loads(kept.read_text(encoding="utf-8"))
     data["Saved"]["tools"] = wrong
     kept.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(ConfigError, match="saved.recorded.json: it cannot be used"):
+    with pytest.raises(ConfigError, match=r"saved\.recorded\.json: it cannot be used"):
         held(folder)
