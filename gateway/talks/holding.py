@@ -20,6 +20,8 @@ from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage, waits_in
 from gateway.talks.staging.seats import Seats
 from gateway.talks.staging.stage import Ports, Stage
+from gateway.talks.staging.store import TalkStore
+from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -32,10 +34,10 @@ from runtime.language.participants import participant_of
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.tasks.letters import address_of
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import PARTICIPANT, TASK, InboxEvent, shard_of
-from runtime.stores.sessions import Commit, Lease, LeaseHolder
+from runtime.stores.sessions import Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
@@ -59,16 +61,26 @@ _FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed,
 class Holding:
     """One talk with one program, while it is held."""
 
-    def __init__(self, program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers) -> None:
+    def __init__(
+        self,
+        program: Program,
+        talk: Talk,
+        head: Head,
+        stage: Stage,
+        answers: Answers,
+        tools: KeptTools | None = None,
+    ) -> None:
+        """`tools` are those of servers as they answered once; None: the servers themselves."""
         self._program = program
         self._talk = talk
         self._head = head
         self._stage = stage
         self._answers = answers
+        self._tools = None if tools is None else ReplayedServers(tools, self._fault)
         self._clock = TalkClock(head.start)
         self._leases = MemoryLeaseStore(self._clock)
         self._inbox = MemoryInbox(self._leases)
-        self._store = _Store(self._leases, self._inbox)
+        self._store = TalkStore(self._leases, self._inbox)
         self._bus = Bus(self._clock)
         self._beat = BeatRecord()
         self._private = len(talk.people) <= 1 and not head.group
@@ -104,6 +116,7 @@ class Holding:
                 mailboxes=self._seats,
                 tasks=self._tasks,
                 files=self.files,
+                tools=self._tools,
             )
             self._around = self._stage.context(self._program, ports, alone=self._answers.alone)
             await self._conversation(HERE)
@@ -375,23 +388,3 @@ class _Here:
     lease: Lease
     read: str = "0"
     lives: bool = False
-
-
-class _Store(MemorySessionStore):
-    """Sessions in memory that say when something was written."""
-
-    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
-        super().__init__(leases, inbox)
-        self.stirred = anyio.Event()
-        self.latest: SessionId | None = None
-        self.ended = False
-
-    def stir(self) -> None:
-        """Whoever waits for something looks again."""
-        stirred, self.stirred = self.stirred, anyio.Event()
-        stirred.set()
-
-    async def commit(self, commit: Commit, /) -> None:
-        await super().commit(commit)
-        self.latest, self.ended = commit.session, self.ended or commit.end
-        self.stir()

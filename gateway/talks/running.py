@@ -19,6 +19,7 @@ from gateway.talks.staging.answers import Answers, Live, Recorded, Recording, re
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.script import Script
 from gateway.talks.staging.stage import Stage
+from gateway.talks.staging.tools import KeptTools
 from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
 from runtime.core.errors import ConfigError
 from runtime.language.compiler import compile_program
@@ -42,7 +43,12 @@ class Loaded:
     def answers(self, talk: Talk) -> Answers:
         """The answers that stand in a talk, or were recorded."""
         recording = None if talk.scripted else self.recordings.get(talk.title)
-        return Script() if recording is None else Recorded(recording)
+        return Script() if recording is None or not recording.answers else Recorded(recording)
+
+    def tools(self, talk: Talk) -> KeptTools | None:
+        """The tools of servers as they were kept with a talk; None where the servers are asked."""
+        recording = self.recordings.get(talk.title)
+        return None if recording is None else recording.tools
 
 
 @dataclass(slots=True)
@@ -103,7 +109,7 @@ async def hold_talk(
     began_s = time.process_time()
     with anyio.move_on_after(limit_s) as scope:
         try:
-            await _hold(loaded.program, talk, loaded.file.head, stage, answers, result)
+            await _hold(loaded, talk, stage, answers, result)
         except Exception as error:  # noqa: BLE001 - the other talks are to be held whatever goes wrong in this one
             text = "".join(format_exception_only(error)).strip()
             result.differences.append(Difference(_last_line(result), "", f"the talk broke off: {text}"))
@@ -116,11 +122,13 @@ async def hold_talk(
     return result
 
 
-async def _hold(program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers, result: TalkResult) -> None:
+async def _hold(loaded: Loaded, talk: Talk, stage: Stage, answers: Answers, result: TalkResult) -> None:
+    program, head = loaded.program, loaded.file.head
+    tools = None if isinstance(answers, Live) else loaded.tools(talk)
     if answers.judges:
         talk = in_other_words(talk)
     first = next((agent.name for agent in program.agents if agent.kind is not AgentKind.HUMAN), "")
-    async with Holding(program, talk, head, stage, answers).open() as holding:
+    async with Holding(program, talk, head, stage, answers, tools).open() as holding:
         for number, beat in enumerate(talk.beats):
             record = BeatRecord()
             result.records.append(record)

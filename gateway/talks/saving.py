@@ -19,6 +19,7 @@ from gateway.talks.staging.answers import Asker, Live, Recording, write_recordin
 from gateway.talks.staging.record import BeatRecord, SeenCall
 from gateway.talks.staging.remembered import Memory, Remembering
 from gateway.talks.staging.stage import Stage
+from gateway.talks.staging.tools import kept_tools
 from gateway.talks.talk import Act, Beat, Head, Played, Pressed, Said, Talk, Waited
 from runtime.core.errors import ConfigError, ProgramError
 from runtime.core.ids import AgentId
@@ -151,7 +152,7 @@ def add_talk(shelf: Shelf, title: str, saved: Saved) -> None:
         shelf.path.write_text(f"{before}\n{saved.markdown}", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{shelf.path}: it cannot be written: {error.strerror}") from error
-    if saved.recording.answers:
+    if saved.recording.answers or saved.recording.tools is not None:
         write_recordings(shelf.path, {**recordings, title: saved.recording})
 
 
@@ -167,7 +168,8 @@ async def save(
     model = Remembering(Memory(program, facts))
     answers = _Attached(model)
     records: list[BeatRecord] = []
-    async with Holding(program, talk, head, stage, answers).open() as holding:
+    tools = kept_tools(program, facts)
+    async with Holding(program, talk, head, stage, answers, tools).open() as holding:
         for beat in talk.beats:
             records.append(BeatRecord())
             await holding.hold(beat, records[-1])
@@ -186,7 +188,7 @@ async def save(
         "",
         *(line for beat, one in zip(talk.beats, records, strict=True) for line in _lines(beat, one, shelf)),
     ]
-    return Saved("\n".join(lines) + "\n", Recording(tuple(answers.noted)))
+    return Saved("\n".join(lines) + "\n", Recording(tuple(answers.noted), tools=tools))
 
 
 def _gone(where: str) -> ProgramError:

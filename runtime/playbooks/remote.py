@@ -29,8 +29,10 @@ from runtime.tape.journal import as_data
 REMOTE_ERRORS = (RemoteError, NotAllowed, ToolFailed, RemoteFault, RemoteTimeout, RemoteUnavailable)
 """What calls may raise, besides OutcomeUnknown and PlaybookError; an author's code knows them by name."""
 
-_REPEATABLE = "repeatable"
-_ASKED_FOR = "asked for"
+REPEATABLE = "repeatable"
+ASKED_FOR = "asked for"
+"""Positional arguments of the frame of a call: how it was decided when it began."""
+
 ARGUMENT_CHARS = 500
 """The length of an argument in the question whether a call may be made."""
 
@@ -67,7 +69,7 @@ class RemotePlaybook:
         verdict = self._context.tool_rules.verdict(self.name, tool, in_task=in_task)
         if verdict == "deny":
             raise NotAllowed(f"{self.name} may not be called here: [tools] in the settings says so")
-        how = [_REPEATABLE] * tool.repeatable + [_ASKED_FOR] * (verdict == "ask")
+        how = [REPEATABLE] * tool.repeatable + [ASKED_FOR] * (verdict == "ask")
         return how, self._arguments(tool, args, kwargs), {}
 
     async def adopt(self, frame: Frame, /) -> None:
@@ -75,7 +77,7 @@ class RemotePlaybook:
 
     async def run(self, frame: Frame, /) -> Any:
         state = frame.state
-        if _ASKED_FOR in state.args:
+        if ASKED_FOR in state.args:
             await self._be_allowed(frame)
         call = Call("0", self.name, (), dict(state.kwargs))
 
@@ -83,7 +85,7 @@ class RemotePlaybook:
             await self._servers.ready_for(self._agent)
             return await self._servers.call(self._agent, self._tool(), state.kwargs, key=key)
 
-        effect = Effect(self.name, happen, repeatable=_REPEATABLE in state.args)
+        effect = Effect(self.name, happen, repeatable=REPEATABLE in state.args)
         return await self._outside.value(frame, call, effect)
 
     async def _be_allowed(self, frame: Frame) -> None:

@@ -16,10 +16,12 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer
 from gateway.overview.questions.routes import Named
 from gateway.overview.saving.talks import NotSaved, TalkMaker
+from gateway.talks.staging.tools import is_tool
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.stores.catalog import SessionCatalog
 from runtime.tape.facts.calls import EffectIntended
+from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import TapeReader
 
 
@@ -39,7 +41,8 @@ class SavingRoutes:
         return [Route("/sessions/{session}/test", self.save, methods=["POST"])]
 
     async def save(self, request: Request) -> Response:
-        """The talk of a session, and the recorded answers of its model. What has used tools is not held again."""
+        """The talk of a session, and the recorded answers of its model. What has used anything else than tools of
+        servers is not held again: their results are on the tape."""
         client, session = self.writer(request), SessionId(str(request.path_params["session"]))
         known = await self.catalog.find(session)
         if known is None:
@@ -49,9 +52,9 @@ class SavingRoutes:
         if program is None or not program.agents:
             raise HTTPException(409, f"The program {known.record.program} is not served here.")
         async for fact in self.tapes.read_session(session):
-            if fact.kind == EffectIntended.kind:
-                name = fact.data.get("name", "a tool")
-                raise HTTPException(409, f"It used {name}, which a test of it would use again.")
+            intended = read_as(fact, EffectIntended)
+            if intended is not None and not is_tool(program, intended.name):
+                raise HTTPException(409, f"It used {intended.name}, which a test of it would use again.")
         try:
             talk = await self.maker.make(session, Path(program.agents[0].span.file))
         except NotSaved as error:

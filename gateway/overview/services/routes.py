@@ -22,7 +22,7 @@ from runtime.llm.models import Models
 
 @dataclass(frozen=True, slots=True)
 class ServiceGround:
-    """The foundation of the routes: the bus of this process, its models, what nodes have seen, two tables of records."""
+    """The foundation of the routes: the bus of this process, its models, what nodes saw, two tables of records."""
 
     bus: Bus
     models: Models | None

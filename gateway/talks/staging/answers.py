@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from gateway.talks.staging.script import Pieces, first_question
+from gateway.talks.staging.tools import KeptTools, tools_from
 from gateway.talks.talk import Reply
 from runtime.core.errors import ConfigError, LLMRefused
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Usage
@@ -62,10 +63,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The answers of a model in a talk; `alone` as in `Answers`."""
+    """The answers of a model in a talk; `alone` as in `Answers`. `tools` are those of servers as they answered, None
+    where the servers are asked.
+    """
 
     answers: tuple[Answer, ...]
     alone: bool = False
+    tools: KeptTools | None = None
 
 
 def question_hash(request: CompletionRequest) -> str:
@@ -207,7 +211,11 @@ def read_recordings(talks: Path) -> dict[str, Recording]:
     try:
         data: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return {
-            title: Recording(tuple(Answer(**one) for one in kept["answers"]), alone=bool(kept["alone"]))
+            title: Recording(
+                tuple(Answer(**one) for one in kept["answers"]),
+                alone=bool(kept["alone"]),
+                tools=tools_from(kept["tools"]) if "tools" in kept else None,
+            )
             for title, kept in data.items()
         }
     except FileNotFoundError:
@@ -219,8 +227,15 @@ def read_recordings(talks: Path) -> dict[str, Recording]:
 def write_recordings(talks: Path, recordings: Mapping[str, Recording]) -> None:
     """Keep the recorded answers of the talks of a file. Raises ConfigError."""
     file = recording_of(talks)
-    data = {title: asdict(one) for title, one in recordings.items()}
+    data = {title: _written(one) for title, one in recordings.items()}
     try:
         file.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{file}: it cannot be written: {error.strerror}") from error
+
+
+def _written(recording: Recording) -> dict[str, Any]:
+    data = asdict(recording)
+    if recording.tools is None:
+        del data["tools"]
+    return data

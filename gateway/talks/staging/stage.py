@@ -15,6 +15,7 @@ from gateway.inbound.memory import remembers
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from gateway.talks.staging.files import TalkFiles
+from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes
@@ -43,6 +44,8 @@ class Ports:
     mailboxes: Mailboxes
     tasks: TaskGroup
     files: TalkFiles
+    tools: ReplayedServers | None = None
+    """The tools of servers as they answered once; None: the servers themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,8 @@ class Stage:
             intake=ports.files.intake(self.settings, self.texts),
             memories=Memories(MemoryMemories(), ports.clock, on, _Nobody(), self.settings.memory.limits),
             texts=self.texts,
-            servers=remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
-            tool_rules=self.settings.tools.as_rules,
+            servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
+            tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
             transcript_chars=self.settings.limits.transcript_chars,
             questions_alone=alone,
             mailboxes=ports.mailboxes,
