@@ -217,20 +217,16 @@ class Compound:
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut[1].lower() == "if" and self._means_whether(head):
             return None
-        first = self._classify(head)
+        first, several = self._classify(head), any(joints(head))
+        unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
-            return (
-                free(text, "the scope of its condition is unclear")
-                if condition and found.known and any(joints(head))
-                else None
-            )
-        if first.talk is not None and is_indirect(head) and read_condition(condition) is None:
-            return free(text, "the scope of its condition is unclear")
-        if any(joints(head)):
-            told = found.talk is not None and re.match(r"(?:it|that|they|those|these|this)\b", condition, re.IGNORECASE)
-            return None if told else free(text, "the scope of its condition is unclear")
+            return unclear if condition and found.known and several else None
+        part_of_it = first.talk is not None and is_indirect(head) and read_condition(condition) is None
+        if several or part_of_it:
+            told = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
+            return None if told else unclear
         if "," in unquoted(condition):
-            return free(text, "the scope of its condition is unclear")
+            return unclear
         return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:

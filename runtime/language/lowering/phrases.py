@@ -48,6 +48,8 @@ IF_SO = re.compile(
 LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
 BEHIND = re.compile(r"\s+\b(if|unless)\s+(?=\S)", re.IGNORECASE)
 """A condition after its action."""
+OF_WHAT_WAS_SAID = re.compile(r"(?:it|that|they|those|these|this)\b", re.IGNORECASE)
+"""The beginning of a condition that belongs to a message: "… when it arrives, if that is known"."""
 SAYS_WHETHER = re.compile(
     r"^(?:ask|tell|inform|let|see|check|verify|determine|decide|confirm|clarify|find out|inquire|enquire|know|say|show"
     r"|mention|explain|consider|evaluate|assess|think about|think|figure out|understand|remind)\b",
