@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from runtime.language.syntax.signature import parse_python
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_NAME = re.compile(r"\$([A-Za-z_]\w*)")
+_NAME = re.compile(r"\$([^\W\d]\w*)")
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
 _SPEC = re.compile(r"(?! )(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?|[^{}]*%[A-Za-z][^{}]*")
 """A format for a value: `>9`, `.2f`, `%d.%m.%Y`."""

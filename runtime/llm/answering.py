@@ -17,6 +17,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
 from runtime.llm.client import CompletionRequest, KnowsPrices, KnowsSight, Provider, Usage
 from runtime.llm.options import ModelOptions, Prices
+from runtime.llm.thoughts import Thoughts
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
@@ -116,12 +117,16 @@ class Answer:
         return self._iteration
 
     async def _pieces(self) -> AsyncGenerator[str, None]:
+        thoughts = Thoughts()
         piece = await self._first_piece()
         while piece is not None:
             self._chars += len(piece)
-            yield piece
+            if said := thoughts.without(piece):
+                yield said
             piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
         self._worked = False
+        if rest := thoughts.end():
+            yield rest
 
     async def aclose(self) -> None:
         """Stop the request if it is still running."""

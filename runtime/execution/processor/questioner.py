@@ -14,7 +14,7 @@ from runtime.language.instructions.direct_speech import direct_speech, is_instru
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
-_NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
+_NAMED = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
 
 _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
 

@@ -19,8 +19,47 @@ _NOT_GIVEN = re.compile(
     re.IGNORECASE,
 )
 _BROKEN_OBJECT = re.compile(r"\{\s*(?:\"|\Z)")
-_YES = frozenset({"yes", "y", "true", "correct", "yep", "yeah", "1"})
-_NO = frozenset({"no", "n", "false", "incorrect", "nope", "0"})
+_YES = frozenset(
+    {
+        "yes",
+        "y",
+        "true",
+        "correct",
+        "yep",
+        "yeah",
+        "1",
+        "ja",
+        "oui",
+        "s\u00ed",
+        "sim",
+        "\u0434\u0430",
+        "\u662f",
+        "\u662f\u7684",
+        "\u306f\u3044",
+    }
+)
+_NO = frozenset(
+    {
+        "no",
+        "n",
+        "false",
+        "incorrect",
+        "nope",
+        "0",
+        "nein",
+        "non",
+        "n\u00e3o",
+        "\u043d\u0435\u0442",
+        "\u5426",
+        "\u4e0d",
+        "\u4e0d\u662f",
+        "\u3044\u3044\u3048",
+    }
+)
+"""Also in other languages: a model answers in that of the talk."""
+_DIGITS = frozenset({"1", "0"})
+"""Answers only alone: before others they are the numbers of a list."""
+_NUMBERED = re.compile(r"[(*]*\d{1,2}[.):*]+\s+(?=\S)")
 
 
 def read_answer(question: Question, text: str) -> Any:
@@ -73,9 +112,31 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
     first, *others = bare.splitlines() or [""]
     if others and all(line.strip() == first.strip() for line in others):
         bare = first.strip()  # it answers again and again
+    if data is _NO_JSON and kind in _OF_ONE_LINE:
+        bare = _line_of(kind, bare)
     if kind in ("", "str", "string") or data is _NO_JSON:
         return {name: bare}
     return {name: data}
+
+
+_OF_ONE_LINE = frozenset({"int", "integer", "float", "number", "bool", "boolean"})
+
+
+def _line_of(kind: str, text: str) -> str:
+    """The only line of a text that is a value of this type: "Sure:", "4", "Anything else?". Else the whole text."""
+    lines = (_NUMBERED.sub("", line.strip(), count=1).strip(_MARKS) for line in text.splitlines())
+    fitting = list(dict.fromkeys(line for line in lines if line and _is_of(line, kind)))
+    return fitting[0] if len(fitting) == 1 else text
+
+
+def _is_of(text: str, kind: str) -> bool:
+    if kind.startswith("bool"):
+        return text.casefold() in _YES | _NO
+    try:
+        coerced(text, kind)
+    except ValueError:
+        return False
+    return True
 
 
 def _found(data: Mapping[str, Any], name: str) -> Any:
@@ -133,22 +194,34 @@ def _choice(text: str, options: Mapping[str, str]) -> str:
         text = "yes" if data else "no"
     elif isinstance(data, str | int):
         text = str(data)
-    found = named(text, options)
+    found = named(text, options) or _on_a_line(text, options)
     if found is None:
         raise WrongAnswer(f"the answer is none of {_listed(options)}")
     return found
 
 
+def _on_a_line(text: str, options: Mapping[str, str]) -> str | None:
+    """The only option that a line of a longer text consists of: "Sure, here it is:", "no", "Anything else?"."""
+    by_name = {option.casefold(): option for option in options}
+    lines = {line.strip(_MARKS).casefold() for line in text.splitlines()}
+    found = [option for folded, option in by_name.items() if folded in lines]
+    return found[0] if len(found) == 1 else None
+
+
+_MARKS = "`\"'*.!() \u3002\uff01"
+
+
 def named(text: str, options: Mapping[str, str]) -> str | None:
     """The option that a text names, completely or by its first word."""
-    plain = text.strip().strip("`\"'*.!() ").casefold()
     by_name = {option.casefold(): option for option in options}
+    text = text.strip()
+    plain = (text if text.casefold() in by_name else _NUMBERED.sub("", text, count=1)).strip(_MARKS).casefold()
     if plain in by_name:
         return by_name[plain]
-    first = re.split(r"[\s,.:;!\n]+", plain, maxsplit=1)[0]
+    first = re.split(r"[\s,.:;!\n\u3002\uff0c\uff01]+", plain, maxsplit=1)[0]
     if first in by_name:
         return by_name[first]
-    if {"yes", "no"} <= by_name.keys():
+    if {"yes", "no"} <= by_name.keys() and (first not in _DIGITS or first == plain):
         return by_name["yes"] if first in _YES else by_name["no"] if first in _NO else None
     starts = [option for folded, option in by_name.items() if re.match(rf"{re.escape(folded)}\b", plain)]
     return starts[0] if len(starts) == 1 else None

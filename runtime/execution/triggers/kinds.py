@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
 from runtime.core.message import Message, MessageType
+from runtime.core.times import read_times
 from runtime.execution.triggers.conditions import condition_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
 from runtime.language.trigger_words import event_trigger
 
-_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 
 _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 
@@ -54,6 +55,8 @@ _SENDERS = {
 _INVITED = re.compile(
     r"\s*(?:when|whenever|if|once|upon)\s+(?:you\s+are\s+|being\s+)?(?:invited|asked)\s+to\b.*\bmeeting\b", re.I
 )
+_ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
+"""For reading repeated times, which depend on neither."""
 _CRON = re.compile(
     r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
 )
@@ -125,14 +128,22 @@ def receives_alone(playbook: PlaybookSpec) -> bool:
 
 
 def time_trigger(text: str) -> TimeTrigger | None:
-    """`Every 10 minutes`, `Every day at 09:00`, `cron: 0 9 * * 1-5`."""
+    """`Every 10 minutes`, `Every day at 09:00`, `Every weekday at 8:30`, `cron: 0 9 * * 1-5`."""
     if (found := _EVERY.match(text)) is not None:
         return TimeTrigger(every_s=float(found["number"] or 1) * _UNITS[found["unit"].lower()])
     if (found := _DAILY.match(text)) is not None:
         return TimeTrigger(cron=f"{int(found['minute'])} {int(found['hour'])} * * *")
     if (found := _CRON.match(text)) is not None and _is_cron(found["fields"]):
         return TimeTrigger(cron=found["fields"])
-    return None
+    return _at_set_times(text.strip().rstrip("."))
+
+
+def _at_set_times(text: str) -> TimeTrigger | None:
+    """The other repeated times that schedules know: `Every weekday at 8:30`, `On Mondays at 9am`."""
+    read = read_times(text, _ANY_TIME, _ANY_ZONE)
+    if read is None or read[2] or read[0].at is not None:
+        return None
+    return TimeTrigger(cron=read[0].cron) if read[0].cron else TimeTrigger(every_s=read[0].every_s)
 
 
 def _is_cron(fields: str) -> bool:

@@ -24,7 +24,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.frames import CallKey, FrameState
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
-_STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
+_STATE_NAME = re.compile(rf"\$([^\W\d]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
 
 
 def declared_types(agent: AgentSpec) -> dict[str, str]:

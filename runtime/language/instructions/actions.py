@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from runtime.language.instructions.expression import read_expression
+from runtime.language.instructions.making import DOES_MORE, made, why_free
 from runtime.language.instructions.model import (
     Action,
     Argument,
@@ -36,6 +37,7 @@ from runtime.language.instructions.operands import (
     words_of,
 )
 from runtime.language.instructions.text import clauses_of, inside_of, split_at, split_first, unquoted
+from runtime.language.instructions.values import STORED, read_value, result_of
 
 _ASSIGNED = re.compile(rf"\s*(\$\w+(?::{TYPE})?(?:\s*,\s*\$\w+(?::{TYPE})?)*)\s*=(?!=)\s*(.+)\Z", re.DOTALL)
 
@@ -43,6 +45,13 @@ _ASSIGNED = re.compile(rf"\s*(\$\w+(?::{TYPE})?(?:\s*,\s*\$\w+(?::{TYPE})?)*)\s*
 _SET = re.compile(
     rf"(?:set|let|store|assign|initiali[sz]e|compute|calculate)\s+(\$\w+(?::{TYPE})?(?:\.\w+|\[[^\]]*\])*)\s+"
     r"(?:to|be|as|=|with)\s+(.+?)\.?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+_SET_TOGETHER = re.compile(
+    r"(?:set|initiali[sz]e)\s+(?:both\s+)?(\$\w+(?:\s*,\s*\$\w+)*\s*(?:,\s*and|,|\band)\s+\$\w+)\s+(?:all\s+|both\s+)?"
+    r"(?:to|=|with)\s+(.+?)\.?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -60,10 +69,10 @@ _INCREASE = re.compile(
 )
 
 
-_CALL = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+_CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 
 
-_KEYWORD = re.compile(r"\$?([A-Za-z_]\w*)\s*=(?!=)\s*")
+_KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
 
 
 _YIELD = re.compile(r"YLD\s+(?:for\s+)?(.+)\Z", re.IGNORECASE | re.DOTALL)
@@ -100,37 +109,12 @@ _TALKED = re.compile(
 """Verbs for talks of more than one message."""
 
 
-_SEVERAL = r"\$\w+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?!\s+(?:to|be|as|=)\s))*"
-
-
-_DOES_MORE = re.compile(
-    r"(?:,|\band|\bthen|&)\s+(?:(?:and|then|also)\s+)*(?:(?:tell|say|show|ask|send|save|print|notify|inform|give|email|call"
-    r"|run|store|record|write|update|add|remove|append|return|end|exit|quit|stop|go|wait|thank|greet|log)\s+[\w$\"]"
-    r"|[A-Za-z_][\w.]*\()",
-    re.IGNORECASE,
-)
-"""A further action after a value in words: "Draft $mail and send it"."""
-
-
 _ANOTHER = re.compile(r"(?:,|\band)\s+(?:set\s+)?\$\w+(?::\w+)?\s+(?:to|be|as|=)\s", re.IGNORECASE)
 """A second variable that a sentence sets: "Set $x to the sum and $y to 1"."""
 
 
-_KEEPS = re.compile(r"(?:save|store)\b(?!.*\b(?:as|in|into|to)\b)", re.IGNORECASE | re.DOTALL)
-"""Verbs that store a value and create none: "Save $order"."""
-
-
 _TAKES_PART = re.compile(
     r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
-)
-
-
-_MAKES = re.compile(
-    r"(?:compute|calculate|recalculate|generate|extract|determine|decide(?:\s+on)?|pick|choose|select"
-    r"|count|summari[sz]e|classify|translate"
-    r"|convert|format|create|compose|draft|write|make|build|derive|estimate|find out|set|store|save"
-    r"|remember|update|get|guess|rate|rank|sort|filter|parse|assign|define|identify|infer|prepare|let)\b",
-    re.IGNORECASE,
 )
 
 
@@ -148,7 +132,7 @@ def actions_of(text: str) -> Iterator[Action]:
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
     if any(isinstance(action, Free) for action in actions):
-        yield Free(Prose(text), _why_free(text))
+        yield Free(Prose(text), why_free(text))
         return
     yield from actions
     if sources and not any(isinstance(action, Ask) for action in actions):
@@ -161,12 +145,6 @@ def actions_of(text: str) -> Iterator[Action]:
         yield Return()
 
 
-def _why_free(text: str) -> str:
-    if len(clauses_of(text)) > 1:
-        return "it has several clauses, one of which is prose"
-    return "it is prose of no known kind of step"
-
-
 def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[Action]:
     """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] if the clauses are something else."""
     said = [_said(clause) for clause in clauses]
@@ -175,12 +153,12 @@ def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> l
     targets = [one[0] for one in said if one is not None]
     texts = [one[1] for one in said if one is not None]
     if any(text.strip().lower() != "the same" for text in texts[1:]):
-        asks = [Say((target,), words_of(text)) for target, text in zip(targets, texts, strict=True)]
+        asks = [Say((target,), words_of(text, (target,))) for target, text in zip(targets, texts, strict=True)]
         if not sources:
             return [*asks]
         last = asks.pop()
         return [*asks, _asking(last.targets, last.words, texts[-1], sources, done)]
-    words = words_of(texts[0])
+    words = words_of(texts[0], targets)
     if not sources:
         return [Say(tuple(targets), words, _takes_part(targets, words))]
     return [_asking(tuple(targets), words, texts[0], sources, done)]
@@ -235,6 +213,10 @@ def _plain_actions(clause: str) -> tuple[Action, ...]:
     if assigned:
         variables = tuple(variable_of(one) for one in re.findall(rf"\$\w+(?::{TYPE})?", assigned[1]))
         return _giving(variables, assigned[2].strip())
+    if together := _SET_TOGETHER.match(clause):
+        return _alike(tuple(variable_of(name) for name in re.findall(r"\$\w+", together[1])), together[2].strip())
+    if (stored := STORED.match(clause)) and read_value(stored["value"]) is not None:
+        return _giving((variable_of(stored["target"]),), stored["value"].strip())
     if _ANOTHER.search(clause):
         return (Free(Prose(clause), "it sets several variables"),)
     if given := _SET.match(clause):
@@ -248,11 +230,11 @@ def _plain_action(clause: str) -> Action:
     if stepped := _STEPPED.match(clause):
         return Set((variable_of(stepped[1]),), exact("1"), stepped[2][0])
     if grown := _INCREASE.match(clause):
-        return _grown(grown) or _made(clause)
+        return _grown(grown) or made(clause)
     called = _called(clause)
     if called is not None:
         return called
-    return _made(clause)
+    return made(clause)
 
 
 def _grown(found: re.Match[str]) -> Set | None:
@@ -264,25 +246,15 @@ def _grown(found: re.Match[str]) -> Set | None:
     return Set((variable_of(found[3]),), amount, sign)
 
 
-def _made(clause: str) -> Action:
-    """A step in words that creates a variable's value; else a free one."""
-    if _DOES_MORE.search(clause):
-        return Free(Prose(clause), "it does more than make a value")
-    names = list(dict.fromkeys(name for name, _ in VARIABLE.findall(clause)))
-    typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
-    if _MAKES.match(clause) and ";" not in clause:
-        if typed:
-            return Set(tuple(typed), Prose(clause))
-        direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?({_SEVERAL})", clause, re.IGNORECASE)
-        if direct and not _KEEPS.match(clause):
-            return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
-        into = re.search(r"\b(?:into|in|as|to)\s+\$(\w+)\s*\.?\Z", clause, re.IGNORECASE)
-        if into and names:
-            return Set((Variable(into[1]),), Prose(clause))
-    return Free(Prose(clause), _why_free(clause))
+def _alike(variables: tuple[Variable, ...], value: str) -> tuple[Action, ...]:
+    """ "Set $a and $b to 0" sets both to it; "Set $a, $b to 1, 2" each to its own."""
+    if len(split_at(value, ",")) == len(variables) or read_value(value) is None:
+        return (Set(variables, operand_of(value)),)
+    return tuple(Set((variable,), operand_of(value)) for variable in variables)
 
 
 def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> tuple[Action, ...]:
+    value = result_of(value)
     called = _called(value)
     if isinstance(called, Call):
         if len(variables) == 1 and not variables[0].path and not operator:
@@ -290,7 +262,7 @@ def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> 
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
             return (_into_given(called), Set(variables, exact(f"${GIVEN}"), operator))
     operand = operand_of(value)
-    if isinstance(operand, Prose) and (_DOES_MORE.search(value) or _CALL.match(value)):
+    if isinstance(operand, Prose) and (DOES_MORE.search(value) or _CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
         return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
     return (Set(variables, operand, operator),)
@@ -337,8 +309,8 @@ def _argument(text: str) -> Argument:
 
 
 def thinking_of(text: str) -> Action:
-    made = _made(text)
-    return made if isinstance(made, Set) else Think(Prose(text))
+    found = made(text)
+    return found if isinstance(found, Set) else Think(Prose(text))
 
 
 def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
@@ -382,8 +354,9 @@ def return_of(text: str) -> tuple[Meaning, ...]:
         return (*actions_of(text), Return())
     if _said(text) is not None:
         return (*actions_of(text), Return())
+    text = result_of(text)
     called = _called(text)
-    value = read_expression(text)
+    value = read_value(text)
     if isinstance(called, Call) and value is None:
         return (_into_given(called), Return(exact(f"${GIVEN}")))
     return (Return(value or Prose(text)),)

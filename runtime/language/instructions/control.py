@@ -19,7 +19,7 @@ from runtime.language.instructions.model import (
     Variable,
 )
 from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
-from runtime.language.instructions.wording import speaks_of_failure
+from runtime.language.instructions.wording import speaks_of_failure, without_then
 from runtime.language.program import Op, Step
 
 _WHOLE = r"\d+|\$\w+"
@@ -29,8 +29,11 @@ _BRANCH = re.compile(
 )
 
 
+_THROUGH = (
+    r"(?:(?:go|loop|iterate|step|run)\s+(?:through|over)|(?:repeat|loop)\s+(?:(?:this|these|the following)\s+)?for)"
+)
 _EACH = re.compile(
-    r"for\s+(?:(?:each|every|all)\s*)?(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
+    rf"(?:for|{_THROUGH})\s+(?:(?:each|every|all)\s*)?(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _EACH_NOUN = re.compile(
@@ -41,14 +44,23 @@ _EACH_NOUN = re.compile(
 _EACH_OF = re.compile(
     r"for\s+(?:(?:each|every)(?:\s+one)?\s+of|all)\s+(?:of\s+)?(?:the\s+)?(\$\w+)\s*:?\Z", re.IGNORECASE
 )
-_FROM_TO = re.compile(rf"({_WHOLE})\s+to\s+({_WHOLE})\Z", re.IGNORECASE)
+_COUNTED = re.compile(rf"for\s+(\$\w+(?::\w+)?)\s*=\s*((?:{_WHOLE})\s+(?:down\s+)?to\s+.+?)\s*:?\Z", re.IGNORECASE)
+_OVER = re.compile(
+    r"(?:loop|iterate|step)\s+(?:through|over)\s+(?:all\s+)?(?:the\s+)?(\$\w+(?:\.\w+|\[[^\]]*\])*)"
+    r"(?:\s+as\s+(\$\w+(?::\w+)?))?\s*:?\Z",
+    re.IGNORECASE,
+)
+"""A loop over a list whose items have no name, or one at the end: "Loop through $guests as $guest"."""
+_FROM_TO = re.compile(
+    rf"({_WHOLE})\s+(down\s+)?to\s+({_WHOLE})(?:,?\s+(?:(?:by|step|in steps of)\s+)({_WHOLE}))?\Z", re.IGNORECASE
+)
 _FOREVER = re.compile(
     r"(?:loop\s+|repeat\s+)?(?:forever|endlessly|always|again and again|in an endless loop)\s*:?\Z", re.IGNORECASE
 )
 
 
 _TIMES = re.compile(
-    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:(?:up to|at most|exactly)\s*)?(?:(\d+|\$\w+|one|two"
+    r"(?:repeat|loop|do(?: (?:this|the following))?|for)?\s*(?:(?:up to|at most|exactly)\s*)?(?:(\d+|\$\w+|one|two"
     r"|three|four|five|six|seven|eight|nine|ten)(?:\s+(?:times|iterations|rounds|attempts|tries)|\s?x)"
     r"|(once|twice|thrice))(?!\w)\s*:?\Z",
     re.IGNORECASE,
@@ -113,7 +125,7 @@ def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
             return Condition(Side.ELSE, None)
         return Condition(Side.IF, condition_of(text), speaks_of_failure(text))
     word = " ".join(branch[1].lower().replace(",", " ").split())
-    rest = text[branch.end() :].rstrip(" :")
+    rest = without_then(text[branch.end() :].rstrip(" :"))
     if word in ("else", "otherwise"):
         return Condition(Side.ELSE, None)
     otherwise = op is Op.ELS or word.startswith(("else", "elif", "otherwise"))
@@ -130,7 +142,12 @@ def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
 def _items(text: str) -> Operand:
     """The items of a loop; `1 to 3` means 1, 2 and 3."""
     numbers = _FROM_TO.match(text)
-    return exact(f"range({numbers[1]}, {numbers[2]} + 1)") if numbers else operand_of(text)
+    if numbers is None:
+        return operand_of(text)
+    first, down, last, by = numbers.groups()
+    if down:
+        return exact(f"range({first}, {last} - 1, -{by or 1})")
+    return exact(f"range({first}, {last} + 1, {by})" if by else f"range({first}, {last} + 1)")
 
 
 def _one_of(each: re.Match[str]) -> Variable:
@@ -152,14 +169,16 @@ def _loop(text: str) -> Loop | None:
     if limit:
         at_most = _NUMBERS.get(limit[1].lower()) or int(limit[1])
         text = (text[: limit.start()] + text[limit.end() :]).strip()
-    if each := _EACH.match(text):
+    if each := _EACH.match(text) or _COUNTED.match(text):
         return Loop(LoopKind.EACH, _items(each[2]), variable_of(each[1]), at_most)
     if each := _EACH_OF.match(text) or _EACH_NOUN.match(text):
         return Loop(LoopKind.EACH, _items(each[each.lastindex or 0]), _one_of(each), at_most)
+    if over := _OVER.match(text):
+        return Loop(LoopKind.EACH, operand_of(over[1]), variable_of(over[2] or "$item"), at_most)
     found = _WHILE.match(text)
     if found is None:
         return None
-    word, rest = found[1].lower(), text[found.end() :].rstrip(" :")
+    word, rest = found[1].lower(), without_then(text[found.end() :].rstrip(" :"))
     if not rest:
         return Loop(LoopKind.WHILE, exact("True"), None, at_most)
     kind = LoopKind.UNTIL if "until" in word else LoopKind.WHILE

@@ -23,10 +23,19 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.text import clauses_of
 from runtime.language.program import Op, PlaybookSpec, Step
 
-_LEAVE = re.compile(r"(?:break|(?:exit|leave|stop|end|quit) (?:the|this) loop)\s*\.?\Z", re.IGNORECASE)
+_LEAVE = re.compile(
+    r"(?:break(?:(?: out)?(?: of| from)?(?: (?:the|this))? loop)?|(?:exit|leave|stop|end|quit) (?:(?:the|this) )?loop"
+    r"|stop (?:looping|repeating))\s*\.?\Z",
+    re.IGNORECASE,
+)
 
 
-_NEXT = re.compile(r"continue(?: (?:with|to) the next(?: \w+)?)?\s*\.?\Z", re.IGNORECASE)
+_NEXT = re.compile(
+    r"(?:continue(?: (?:on )?(?:with|to) the next(?: \$?\w+)?)?|skip (?:ahead )?to the next(?: \$?\w+)?"
+    r"|(?:go|move|proceed)(?: on)? (?:with|to) the next (?:one|item|iteration|round|element|entry|\$\w+)"
+    r"|skip (?:this|the current|the) (?:one|item|iteration|round|element|entry|\$\w+)(?: in the loop)?)\s*\.?\Z",
+    re.IGNORECASE,
+)
 
 
 _ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})

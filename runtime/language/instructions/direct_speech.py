@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([A-Za-z_]\w*)\}")
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
 _KEPT = re.compile(r",?\s*(?:and|then)\s+(?:set|keep|store|save|remember)\b.*\Z", re.IGNORECASE | re.DOTALL)
 _KEPT_AS = re.compile(
     r",?\s*(?:and|then)\s+(?:(?:keep|store|save|remember)\s+(?:it|this|that|them|the (?:answer|reply))\s+(?:as|in)|set)"

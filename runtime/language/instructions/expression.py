@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
+from runtime.language.instructions.text import with_straight_quotes
 from runtime.language.instructions.wording import in_symbols
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
@@ -26,10 +27,10 @@ _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
 """A date, which is no subtraction or division."""
 
-_NAME = re.compile(r"\$([A-Za-z_]\w*)")
+_NAME = re.compile(r"\$([^\W\d]\w*)")
 
 _TEXT = re.compile(r"(?P<f>[fF]?)(?P<text>\"[^\"\n]*\"|'[^'\n]*')")
-_FILLED_IN = re.compile(r"(?<!\{)\{(\$[A-Za-z_][^{}\n]*)\}(?!\})")
+_FILLED_IN = re.compile(r"(?<!\{)\{(\$[^\W\d][^{}\n]*)\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def read_condition(text: str) -> Expression | None:
     source = text.strip()
     if not source or len(source) > _MAX_SOURCE:
         return None
-    found = _read(source, in_symbols(source))
+    found = _read(source, in_symbols(with_straight_quotes(source)))
     return None if found is not None and _is_list_of_tests(found.tree) else found
 
 

@@ -30,10 +30,10 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
 }
 """Built-in calls beyond talking, reading and remembering, each with the words that give a reason for it."""
 
-_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 _MADE = re.compile(
-    r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([A-Za-z_]\w*)"
-    r"|\b(?:save|store|keep|remember|put|record|write|note)\b[^.;$]*?\b(?:as|in|into|to|under)\s+\$([A-Za-z_]\w*)",
+    r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([^\W\d]\w*)"
+    r"|\b(?:save|store|keep|remember|put|record|write|note)\b[^.;$]*?\b(?:as|in|into|to|under)\s+\$([^\W\d]\w*)",
     re.IGNORECASE,
 )
 

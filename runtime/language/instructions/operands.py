@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from runtime.language.instructions.expression import (
@@ -20,12 +20,14 @@ from runtime.language.instructions.model import (
     Variable,
     Words,
 )
+from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.instructions.values import read_value
 from runtime.language.placeholders import placeholders
 
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 
 
-VARIABLE = re.compile(rf"\$([A-Za-z_]\w*)(?::({TYPE}))?")
+VARIABLE = re.compile(rf"\$([^\W\d]\w*)(?::({TYPE}))?")
 
 
 _PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
@@ -34,26 +36,49 @@ _PATH = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 _QUOTED_WORDS = re.compile(
     r"(?:(?:say|tell|show|print|display|output|write|send|greet|reply|answer|respond|announce|ask)\b"
     r"(?:\s+(?:to\s+)?(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?"
-    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?f?(?P<mark>[\"\u201c\u201e])(?P<text>.*)[\"\u201d\u201c](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
+    r"(?:\s+(?:with|that|exactly|saying))?\s*:?\s*)?f?(?P<mark>[\"\u201c\u201e\u00ab])(?P<text>.*)[\"\u201d\u201c\u00bb](?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?\s*[.!]?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[[^\]\n]*\])*")
+_ONE_VARIABLE = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]\n]*\])*")
+_SAID = re.compile(
+    rf"(?:say|print|output|echo)\s+(?:the\s+value\s+of\s+)?({_ONE_VARIABLE.pattern})"
+    r"(?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?[.!]?",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"(?:tell|answer|ask|greet)\s+(?:the\s+)?(?P<whom>[^\W\d]\w*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[^\W\d]\w*)*)\s*:?\s*"
+    r"(?P<words>[\"\u201c\u201e\u00ab\u2018].*)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _SINGLE_QUOTED = re.compile(r"f?'([^'{}]*)'")
+_CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
+"""A text in single typographic quotes at the end of a step."""
 
 
-def words_of(text: str) -> Words:
-    """Exact words for a completely quoted text or a variable's value, else prose."""
+def words_of(text: str, targets: Sequence[str] = ()) -> Words:
+    """Exact words for a completely quoted text or a variable's value, else prose. Who hears them, `targets`, may be
+    named: `Tell Bob "hello"`.
+    """
     text = text.strip()
+    if targets and (told := _TOLD.match(text)) and _all_named(told["whom"], targets):
+        return words_of(f"tell them {told['words']}")
+    if (said := _SAID.fullmatch(text)) and (value := read_expression(said[1])) is not None:
+        return Template((value,))
     if _ONE_VARIABLE.fullmatch(text) and (value := read_expression(text)) is not None:
         return Template((value,))
     if quoted := _SINGLE_QUOTED.fullmatch(text):
         return template_of(quoted[1])
-    found = _QUOTED_WORDS.match(text)
-    if found and not re.search(r"[\"\u201c-\u201e]", found["text"].replace('\\"', "")):
+    found = _QUOTED_WORDS.match(_CURLED.sub(r'"\1"\2', text))
+    if found and not re.search(r"[\"\u201c-\u201e\u00ab\u00bb]", found["text"].replace('\\"', "")):
         return template_of(found["text"].replace('\\"', '"'))
     return Prose(text)
+
+
+def _all_named(whom: str, targets: Sequence[str]) -> bool:
+    names = [name.casefold() for name in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", whom)]
+    return sorted(names) == sorted(target.casefold() for target in targets)
 
 
 @lru_cache(maxsize=2048)
@@ -74,7 +99,7 @@ def template_of(text: str) -> Words:
     return Template(tuple(part for part in parts if part != ""), otherwise)
 
 
-_FIELD = re.compile(r"\$[A-Za-z_]\w*(?:\.[A-Za-z_]\w*(?!\w*\()|\[[^\]\n]*\])*")
+_FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
 
 
 def _variables_in(text: str) -> Iterator[str | Expression]:
@@ -95,12 +120,12 @@ def exact(text: str) -> Expression:
 
 
 def operand_of(text: str) -> Operand:
-    return read_expression(text) or Prose(text)
+    return read_value(text) or Prose(text)
 
 
 def argument_operand(text: str) -> Operand:
     """An argument: exact, or words. Names of agents and people in a list are literals."""
-    found = read_expression(text)
+    found = read_expression(text) or read_expression(with_straight_quotes(text))
     if found is not None:
         return found
     listed = re.fullmatch(r"\[(\s*[A-Za-z_][\w ]*(?:,\s*[A-Za-z_][\w ]*)*)\s*\]", text)

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+_QUOTATION = re.compile(
+    '"[^"\n]*"|\u201c([^\u201c\u201d"\n]*)\u201d|\u201e([^\u201c-\u201e"\n]*)[\u201c\u201d]'
+    '|\u00ab([^\u00ab\u00bb"\n]*)\u00bb|\u2018([^\u2018\u2019"\n]*)\u2019(?!\\w)'
+)
+
+
+def with_straight_quotes(text: str) -> str:
+    """A text with `"` in place of typographic quotes, where these stand outside of straight ones."""
+    if text.isascii():
+        return text
+    return _QUOTATION.sub(lambda found: found[0] if found.lastindex is None else f'"{found[found.lastindex]}"', text)
 
 
 def unquoted(text: str) -> str:

@@ -13,6 +13,8 @@ _V = r"(\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _NUMBER = r"(-?\d+(?:\.\d+)?|\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _IS = r"(?:is|are|was|becomes?|equals?)"
 _LITERAL = r"(?:\"\d+\"|-?\d+(?:\.\d+)?)"
+_TEXT = r"(\"\d+\"|\$\w+)"
+_END = r"(?=\s*(?:\Z|\)|,|and\b|or\b))"
 _CHOSEN = re.compile(
     rf"{_V}\s+(?:is|are|equals?)(\s+not)?\s+((?:either|one of|any of)\s+)?({_LITERAL}(?:\s*,\s+{_LITERAL})*)"
     rf"(?:\s*,?\s+or\s+({_LITERAL}))?(?=\s*(?:\Z|\)|and\b|or\b(?!\s*{_LITERAL})))",
@@ -53,9 +55,25 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_V}\s+(?:is|are)\s+(?:false|no)\b(?!\s+\w)", r"(\1 == False)"),
         (rf"{_V}\s+(?:does not contain|doesn't contain)\s+(\"[^\"]*\"|'[^']*'|\$\w+|[-\d.]+)", r"(\2 not in \1)"),
         (rf"{_V}\s+contains\s+(\"[^\"]*\"|'[^']*'|\$\w+|[-\d.]+)", r"(\2 in \1)"),
+        (
+            rf"{_V}\s+(?:does not|doesn't)\s+(?:start|begin)\s+with\s+{_TEXT}",
+            r"(not (\1 != None and str(\1).startswith(\2)))",
+        ),
+        (rf"{_V}\s+(?:starts|begins)\s+with\s+{_TEXT}", r"(\1 != None and str(\1).startswith(\2))"),
+        (rf"{_V}\s+(?:does not|doesn't)\s+end\s+with\s+{_TEXT}", r"(not (\1 != None and str(\1).endswith(\2)))"),
+        (rf"{_V}\s+ends\s+with\s+{_TEXT}", r"(\1 != None and str(\1).endswith(\2))"),
+        (rf"{_V}\s+is\s+neither\s+({_LITERAL})\s+nor\s+({_LITERAL}){_END}", r"(\1 not in [\2, \3])"),
+        (rf"{_V}\s+(?:is|are)\s+{_NUMBER}\s+or\s+(?:more|greater|higher|above|over){_END}", r"(\1 >= \2)"),
+        (rf"{_V}\s+(?:is|are)\s+{_NUMBER}\s+or\s+(?:less|fewer|lower|smaller|below|under){_END}", r"(\1 <= \2)"),
+        (rf"{_V}\s+(?:is|are)\s+not\s+the\s+same\s+as\s+{_V}{_END}", r"(\1 != \2)"),
+        (rf"{_V}\s+(?:is|are)\s+the\s+same\s+as\s+{_V}{_END}", r"(\1 == \2)"),
+        (rf"{_V}\s+(?:differs\s+from|is\s+different\s+from)\s+{_V}{_END}", r"(\1 != \2)"),
+        (rf"(?<![\w.\])]\s)({_LITERAL})\s+(?:is|are)\s+(not\s+)?in\s+(?=\$)", r"\1 \2in "),
+        (rf"(\A|(?<!\w)\(|\b(?:and|or|not)\s+){_V}\s*=(?!=)\s*", r"\1\2 == "),
         (rf"{_V}\s+(?:is|are)\s+not\s+in\b", r"\1 not in"),
         (rf"{_V}\s+(?:is|are)\s+(?:one of|in)\b", r"\1 in"),
-        (rf"{_V}\s+is\s+divisible\s+by\s+{_NUMBER}", r"(\1 % \2 == 0)"),
+        (rf"{_V}\s+is\s+not\s+(?:divisible\s+by|a\s+multiple\s+of)\s+{_NUMBER}", r"(\1 % \2 != 0)"),
+        (rf"{_V}\s+is\s+(?:divisible\s+by|a\s+multiple\s+of)\s+{_NUMBER}", r"(\1 % \2 == 0)"),
         (
             r"\b(?:is|are) (?:greater|more|larger|higher) than or equal to\b|\b(?:is|are) (?:at least|no less than)\b",
             ">=",
@@ -108,6 +126,17 @@ def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
 
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)")
 _LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
+_SHORTENED = re.compile(r"(?<=\s)(is|are|was|does)n['\u2019]t\b", re.IGNORECASE)
+_NAMED = re.compile(r"\b(?:the\s+(?:current\s+)?value\s+of\s+|value\s+of\s+)?(?:the\s+)?(?=\$\w)", re.IGNORECASE)
+_THEN = re.compile(r"[,\s]\s*(?:then|(?:then\s+)?do(?:\s+(?:this|these|the following)(?:\s+steps)?)?)\Z", re.IGNORECASE)
+_LONGEST_THEN = 40
+
+
+def without_then(text: str) -> str:
+    """A condition without the "then" or "do the following" at its end."""
+    text = text.rstrip()
+    found = _THEN.search(text, max(0, len(text) - _LONGEST_THEN))
+    return text[: found.start()].rstrip(" ,") if found else text
 
 
 def in_symbols(text: str) -> str:
@@ -118,7 +147,8 @@ def in_symbols(text: str) -> str:
         strings.append(found[0])
         return f'"{len(strings) - 1}"'
 
-    code = _CHOSEN.sub(_one_of, _BOTH.sub(_each, _STRING.sub(put_away, text)))
+    code = _NAMED.sub("", _SHORTENED.sub(r"\1 not", _STRING.sub(put_away, text)))
+    code = _CHOSEN.sub(_one_of, _BOTH.sub(_each, code))
     if _TOGETHER.search(code):
         return text  # what is so of several together is prose
     for pattern, symbol in _WORDS:

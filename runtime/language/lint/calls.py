@@ -14,7 +14,7 @@ from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, St
 from runtime.language.syntax.signature import parse_python
 from runtime.language.value_types import coerced
 
-_CALLED = re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
+_CALLED = re.compile(r"(?<![\w.$])([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
 _LIKE_A_PLAYBOOK = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?")
 _UNSEPARATED = re.compile(r"[\w.]+\((?:[^()]*,)?\s*(?:\$\w+|\"\"|\d+)\s+(?:\$\w|\"\"|\d)")
 """Two arguments without a separator: `Add($a $b)`."""

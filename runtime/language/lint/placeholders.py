@@ -13,7 +13,7 @@ from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, Program
 from runtime.language.syntax.signature import parse_python
 
-_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 
 
 class PlaceholderLint:

@@ -11,7 +11,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.language.trigger_words import event_trigger
 
 _SAYS = re.compile(r"""\bSay\(\s*["']?(?:user|human)\b""", re.IGNORECASE)
-_CALL = re.compile(r"\b([A-Za-z_]\w*)\(")
+_CALL = re.compile(r"\b([^\W\d]\w*)\(")
 
 
 def unseen_words(program: Program) -> Iterator[Finding]:

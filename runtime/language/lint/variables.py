@@ -14,7 +14,7 @@ from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
 from runtime.language.syntax.signature import parse_python
 
-_NAME = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)(:(?=[A-Za-z]))?")
+_NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
 _FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)

@@ -29,7 +29,7 @@ _ARTICLE = r"(?:an?|the|another|one|its|our|my)\s+(?:new\s+)?"
 _ABOUT = re.compile(r"\s+(?:on|about|for|with|of|into|over|regarding|using|to)\s+(?=[$\"\d-])", re.IGNORECASE)
 _VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
 _VALUES = re.compile(rf"{_VALUE}(?:\s*(?:,\s*and|,|\band)\s*{_VALUE})*")
-_KEYWORD = re.compile(r"\$?([A-Za-z_]\w*)\s*=(?!=)\s*(.+)$", re.DOTALL)
+_KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*(.+)$", re.DOTALL)
 
 _AWAITS = re.compile(r"^(?:wait\s+(?:for|until)|await)\s+(.+)$", re.IGNORECASE | re.DOTALL)
 _GETS = re.compile(r"^(?:get|take|fetch|collect)\s+(?=(?:the\s+)?results?\s+of\b)(.+)$", re.IGNORECASE | re.DOTALL)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.expression import Expression, read_condition
 from runtime.language.instructions.lookups import named_in
+from runtime.language.instructions.model import Set
+from runtime.language.instructions.values import STORED, result_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.background import Background
-from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.clauses import outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
 from runtime.language.lowering.remembering import Remembering
@@ -160,7 +165,21 @@ class Classifier:
                 continue  # how often belongs to the condition
             if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
                 return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
-        return text, None
+        return self._split_at_verb(text) or (text, None)
+
+    def _split_at_verb(self, text: str) -> tuple[str, str] | None:
+        """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
+        branch = phrases.BRANCH_AT_START.match(text)
+        if branch is None or phrases.ELSE_INSIDE.search(text, branch.end()):
+            return None
+        gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
+        for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
+            rest = text[at:].strip()
+            if phrases.JOINS.match(rest) or read_condition(text[branch.end() : at]) is None:
+                continue
+            if self.classify(rest).known:
+                return text[:at], rest
+        return None
 
     def _ending(self, text: str, bare: str) -> Instruction | None:
         if phrases.END_PROGRAM.match(bare):
@@ -212,12 +231,17 @@ class Classifier:
         return None
 
     def _call(self, text: str, bare: str) -> Instruction | None:
-        if (given := phrases.SET_TO.match(bare)) and phrases.whole_call(given[2]):
-            text = bare = f"{given[1]} = {given[2]}"
+        if kept := self._kept_result(bare):
+            return kept
+        given = phrases.SET_TO.match(bare) or STORED.match(bare)
+        if given and phrases.whole_call(call := result_of(given["value"])):
+            text = bare = f"{given['target']} = {call}"
         elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
             text = bare = f"{got[1]} = {bare[got.end() :]}"
         assigned = phrases.ASSIGN.match(text)
-        expression = text[assigned.end() :] if assigned else text
+        expression = result_of(text[assigned.end() :]) if assigned else text
+        if assigned and not text.endswith(expression):
+            text = f"{assigned[0]}{expression}"
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
             return self._calling(name, text.rstrip(".; "))
@@ -226,10 +250,20 @@ class Classifier:
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
         if self._begins_with_call(bare) or self._contains_call(text):
-            return free(text, "a call is inside the sentence")
+            exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
+            return Instruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
         if not assigned and phrases.CHANGE.match(bare):
             return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
+
+    def _kept_result(self, bare: str) -> Instruction | None:
+        """ "Call Find($q) and store the result in $found": one call with its target."""
+        kept = phrases.KEEPS_RESULT.search(bare)
+        if kept is None or not kept.start() or kept.start() not in outside(bare):
+            return None
+        found = self._one(bare[: kept.start()])
+        called = found.known and found.op is Op.QUE and found.talk is None and not found.after
+        return replace(found, text=f"{kept[1]} = {found.text}") if called and phrases.CALL.match(found.text) else None
 
     def _assigned(self, text: str, expression: str) -> Instruction:
         """A variable that gets something other than a call's result: a person's answer, or a computed value."""

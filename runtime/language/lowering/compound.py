@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.expression import read_condition
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints, unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.speech import Speech, waits_for, with_words
+from runtime.language.lowering.speech import Speech, in_a_list, is_indirect, waits_for, with_words
 from runtime.language.program import Op
 
 _LASTS = frozenset({Op.RET, Op.JMP})
@@ -47,6 +48,8 @@ class Compound:
 
     def in_parts(self, text: str, bare: str) -> Instruction | None:
         """The instructions of a step with several clauses, or a free one; None for a single clause."""
+        if both := self._both_sides(text, bare):
+            return both
         parts = clauses(text)
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.search(parts[0])):
             head = f"While the meeting is {lasting[1]}"
@@ -66,6 +69,22 @@ class Compound:
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
+    def _both_sides(self, text: str, bare: str) -> Instruction | None:
+        """ "If $ready, call Go; otherwise tell the user": a condition and its other side, below a heading."""
+        plain = unquoted(text)
+        if not phrases.BRANCH_AT_START.match(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
+            return None
+        cut = phrases.OTHER_SIDE.search(plain)
+        if cut is None or phrases.ELSE.match(bare):
+            return None
+        sides = text[: cut.start()].rstrip(), text[cut.end() :]
+        first, second = map(self._classify, sides)
+        sure = all(
+            side.known and side.op is Op.CND and not side.loop and side.body and self._classify(side.body).known
+            for side in (first, second)
+        )
+        return Instruction(Op.EXE, "", after=sides) if sure else None
+
     def checked(self, found: Instruction, text: str, bare: str) -> Instruction:
         """The instruction of a step with one clause, unless it contains another action: "… and set $x to 3"."""
         if not found.known:
@@ -77,7 +96,7 @@ class Compound:
             return conditional
         if found.op is Op.EXE:
             return self._besides_a_value(text) or found
-        if phrases.ASSIGN.match(text) or phrases.whole_call(text):
+        if phrases.ASSIGN.match(text) or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
             return found
         if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
             return free(text, "the largest number of times is part of the sentence")
@@ -89,7 +108,7 @@ class Compound:
     def _besides_a_value(self, text: str) -> Instruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            if not isinstance(decode_text(Op.EXE, head).head, Set):
+            if phrases.SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
             bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
             again = _SET_AS_WELL.match(bare) is not None
@@ -149,6 +168,10 @@ class Compound:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is Op.QUE and talk is None
+        if whole_call and (kept := phrases.KEEPS_RESULT.match(part)):
+            again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
+            if again.known and again.text.startswith(kept[1]):
+                return _Part(f"{before.text}{mark} {part}", again)
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
@@ -170,6 +193,8 @@ class Compound:
             worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
             more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
+        if talk.asks and found.known and phrases.REPLIES.match(phrases.PREFIX.sub("", part)):
+            return None
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
         same = same and not (phrases.LASTS.search(talk.said) and re.match(r"then\b", part, re.IGNORECASE))
@@ -192,13 +217,16 @@ class Compound:
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut[1].lower() == "if" and self._means_whether(head):
             return None
-        if not condition or not self._classify(head).known:
-            return None
-        if any(joints(head)):
-            told = found.talk is not None and re.match(r"(?:it|that|they|those|these|this)\b", condition, re.IGNORECASE)
-            return None if told else free(text, "the scope of its condition is unclear")
+        first, several = self._classify(head), any(joints(head))
+        unclear = free(text, "the scope of its condition is unclear")
+        if not condition or not first.known:
+            return unclear if condition and found.known and several else None
+        part_of_it = first.talk is not None and is_indirect(head) and read_condition(condition) is None
+        if several or part_of_it:
+            told = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
+            return None if told else unclear
         if "," in unquoted(condition):
-            return free(text, "the scope of its condition is unclear")
+            return unclear
         return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
@@ -222,7 +250,7 @@ class Compound:
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))
-        if cut is None or phrases.INDIRECT.search(unquoted(text[: cut.start(1)])):
+        if cut is None or is_indirect(text[: cut.start(1)]):
             return None
         if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
@@ -235,7 +263,9 @@ class Compound:
             return self._besides_a_return(text, bare)
         if found.talk is not None and phrases.INVITE.match(phrases.PREFIX.sub("", head)):
             return self._sequence(text, [head, tail])
-        indirect = phrases.INDIRECT.search(unquoted(head)) is not None
+        if phrases.END_PROGRAM.match(bare) and in_a_list(head, text[len(head) :]):
+            return None
+        indirect = is_indirect(head)
         if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
             return None
         if phrases.ACTS.match(bare) and not self._reach.meant(bare):

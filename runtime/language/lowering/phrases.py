@@ -16,7 +16,9 @@ ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
     r"^(?:(?:forever|endlessly|while|for\s+each|for\s+every|for\s+all|until|repeat|loop|iterate|as long as)\b|for\s+\$"
-    r"|for\s+\w+\s+(?:in|from)\b|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b"
+    r"|for\s+\w+\s+(?:in|from)\b|go\s+(?:through|over)\s+(?:each|every|all)\b[^,:]*\$|step\s+(?:through|over)\s+\$"
+    r"|do\s+(?:up to|at most|exactly)\s+\$?\w+\s+times:?$"
+    r"|do\s+(?:the following|this|these|that)\b.*\b(?:until|while|times|each|every)\b"
     r"|(?:up to|at most|no more than)\s+\$?\w+\s+(?:times|iterations|rounds|attempts|tries)\b)",
     re.IGNORECASE,
 )
@@ -31,7 +33,8 @@ BOUNDED = re.compile(
     rf"\b(?:up to|at most|no more than|a maximum of|max\.?|maximum)\s+(?:of\s+)?\S+\s+{_TIMES}\b", re.IGNORECASE
 )
 REPEATS = re.compile(
-    r"\b(?:until|till|while|as long as|for each|for every|for all|repeatedly|forever|endlessly|again and again|every"
+    r"\b(?:until|till|while|as long as|for each|for every|for all|each|one by one|one after another|repeatedly"
+    r"|forever|endlessly|again and again|every"
     rf"|continuously|always|twice|thrice|in parallel|at the same time|either|one of)\b|\b\w+\s+{_TIMES}\b",
     re.IGNORECASE,
 )
@@ -45,6 +48,8 @@ IF_SO = re.compile(
 LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
 BEHIND = re.compile(r"\s+\b(if|unless)\s+(?=\S)", re.IGNORECASE)
 """A condition after its action."""
+OF_WHAT_WAS_SAID = re.compile(r"(?:it|that|they|those|these|this)\b", re.IGNORECASE)
+"""The beginning of a condition that belongs to a message: "… when it arrives, if that is known"."""
 SAYS_WHETHER = re.compile(
     r"^(?:ask|tell|inform|let|see|check|verify|determine|decide|confirm|clarify|find out|inquire|enquire|know|say|show"
     r"|mention|explain|consider|evaluate|assess|think about|think|figure out|understand|remind)\b",
@@ -76,13 +81,23 @@ BRANCH = re.compile(
 )
 SWITCH = re.compile(r"^(?:switch\b|depending on\b[^,]*$)", re.IGNORECASE)
 ELSE = re.compile(r"^(?:else|otherwise|elif)\b[,:]?\s*", re.IGNORECASE)
+BRANCH_AT_START = re.compile(r"^(?:(?:else|otherwise),?\s+)?(?:if|when|unless)\s+", re.IGNORECASE)
+JOINS = re.compile(r"(?:and|or|not|then|is|are|was|in|if|else|otherwise|to|of|than)\b", re.IGNORECASE)
+"""Words with which no action begins."""
+OTHER_SIDE = re.compile(r"[;.]\s*(?=(?:otherwise|else)\b(?!,?\s+if\b))", re.IGNORECASE)
 ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
 REPEATS_NOTHING = re.compile(r"^(?:repeat|loop|iterate|do)\b", re.IGNORECASE)
 BEFORE_A_CONDITION = re.compile(
     r"^(?:(?:then|next|first|finally|lastly|now|also|afterwards|and|so|only)\b,?\s+)+(?=(?:if|when|unless|while|for)\b)",
     re.IGNORECASE,
 )
-LEAVE_LOOP = re.compile(r"^(?:break|(?:exit|leave|stop|end|quit)\s+(?:the|this)\s+loop)\b", re.IGNORECASE)
+LEAVE_LOOP = re.compile(
+    r"^(?:break\b|(?:exit|leave|stop|end|quit)\s+(?:(?:the|this)\s+)?loop\b|stop\s+(?:looping|repeating)\b"
+    r"|(?:go|move|proceed)(?:\s+on)?\s+(?:with|to)\s+the\s+next\s+(?:one|item|iteration|round|element|entry|\$\w+)$)",
+    re.IGNORECASE,
+)
+SETS_ALONE = re.compile(r"^(?:set|let|initiali[sz]e)\s+\$\w+(?::\w+)?$", re.IGNORECASE)
+"""The beginning of "Set $a and $b to 0"."""
 SAYS_QUOTED_WHOLE = re.compile(
     r"^(?:say|print|show|display|tell (?:the user|them))\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
 )
@@ -106,7 +121,7 @@ INDIRECT = re.compile(
 AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 TO_CALLER = re.compile(
-    r"(?:^|\s+)(?:nothing$|early$|now$|immediately$|(?:^control\s+)?(?:back\s+)?"
+    r"^nothing$|(?:^|\s+)(?:early$|now$|immediately$|(?:^control\s+)?(?:back\s+)?"
     r"(?:to\s+(?:the\s+|its\s+)?(?:caller|calling playbook)"
     r"|from\s+(?:the|this)\s+(?:playbook|meeting|call))$)",
     re.IGNORECASE,
@@ -144,6 +159,7 @@ TAKE_PART = re.compile(
     r"|interact|negotiate|debate|facilitate|moderate|discuss|drive|lead|engage|stay|remain|continue|keep)\b",
     re.IGNORECASE,
 )
+
 
 WAIT = re.compile(r"^(?:wait|hold on|pause|yield)\b(?:\s+(?:for|until|to)\s+(.*))?", re.IGNORECASE)
 FOR_A_TIME = re.compile(
@@ -203,17 +219,18 @@ WORK = re.compile(
 )
 ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)?)*\s*=(?!=)\s*", re.DOTALL)
 SET_TO = re.compile(
-    r"^(?:set|let|store|assign)\s+(\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(.+)$", re.IGNORECASE | re.DOTALL
+    r"^(?:set|let|store|assign)\s+(?P<target>\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(?P<value>.+)$",
+    re.IGNORECASE | re.DOTALL,
 )
 CHANGE = re.compile(r"^\$\w+(?:\.\w+|\[[^\]]*\])*\s*(?:[-+*/%|&]?=(?!=)|\+\+|--)")
 """A change of a variable, or of a part of it, that ASSIGN does not recognise."""
 
-CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
+CALL = re.compile(r"^([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 ASKS_OR_WAITS = re.compile(r"\b(?:ask|wait|prompt|request|collect|inquire)", re.IGNORECASE)
-CALLED = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
+CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
 CALL_VERB = re.compile(
     r"^(?:call|run|use|execute|invoke|do|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?"
-    r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(.*)$",
+    r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\b(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
@@ -241,6 +258,13 @@ BY_A_CALL = re.compile(
     r"(?=[A-Za-z_][\w.]*\()"
 )
 """The target of a call's result: "Find a $place with Search($name)"."""
+KEEPS_RESULT = re.compile(
+    r"[,;]?\s*(?:\b(?:and|then)\s+)*\b(?:save|store|keep|put|assign|record|remember)\s+"
+    r"(?:it|(?:(?:the|its|their)\s+)?(?:results?|output|answer|return(?:ed)? value))\s+(?:as|in|into|to)\s+"
+    r"(\$\w+(?::[\w\[\]]+)?)[.;]?$",
+    re.IGNORECASE,
+)
+"""The end of a call's sentence that names the variable for its result."""
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 TALKED_ABOUT = re.compile(
@@ -251,7 +275,8 @@ TALKED_ABOUT = re.compile(
 )
 """The subject of a question, up to a variable that it names."""
 ITS_STATE = re.compile(
-    r"\b(?:whether|if)\s+(?:the\s+|their\s+)?\$\w+\s+(?:is|are|was|were|has|looks?|fits?|works?)$", re.IGNORECASE
+    r"\b(?:whether|if)\s+(?:(?:the|their)\s+(?:\w+\s+){0,2})?\$\w+\s+(?:is|are|was|were|has|looks?|fits?|works?)$",
+    re.IGNORECASE,
 )
 ASKED_FOR = re.compile(
     r"(?:\bask(?:ing)?\b(?:\s+(?!to\b)\w+){0,4}?\s+for|\b(?:new|another|different|correct))\s+"
@@ -301,23 +326,31 @@ WHILE_ACTIVE = re.compile(
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
-_CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
+_CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[^\W\d]\w*\.)?[^\W\d]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
 _LOOKS = ("[", "`", "*", "_")
+_NUMBERED = re.compile(r"^(?:step\s+\d+\s*[:.)\u2014-]\s*|\d+[.)]\s+)(?=\S)", re.IGNORECASE)
+"""The number that an author gives a step."""
+_ELSE_IF = re.compile(r"^(?:elif|elseif|elsif|else-if)\b[,:]?\s*", re.IGNORECASE)
 """The beginnings of a step with a box, code or emphasis."""
 _BOX = re.compile(r"^\[[ xX]\]\s+(?=\S)")
 _TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
 _WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
-_AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[A-Za-z_]\w*(?:\.\w+)?\()")
+_AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[^\W\d]\w*(?:\.\w+)?\()")
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
 @lru_cache(maxsize=1024)
 def plain(text: str) -> str:
-    """A step without the Markdown that is only its looks: a box to tick, emphasis at its beginning, code marks around
-    variables and calls, and what Python would write around a call. What stands in quotes stays as it is."""
+    """A step without what is only its looks: a box to tick, its number, emphasis at its beginning, code marks around
+    variables and calls, and what Python would write around a call or for "else if". What stands in quotes stays as it
+    is."""
     if text.startswith(_LOOKS):
         text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
+    if text[:1].isdigit() or text[:4].casefold() == "step":
+        text = _EMPHASIS.sub(r"\2", _NUMBERED.sub("", text))
+    if text[:3].casefold() in ("eli", "els"):
+        text = _ELSE_IF.sub("Else if ", text)
     if text.startswith("$"):
         text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
     if "`" in text:

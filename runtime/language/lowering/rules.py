@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Loop
+from runtime.language.instructions.model import Free, Leave, Loop
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases
 from runtime.language.lowering.attendance import attendees, is_meeting
@@ -22,12 +22,13 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
 from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
-from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 17
+_VERSION = 18
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
+_CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -103,13 +104,17 @@ def _results(agent: ParsedAgent, reach: Reach) -> Mapping[str, str]:
 
 def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
     """The triggers with their codes; duplicate codes are renumbered."""
-    triggers = [
-        coded_trigger(item) or Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
-        for number, item in enumerate(items, 1)
-    ]
+    triggers = [coded_trigger(item) or _trigger(item, number) for number, item in enumerate(items, 1)]
     if len({trigger.code for trigger in triggers}) < len(triggers):
         triggers = [replace(trigger, code=f"T{number}") for number, trigger in enumerate(triggers, 1)]
     return tuple(triggers)
+
+
+def _trigger(item: ListItem, number: int) -> Trigger:
+    """A trigger in words, perhaps behind its code: `CND: When $total > 10`."""
+    coded = _CODED.match(item.text)
+    kind, text = (TriggerKind(coded[1]), coded[2]) if coded else (trigger_kind(item.text), item.text)
+    return Trigger(f"T{number}", kind, text, item.span)
 
 
 def _classifier(
@@ -141,13 +146,23 @@ class _StepLowering:
             before = steps[-1] if steps else None
             asked = _ASKED.search(before.text if before is not None else above)
             self._classifier.asked_before = asked and (asked[2] or "")
-            step = self._lower(item, _line(parent, number))
+            step = self._other_side(item, before, _line(parent, number)) or self._lower(item, _line(parent, number))
             if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
             self._classifier.speech.given |= sets(decode(step))
             steps.append(step)
         return tuple(steps)
+
+    def _other_side(self, item: ListItem, before: Step | None, line: str) -> Step | None:
+        """An "otherwise" after a condition that stays free: nothing exact says when it is meant, so it is free, too."""
+        said = phrases.plain(item.text)
+        if before is None or before.op is not Op.EXE or not phrases.ELSE.match(said):
+            return None
+        if not (phrases.BRANCH_AT_START.match(before.text) or phrases.ELSE.match(before.text)):
+            return None
+        item = _folded(item) if item.children else item
+        return self._written(free(item.text, "the condition that it belongs to is free"), item, line)
 
     def _lower(self, item: ListItem, line: str) -> Step:
         found, item = self._understood(item)
@@ -265,8 +280,14 @@ def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
 
 def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
-    operands = [text for inner in step.walk() for text in operand_texts(decode(inner))]
+    operands = [text for inner in step.walk() for text in _meant(inner)]
     return lost_words(said, rows) or lost_words(said, rows, operands) or lost_names(said, "\n".join(rows))
+
+
+def _meant(step: Step) -> Iterable[str]:
+    """The texts in a step that keep an author's words; all of one that begins the next round of a loop."""
+    found = decode(step)
+    return (step.text,) if isinstance(found.head, Leave) else operand_texts(found)
 
 
 def _awaited(done: str | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
 from runtime.language.lowering.scope import Reach
@@ -80,6 +80,8 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
+        self._asked_last: list[str] = []
+        """The variables of the last question."""
         self.given: set[str] = set()
         """The variables that have a value at this step."""
         self._reach = reach
@@ -125,7 +127,7 @@ class Speech:
                 return None
             asks, target = True, "meeting"
         said = _YIELD_BEHIND.sub("", text)
-        if unsure := self._nobody_known(text, bare, target) or _perhaps_over(text, said):
+        if unsure := self._nobody_known(text, bare, target) or _perhaps_over(text, said) or _perhaps_later(text, bare):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
             if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
@@ -155,7 +157,8 @@ class Speech:
         """The instruction for words to somebody."""
         target, said, others = talk.target, talk.said, talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
-        if over := phrases.AND_END.search(said):
+        over = phrases.AND_END.search(said)
+        if over and not in_a_list(said[: over.start()], over[0]):
             before = said[: over.start()].rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.match(before):
                 instruction = f"Say({target}, {before})"
@@ -164,6 +167,9 @@ class Speech:
             return Instruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return Instruction(Op.QUE, instruction, talk=talk)
+        kept = messages.KEEPS_ANSWER.search(said)
+        if kept and not others and messages.ASKS_QUOTED.match(said[: kept.start()]):
+            instruction = f"Say({target}, {said[: kept.start()]})"
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
@@ -281,16 +287,26 @@ class Speech:
             if name in self.given or phrases.ITS_STATE.search(match[0])
         }
         asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
-        return [
-            name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name in asked_for or name not in about
-        ]
+        apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
+        names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
+        return [name for name in names if name in asked_for or name not in about]
 
     def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
         """The wait for an answer, by one of `several` agents or by the only one."""
         until = phrases.UNTIL.search(said)
         if target != "user":
             asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
-            named = [] if several else dict.fromkeys(phrases.VARIABLE.findall(said))
+            states = {
+                name
+                for match in phrases.TALKED_ABOUT.finditer(said)
+                if phrases.ITS_STATE.search(match[0])
+                for name in phrases.VARIABLE.findall(match[0])
+            }
+            named = (
+                []
+                if several
+                else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
+            )
             new = [f"${name}" for name in named if name not in self.given or name in asked_for]
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
@@ -298,6 +314,9 @@ class Speech:
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = self._wanted(said[asked.start() :] if asked else said)
+        if not wanted and messages.ASKS_AGAIN.search(unquoted(said)):
+            wanted = self._asked_last
+        self._asked_last = wanted or self._asked_last
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
@@ -318,8 +337,37 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
     over = phrases.AND_END.search(said)
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
-    told = phrases.INDIRECT.search(unquoted(said[: over.start()]))
+    before = said[: over.start()]
+    if in_a_list(before, over[0]):
+        return None
+    told = is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
+
+
+def in_a_list(before: str, end: str) -> bool:
+    """Whether a word such as "quit" is the last of a list: "the options: order, status, quit"."""
+    if " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then ") or re.match(r"then\b|[;.]", end.strip()):
+        return False
+    plain = unquoted(before)
+    listed = messages.LISTED.search(plain)
+    if listed is None or phrases.TELL.match(listed[1]) or phrases.ASK_ALWAYS.match(listed[1]):
+        return False
+    joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
+    return not joined or ":" in plain or messages.CHOICES.search(plain) is not None
+
+
+def is_indirect(text: str) -> bool:
+    """Whether what comes after a text may be part of its message: "Tell the user that …"."""
+    return phrases.INDIRECT.search(messages.ADDRESSED.sub(" ", unquoted(text))) is not None
+
+
+def _perhaps_later(text: str, bare: str) -> Instruction | None:
+    """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
+    whole = messages.ADDRESSED.sub(" ", unquoted(bare))
+    told = phrases.INDIRECT.search(whole)
+    whole = whole[: told.start()] if told else whole
+    when = messages.LATER.search(whole) or (bare.lower().startswith("remind") and messages.LATER_REMINDED.search(whole))
+    return free(text, "when it is said is part of the sentence") if when else None
 
 
 def waits_for(found: Instruction, target: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from runtime.language.program import AgentSpec
 
-_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 

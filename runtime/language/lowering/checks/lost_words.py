@@ -23,13 +23,16 @@ _SMALL = (
 _STOOD_FOR = {
     "CND": "only if when whenever whether while until till unless else otherwise check see verify determine find out"
     " test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts"
-    " tries up most more no maximum doing following forever endlessly once twice thrice x every each passes cycles of"
+    " tries up most more no maximum doing go iterate over through step steps down by"
+    " following forever endlessly once twice thrice x every each passes cycles of"
     " doesnt dont didnt isnt arent wasnt werent hasnt havent",
-    "QUE Say": "say same show print display tell",
+    "QUE Say": "say same show print display tell ask output reply respond answer announce write send exactly saying",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
-    " trigger playbook using calling via passing get obtain store result giving set let assign",
+    " trigger playbook using calling via passing get obtain store save keep put record remember result results output"
+    " answer giving set let assign",
     "EXE": "set let store assign initialize initialise increment increase decrement decrease add append subtract"
-    " compute calculate break exit leave stop end quit loop continue round",
+    " compute calculate break exit leave stop end quit loop looping repeating out continue round save put write record"
+    " variable result results output value calling both",
     "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
     " them reply replies answer answers respond responds response responding input message say says something anything"
     " until next speak come back enter type yld tell turn",
@@ -41,7 +44,8 @@ _STOOD_FOR = {
     "YLD for call": "wait yield call result return returns yld",
     "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
     "YLD for return": "yield return yld",
-    "RET": "early immediately return control caller calling playbook nothing back this end call meeting",
+    "RET": "result results output value calling returns gives says"
+    " early immediately return control caller calling playbook nothing back this end call meeting",
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart back step again"
     " yld",
     "CHK": "check apply see follow consider read heed note n",

@@ -16,8 +16,8 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerK
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
 from runtime.language.trigger_words import trigger_kind
 
-_CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
-_VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
+_CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
+_VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
 _SELF = re.compile(r"\bself\.")
 _SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})

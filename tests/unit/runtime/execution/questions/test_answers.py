@@ -39,6 +39,10 @@ def given_or_not(**types: str) -> Value:
         ({"n": "int"}, 'Sure! {"n": 3} I hope this helps.', {"n": 3}),
         ({"n": "int"}, "{'n': 3}", {"n": 3}),
         ({"n": "int"}, '{"$n": 3, "more": true}', {"n": 3}),
+        ({"n": "int"}, "Sure! Here it is:\n\n4\n\nAnything else?", {"n": 4}),
+        ({"n": "int"}, "4\nI have called Price() and set $total to 1.", {"n": 4}),
+        ({"n": "int"}, "1. **4**", {"n": 4}),
+        ({"ok": "bool"}, "Nein.\nIch habe nachgesehen.", {"ok": False}),
         ({"n": "float"}, "2", {"n": 2.0}),
         ({"my_name": "str"}, '{"My name": "Ada"}', {"my_name": "Ada"}),
         ({"name": "str"}, "Ada", {"name": "Ada"}),
@@ -66,6 +70,7 @@ def test_values_are_read_in_many_forms(types: dict[str, str], answer: str, value
     [
         ({"n": "int"}, "", "empty"),
         ({"n": "int"}, "many", "is declared int"),
+        ({"n": "int"}, "4\nor perhaps\n5", "is declared int"),
         ({"n": "int"}, '{"n": "many"}', "is declared int"),
         ({"n": "int"}, '{"n": 3.5}', "is declared int"),
         ({"n": "int"}, '{"n": null}', "n is not given"),
@@ -110,6 +115,12 @@ def test_a_value_may_be_not_given_where_the_question_says_so(answer: str) -> Non
             (text, "no")
             for text in ("no", "No.", "false", "n", "nope", "0", "no, not yet", '{"answer": false}', '{"no": true}')
         ],
+        *[(text, "no") for text in ("1. no\n2. It costs 7.50 euros.\n3. 4", "(1) No.", "**1.** no", "1) false")],
+        *[
+            (text, "yes")
+            for text in ("1.", "2. yes", "Ja.", "oui, bien s\u00fbr", "\u662f\u7684\u3002", "\u0414\u0430")
+        ],
+        *[(text, "no") for text in ("nein", "N\u00e3o!", "\u4e0d\u662f", "Sure! Here it is:\n\nno\n\nAnything else?")],
     ],
 )
 def test_yes_and_no_are_read_in_many_forms(answer: str, means: str) -> None:
@@ -129,6 +140,9 @@ def test_yes_and_no_are_read_in_many_forms(answer: str, means: str) -> None:
         '{"does": "cancel"}',
         "[]",
         "2",
+        "1 or 2 of them",
+        "1. perhaps",
+        "One of these:\nyes\nno",
         '{"a": "yes", "b": 1}',
     ],
 )

@@ -34,6 +34,9 @@ NOW = datetime(2026, 1, 1, 10, 30, tzinfo=UTC)
         ("At 18:05 every day", datetime(2026, 1, 1, 18, 5, tzinfo=UTC)),
         ("cron: 0 9 * * 1-5", datetime(2026, 1, 2, 9, 0, tzinfo=UTC)),
         ("schedule: `*/15 * * * *`", datetime(2026, 1, 1, 10, 45, tzinfo=UTC)),
+        ("Every weekday at 8:30", datetime(2026, 1, 2, 8, 30, tzinfo=UTC)),
+        ("On Mondays at 9am.", datetime(2026, 1, 5, 9, 0, tzinfo=UTC)),
+        ("Every Tuesday and Thursday at noon", datetime(2026, 1, 1, 12, 0, tzinfo=UTC)),
     ],
 )
 def test_times_are_computed(text: str, then: datetime) -> None:
@@ -51,7 +54,16 @@ def test_times_of_the_day_are_those_of_the_zone() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Every time the user asks", "When it is late", "At the beginning", "cron: 99 9 * * *", "Every other day"]
+    "text",
+    [
+        "Every time the user asks",
+        "When it is late",
+        "At the beginning",
+        "cron: 99 9 * * *",
+        "Every other day",
+        "Tomorrow at 9",
+        "Every Monday at 9 when $n > 3",
+    ],
 )
 def test_what_is_no_time_is_none(text: str) -> None:
     assert time_trigger(text) is None

@@ -1,0 +1,78 @@
+"""Values in words with a single reading: "the result of Find($city)", "an empty list", "12 if $big, otherwise 3"."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from runtime.language.instructions.expression import Expression, read_condition, read_expression
+from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.instructions.wording import in_symbols
+
+_PATH = r"(?:\.\w+|\[[^\]]*\])*"
+_RESULT_OF = re.compile(
+    r"(?:the\s+)?(?:results?|outputs?|return(?:ed)?\s+value|value)\s+(?:of|from|returned\s+by|given\s+by)\s+"
+    r"(?:(?:a\s+|the\s+)?(?:call(?:ing)?(?:\s+(?:to|of))?|running|executing)\s+)?(?P<call>[^\W\d][\w.]*\(.*\))\Z"
+    r"|what\s+(?P<called>[^\W\d][\w.]*\(.*\))\s+(?:returns|gives|says)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_VALUE_OF = re.compile(rf"(?:the\s+)?(?:current\s+)?value\s+of\s+(\$[^\W\d]\w*{_PATH})\Z", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"(?:an?\s+|the\s+)?empty\s+(?:(?P<list>list|array)|(?P<dict>dict|dictionary|object|map)|string|text)\Z",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    r"(?P<first>[^,;]+?)\s+(?:if|when)\s+(?P<test>.+?)\s*[,;]?\s+(?:otherwise|else)\s+(?:return\s+)?(?P<second>[^,;]+)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+STORED = re.compile(
+    rf"(?:assign|store|save|put|write|record)\s+(?P<value>.+?)\s+(?:to|in|into|as)\s+(?:the\s+)?(?:variable\s+)?"
+    rf"(?P<target>\$[^\W\d]\w*(?::[\w\[\], |]+?)?{_PATH})\s*[.;]?\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A value and the variable that it goes to: "Store $order.total in $total"."""
+
+
+def result_of(text: str) -> str:
+    """The call in "the result of Find($city)"; any other text as it is."""
+    found = _RESULT_OF.match(text.strip().rstrip(".;"))
+    call = (found["call"] or found["called"]) if found else ""
+    read = read_expression(call) if call else None
+    return call if read is not None and isinstance(read.tree, ast.Call) else text
+
+
+@lru_cache(maxsize=4096)
+def read_value(text: str) -> Expression | None:
+    """The exact value that a text is, in symbols or in words; None for prose."""
+    found = read_expression(text)
+    if found is not None:
+        return found
+    bare = with_straight_quotes(text.strip())
+    said = bare if bare != text.strip() and read_expression(bare) is not None else _in_symbols(bare.rstrip(".;"))
+    read = None if said is None else read_expression(said)
+    return None if read is None else replace(read, source=text.strip())
+
+
+def _in_symbols(text: str) -> str | None:
+    if (call := result_of(text)) != text:
+        return call
+    if named := _VALUE_OF.match(text):
+        return named[1]
+    if empty := _EMPTY.match(text):
+        return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
+    either = _EITHER.match(text)
+    if either is None or read_condition(either["test"]) is None:
+        return None
+    first, second = (_side(either[side].strip()) for side in ("first", "second"))
+    if first is None or second is None:
+        return None
+    return f"({first}) if ({in_symbols(with_straight_quotes(either['test']))}) else ({second})"
+
+
+def _side(text: str) -> str | None:
+    """One of two values, in symbols; None for prose."""
+    if text.lower() == "nothing":
+        return "None"
+    return text if read_expression(text) is not None else _in_symbols(text)

@@ -1,0 +1,40 @@
+"""The English of steps that speak: to whom, what may be part of the message, and when it is said."""
+
+from __future__ import annotations
+
+import re
+
+ADDRESSED = re.compile(
+    r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
+    r"|everyone|everybody|all|others|participants|attendees|team|group|room|meeting|(?-i:[A-Z])\w+)\b",
+    re.IGNORECASE,
+)
+CHOICES = re.compile(r"\b(?:options?|choices?|commands?|words?|buttons?|menu|keys?|between|one of)\b", re.IGNORECASE)
+LISTED = re.compile(r"[,:]\s*(?:or\s+)?([\w'-]+)\s*$")
+"""The last word of a list."""
+LATER = re.compile(
+    r"\b(?:in|after)\s+(?:\d+|\$\w+|an?|one|two|three|four|five|six|ten|twelve|half an|some)\s+(?:more\s+)?"
+    r"(?:second|minute|hour|day|week|month)s?\b",
+    re.IGNORECASE,
+)
+LATER_REMINDED = re.compile(
+    r"\b(?:at\s+\d|(?:tomorrow|tonight|later|daily|weekly)\b|every\s+(?:\w+\s+)?(?:hour|day|week|morning|evening)"
+    r"|on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day)",
+    re.IGNORECASE,
+)
+"""The time at which somebody is to be told, or reminded."""
+KEEPS_ANSWER = re.compile(
+    r",?\s+and\s+(?:save|store|keep|remember|put|record)\s+(?:it|(?:the|their|his|her)\s+(?:answer|reply|response))\s+"
+    r"(?:as|in|into|to)\s+\$\w+(?::[\w\[\]]+)?[.;]?$",
+    re.IGNORECASE,
+)
+ASKS_QUOTED = re.compile(
+    r"^ask(?:\s+(?:the\s+)?(?:user|customer|them))?\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
+)
+ASKS_AGAIN = re.compile(
+    r"\bask(?:ing)?(?:\s+(?:the\s+)?(?:user|customer|person|them|him|her|for it|for them))*"
+    r"\s+(?:again|once more|anew)\b"
+    r"|^re-?ask\b|\brepeat the question\b",
+    re.IGNORECASE,
+)
+QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
