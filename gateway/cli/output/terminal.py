@@ -37,7 +37,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """End the command with the text of a Parley error, or about a full disk: code 2 for the user's wrong input, else 1."""
+    """End the command with the text of a Parley error, or about a full disk: code 2 for wrong input, else 1."""
     try:
         yield
     except ParleyError as error:

@@ -28,6 +28,7 @@ from runtime.llm.client import (
     Usage,
 )
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
+from runtime.llm.worker.thoughts import Thoughts
 
 PAUSE_S = 0.02
 MASK = "********"
@@ -139,6 +140,7 @@ class _Pending:
         self.model = model
         self.changed = anyio.Event()
         self.chars = 0
+        self._thoughts = Thoughts()
         self._texts: list[str] = []
         self._usage: Usage | None = None
 
@@ -150,12 +152,13 @@ class _Pending:
             raise TypeError(f"{type(part).__name__} for a text")
         elif part:
             self.chars += len(part)
-            self._texts.append(part)
-            self.changed.set()
+            if text := self._thoughts.without(part):
+                self._texts.append(text)
+                self.changed.set()
 
     def taken(self, *, whole: bool = False) -> dict[str, Any]:
         """All pending text as a frame. Half of a character waits for its other half, unless the text is `whole`."""
-        text = "".join(self._texts)
+        text = "".join(self._texts) + (self._thoughts.rest() if whole else "")
         torn = "" if whole or not _TORN.search(text) else text[-1]
         frame: dict[str, Any] = {"id": self.number, "text": text.removesuffix(torn)}
         if self._usage is not None:

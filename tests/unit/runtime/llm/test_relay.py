@@ -155,6 +155,18 @@ async def test_a_character_whose_halves_come_one_after_the_other_is_sent_whole()
     assert rest == "\N{GRINNING FACE}b\ud83d"
 
 
+async def test_a_thought_before_the_answer_stays_here_and_counts_as_length() -> None:
+    async with relaying("<think>One ", "or two?</think>", "\n\nTwo") as (gateway, _):
+        await gateway.ask()
+        assert "".join(frame["text"] for frame in await gateway.answer()) == "Two"
+    async with relaying("<think>", *["0123456789" * 1_000] * 50) as (gateway, provider):
+        await gateway.ask()
+        frames = await gateway.answer()
+        assert "".join(frame["text"] for frame in frames) == ""
+        assert frames[-1]["error"]["kind"] == "LLMRefused"
+        assert provider.left.is_set()
+
+
 async def test_an_endless_answer_is_left_off_and_refused() -> None:
     async with relaying(*["0123456789" * 1_000] * 50) as (gateway, provider):
         await gateway.ask()
