@@ -25,6 +25,7 @@ from runtime.channels.texts_alone import TextsAlone
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId
+from runtime.core.plain_text import visible
 from runtime.core.texts import load_texts
 from runtime.events.frames import FrameParked, FrameResumed, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
@@ -311,7 +312,7 @@ class _Screen(TextsAlone):
             if not first.ended:
                 return
             for number, choice in enumerate((one for one in first.spec.choices if not one.free), 1):
-                self.terminal.beside.write(f"  {number}. {choice.label}\n")
+                self.terminal.beside.write(f"  {number}. {visible(choice.label)}\n")
             self._open.pop(0)
 
     def _show(self, page: _Page) -> None:
@@ -338,7 +339,8 @@ class _Page:
         if not self._text.startswith(self._shown):
             out.write("\n")
             self._shown = ""
-        out.write(self._text[len(self._shown) :])
+        new = self._text[len(self._shown) :]
+        out.write(visible(new) if out.isatty() else new)
         self._shown = self._text
         if self.ended:
             out.write("\n")

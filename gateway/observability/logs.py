@@ -14,6 +14,7 @@ import structlog
 
 from gateway.observability.masking import MASK, SECRET_KEY, Masking
 from runtime.bus import Bus
+from runtime.core.plain_text import visible
 from runtime.events.happening import Event
 
 MAX_VALUE_CHARS = 500
@@ -98,7 +99,7 @@ class Logs:
         if isinstance(value, Mapping):
             some = islice(value.items(), MAX_VALUES)
             return {str(key): MASK if SECRET_KEY.search(str(key)) else self._masked(one) for key, one in some}
-        text = self._masking.masked(value)
+        text = visible(self._masking.masked(value))
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
     def _open(self) -> Any:

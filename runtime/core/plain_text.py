@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -12,10 +13,22 @@ _KEPT = frozenset("\n\t\u200d")
 """Characters that are not printable by Python's rules but belong to plain texts: line ends, tabs, emoji joiners."""
 
 
+_STEERING = re.compile(
+    "[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]|\\r(?!\\n)"
+)
+
+
 def plain(text: str) -> str:
     """`text` without control, format and private characters; its lines stay."""
     text = text.replace("\r\n", "\n")
     return "".join(char for char in text if char.isprintable() or char in _KEPT or unicodedata.category(char) == "Zs")
+
+
+def visible(text: str) -> str:
+    """`text` as a terminal may be given it: what would steer the terminal, or turn the direction of a line, in JSON's
+    notation, which JSON reads as the same. Line ends and tabs stay.
+    """
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def whole_characters(text: str) -> str:

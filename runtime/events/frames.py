@@ -187,6 +187,15 @@ class LLMAnsweredInPart(LLMAnswered):
     """An answer was left, or broke off, before its end; `reply` is what came of it."""
 
 
+@happening("llm.cut", "warning")
+class LLMCut(AtWork):
+    """An answer has reached the greatest length that its provider allows: it may end in the middle."""
+
+    model: str
+    purpose: str
+    tokens_out: int
+
+
 @happening("llm.broke_off", "warning")
 class LLMBrokeOff(AtWork):
     """An answer failed or broke off: the model is asked again, or done without."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.events.frames import AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMRequested
+from runtime.events.frames import AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMCut, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
@@ -136,6 +136,8 @@ class ModelCalls:
     def end(self, usage: Usage) -> None:
         """It has answered."""
         self._tell(LLMAnswered, usage)
+        if usage.cut:
+            self.publish(LLMCut(*self.at, self._model, self._purpose, usage.output_tokens))
 
     def _tell(self, kind: type[LLMAnswered], usage: Usage) -> None:
         asked = self._asked or self._asks()

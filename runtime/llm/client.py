@@ -90,7 +90,8 @@ class Usage:
 
     `window_tokens` is how many the model takes in one request, its answer included. `model` is the name of the one that
     answered, "" where that is not known. `estimated` says that the answer ended before the provider had counted it, and
-    that what it had not counted is an estimate by length.
+    that what it had not counted is an estimate by length. `cut` says that the answer has reached the greatest length
+    that it may have, and ends in the middle.
     """
 
     input_tokens: int = 0
@@ -100,6 +101,7 @@ class Usage:
     window_tokens: int = 0
     model: str = ""
     estimated: bool = False
+    cut: bool = False
 
 
 class Completion(Protocol):

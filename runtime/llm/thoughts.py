@@ -1,23 +1,27 @@
-"""The thoughts that some models write before their answer, which are no part of it."""
+"""The thoughts that some models write before their answer, which are no part of it.
+
+Providers keep them apart from the text. Servers that do not know a model's form send them as text, between `<think>` and
+`</think>`.
+"""
 
 from __future__ import annotations
 
 import re
 
-_TAGS = ("think", "thinking", "thought", "reasoning")
-_OPENED = re.compile(rf"<({'|'.join(_TAGS)})>", re.IGNORECASE)
-_LONGEST_TAG = max(map(len, _TAGS)) + 2
+_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>")
+_OPENED = re.compile("|".join(_TAGS), re.IGNORECASE)
+_LONGEST_TAG = max(map(len, _TAGS))
 
 
 class Thoughts:
-    """Leaves out `<think>…</think>` at the beginning of an answer that comes in pieces. How it was cut makes no
-    difference. What stands in the middle of an answer stays.
+    """Leaves out the thoughts at the beginning of an answer that comes in pieces.
+
+    How it was cut makes no difference. What stands in the middle of an answer stays.
     """
 
     def __init__(self) -> None:
         self._held = ""
-        self._closing = ""
-        self._searched = 0
+        self._closing: re.Pattern[str] | None = None
         self._thought = False
         self._over = False
 
@@ -29,27 +33,28 @@ class Thoughts:
         while self._passed():
             pass
         begun = self._held.lstrip()
-        if self._closing or not begun or (len(begun) < _LONGEST_TAG and _may_open(begun)):
+        if self._closing is not None or not begun or _may_open(begun):
             return ""
         return self._rest()
 
     def end(self) -> str:
         """The text that was held back, once the answer is complete."""
-        return "" if self._closing else self._rest()
+        return "" if self._closing is not None else self._rest()
 
     def _passed(self) -> bool:
         """Pass over the tag with which the rest begins, or over the thought in it; False if there is none or no end."""
-        if not self._closing:
-            opened = _OPENED.match(self._held.lstrip())
+        if self._closing is None:
+            begun = self._held.lstrip()
+            opened = _OPENED.match(begun)
             if opened is None:
                 return False
-            self._held = self._held.lstrip()[opened.end() :]
-            self._closing, self._searched, self._thought = f"</{opened[1].casefold()}>", 0, True
-        at = self._held.casefold().find(self._closing, self._searched)
-        if at < 0:
-            self._searched = max(0, len(self._held) - len(self._closing))
+            self._held, self._thought = begun[opened.end() :], True
+            self._closing = re.compile(f"</{opened[0][1:]}", re.IGNORECASE)
+        closed = self._closing.search(self._held)
+        if closed is None:
+            self._held = self._held[-_LONGEST_TAG:]  # the beginning of the closing tag may be there
             return False
-        self._held, self._closing = self._held[at + len(self._closing) :], ""
+        self._held, self._closing = self._held[closed.end() :], None
         return True
 
     def _rest(self) -> str:
@@ -58,4 +63,4 @@ class Thoughts:
 
 
 def _may_open(text: str) -> bool:
-    return any(f"<{tag}>".startswith(text.casefold()) for tag in _TAGS)
+    return any(tag.startswith(text.casefold()) for tag in _TAGS)

@@ -196,6 +196,25 @@ async def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(
     assert ["response_format" in request for request in server.requests] == [True, False, False]
 
 
+async def test_an_answer_that_ends_at_its_greatest_length_says_so(
+    client: AnsweringClient, server: OpenAIServer, name: str
+) -> None:
+    server.add(Reply("And so it", finish_reason="length", usage=(120, 9, 64)), Reply("And so it went on."))
+    pieces, usage = await ask(client)
+    assert "".join(pieces) == "And so it"
+    assert usage == Usage(input_tokens=120, output_tokens=9, cached_tokens=64, model=name, cut=True)
+    assert not (await ask(client))[1].cut
+
+
+async def test_a_thought_before_the_answer_is_no_part_of_it_and_is_paid_for(
+    client: AnsweringClient, server: OpenAIServer
+) -> None:
+    server.add(Reply("<think>One or two?</think>\n\nTwo", usage=(120, 9, 64)))
+    pieces, usage = await ask(client)
+    assert "".join(pieces) == "Two"
+    assert usage.output_tokens == 9
+
+
 async def test_empty_answer_has_no_pieces(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(""))
     pieces, usage = await ask(client)

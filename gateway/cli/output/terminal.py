@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runtime.core.errors import ConfigError, ParleyError, ProgramError, StorageUnavailable
+from runtime.core.plain_text import visible
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -26,18 +27,18 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings fi
 
 
 def say(text: str = "") -> None:
-    """One line on standard output, at once."""
-    typer.echo(text)
+    """One line on standard output, at once. Others' texts in it steer no terminal."""
+    typer.echo(visible(text))
 
 
 def note(text: str) -> None:
     """One line on standard error, for everything but the result."""
-    typer.echo(text, err=True)
+    typer.echo(visible(text), err=True)
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """End the command with the text of a Parley error, or about a full disk: code 2 for the user's wrong input, else 1."""
+    """End the command with the text of a Parley error, or about a full disk: code 2 for wrong input, else 1."""
     try:
         yield
     except ParleyError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ from runtime.core.errors import LLMError, LLMRefused
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.options import ModelOptions, Prices
 from runtime.llm.worker import failures
+from runtime.llm.worker.openai_server import CUT
 from runtime.llm.worker.prices import listed_prices, priced, sees
 from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
@@ -66,15 +68,16 @@ class LiteLLMProvider:
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         await self.warm_up()
         response: Any = None
-        heard = False
+        heard, cut = False, False
         try:
             response = await self._open(request)
             if response is None:  # what litellm 1.106 makes of a status 422
                 raise LLMRefused(f"The model {self._options.name} rejects the request and does not say why.")
             async for chunk in response:
+                cut = cut or any(choice.finish_reason == CUT for choice in chunk.choices)
                 for part in self._parts(chunk):
                     heard = heard or bool(part)
-                    yield part
+                    yield replace(part, cut=cut) if isinstance(part, Usage) else part
             if not heard:  # of a page, or of a server that does not stream, litellm makes nothing, not even a count
                 raise failures.unreachable("it sent no answer; check the address", self._options.name)
         except LLMError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -19,6 +20,9 @@ from runtime.llm.worker.model_server import ModelServer
 from runtime.llm.worker.prompt import messages_data, schema_data
 
 MAX_LINE_BYTES = 1024 * 1024
+CUT = "length"
+"""Why an answer ends that has reached its greatest length."""
+
 _PATH = "/chat/completions"
 _JSON = {"content-type": "application/json"}
 _DONE = b"[DONE]"
@@ -88,16 +92,17 @@ class OpenAIServerReader(ModelServer):
         return False
 
     async def _read(self, response: aiohttp.ClientResponse) -> AsyncIterator[str | Usage]:
-        finished, streamed, rest = False, False, bytearray()
+        finished, cut, streamed, rest = False, False, False, bytearray()
         async for data in _events(response, rest):
             if data == _DONE:
                 return
             streamed, chunk = True, self._chunk(data)
             for choice in _first(chunk):
                 finished = finished or choice.get("finish_reason") is not None
+                cut = cut or choice.get("finish_reason") == CUT
                 yield self._text(choice.get("delta"), choice.get("finish_reason"))
             if (usage := chunk.get("usage")) is not None:
-                yield self._counted(usage)
+                yield replace(self._counted(usage), cut=cut)
         if not finished:
             for part in self._whole(b"" if streamed else bytes(rest), response.content_type):
                 yield part
@@ -114,7 +119,8 @@ class OpenAIServerReader(ModelServer):
         if not parts:
             raise failures.unreachable("it sent JSON that has no answer", self._options.name)
         if (usage := found.get("usage")) is not None:
-            parts.append(self._counted(usage))
+            cut = any(choice.get("finish_reason") == CUT for choice in _first(found))
+            parts.append(replace(self._counted(usage), cut=cut))
         return parts
 
     def _text(self, message: Mapping[str, Any] | None, finish_reason: str | None) -> str:

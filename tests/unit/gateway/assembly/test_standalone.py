@@ -74,6 +74,24 @@ async def test_without_anybody_it_ends_where_it_waits() -> None:
     assert (ended.how, said) == ("waiting", "Who are you?\nHello, Ada!\nAgain?\n")
 
 
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("out", "seen"), [(Screen, "\\u001b[2JBye"), (io.StringIO, "\x1b[2JBye")])
+async def test_a_terminal_is_not_steered_and_a_pipe_gets_it_as_it_is(out: Callable[[], io.StringIO], seen: str) -> None:
+    text = (
+        '# Desk\n```python\n@playbook(cli_entry=True)\nasync def Main():\n    await Say("user", "\\x1b[2JBye")\n```\n'
+    )
+    program = (await compile_parsed(parse(read_text(text, "p.pb")), lowerer=RulesLowerer())).program
+    said = out()
+    await execute(Settings(language="en"), begun_by(program, {}), "", Terminal(said, io.StringIO()))
+    assert said.getvalue() == f"{seen}\n"
+
+
 ORDERING = """# Desk
 ```python
 @playbook(cli_entry=True)

@@ -78,6 +78,16 @@ def test_human_lines_are_not_json_and_name_the_event() -> None:
     assert "session=s1" in stream.getvalue()
 
 
+@pytest.mark.parametrize("form", ["human", "json"])
+def test_a_foreign_text_steers_no_terminal(form: Literal["human", "json"]) -> None:
+    stream = io.StringIO()
+    Logs(LogOptions(format=form, stream=stream)).write(
+        Event(happened("model.fell_back", error="bad \x1b[2J\x9b thing \u202e", more={"of": "\x07"}), datetime.now(UTC))
+    )
+    assert "bad " in stream.getvalue()
+    assert not set("\x1b\x9b\u202e\x07") & set(stream.getvalue())
+
+
 def test_text_of_messages_is_shown_at_debug_only() -> None:
     assert "text" not in _lines("message.received", text="private")[0]
     assert _lines("message.received", level="debug", text="private")[0]["text"] == "private"

@@ -7,7 +7,7 @@ import errno
 import pytest
 import typer
 
-from gateway.cli.output.terminal import plain_errors
+from gateway.cli.output.terminal import note, plain_errors, say
 from runtime.core.errors import ConfigError
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -47,3 +47,11 @@ def test_what_nobody_foresaw_is_shown_in_full(error: Exception) -> None:
 def test_the_first_error_of_a_group_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended_by(ExceptionGroup("tasks", [ConfigError("wrong here"), ConfigError("and there")])) == 2
     assert capsys.readouterr().err == "parley: wrong here\n"
+
+
+def test_what_people_wrote_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    say("Ada: \x1b]0;root\x07hello\nBob: hi")
+    note("parley: There is no session \x9b2J.")
+    seen = capsys.readouterr()
+    assert seen.out == "Ada: \\u001b]0;root\\u0007hello\nBob: hi\n"
+    assert seen.err == "parley: There is no session \\u009b2J.\n"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runtime.core.address import Address
 from runtime.language.program import Program
+from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -79,3 +82,15 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
     assert asked == [("test:1", "test:Ada"), ("test:1", "test:Bo")]
     (answered,) = talk.named("llm.answered")
     assert (answered.data["conversation"], answered.data["participant_id"]) == ("test:1", "test:Ada")
+
+
+async def test_an_answer_that_is_cut_at_its_greatest_length_is_told(sandbox: MontySandbox) -> None:
+    main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
+    whole = block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")')
+    model = Model(replace(whole, usage=Usage(120, 4096, cut=True)), whole)
+    async with talking(main, model, sandbox) as talk:
+        await talk.say("go")
+        await talk.say("more")
+    (cut,) = talk.named("llm.cut")
+    assert (cut.data["purpose"], cut.data["tokens_out"]) == ("execute", 4096)
+    assert len(talk.named("llm.answered")) == 2
