@@ -1,6 +1,6 @@
 """The thoughts that some models write before their answer, which are no part of it.
 
-Providers keep them apart from the text. Servers that do not know a model's form send them as text, between `<think>` and
+Providers keep them apart from the text. Servers that do not know a form send them as text, between `<think>` and
 `</think>`.
 """
 

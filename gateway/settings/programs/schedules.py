@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, field_validator
 
 from gateway.settings.forms import Section
+from runtime.core.times import zone_named
 from runtime.sessions.schedules.runs import Missed, Overlap, RunRules
 from runtime.sessions.schedules.schedules import ScheduleLimits
-from runtime.sessions.schedules.times import zone_named
 
 
 class ScheduleSettings(Section):

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from runtime.core.clock import Clock
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
+from runtime.core.times import read_times, zone_named
 from runtime.sessions.schedules.letter import Wanted
 from runtime.sessions.schedules.schedules import Schedules
-from runtime.sessions.schedules.times import read_times, zone_named
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import KeptSchedule

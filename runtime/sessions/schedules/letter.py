@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Self
 
-from runtime.sessions.schedules.times import Timing
+from runtime.core.times import Timing
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from functools import partial
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import schedule_id
+from runtime.core.times import read_times
 from runtime.execution.calls.schedules import MakeSchedule
 from runtime.sessions.schedules.letter import Wanted
 from runtime.sessions.schedules.schedules import Schedules
-from runtime.sessions.schedules.times import read_times
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import SessionRecord

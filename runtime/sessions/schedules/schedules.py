@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull, LeaseLost
+from runtime.core.times import Timing, zone_named
 from runtime.sessions.idle.bells import Bells
 from runtime.sessions.schedules.letter import Wanted
 from runtime.sessions.schedules.runs import RunRules, Runs
-from runtime.sessions.schedules.times import Timing, zone_named
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.schedules import SCHEDULE, KeptSchedule, ScheduleStore
 from runtime.stores.sessions import Lease

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from runtime.sessions.schedules.times import Timing, read_times, zone_named
+from runtime.core.times import Timing, read_times, zone_named
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
