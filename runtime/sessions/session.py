@@ -20,7 +20,7 @@ from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
-from runtime.sessions.inbound.event_handler import message_of
+from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS

@@ -45,7 +45,7 @@ async def test_who_is_erased_leaves_no_word_no_voice_no_file_and_no_memory(tmp_p
             PARLEY_MODELS__TRANSCRIPTION__MODEL="whisper-1",
             PARLEY_MODELS__TRANSCRIPTION__BASE_URL=voices.base_url,
         )
-        async with gateway(tmp_path, DIARY, environment) as running:
+        async with gateway(tmp_path, DIARY, environment):
             for talk in (ada, bob):
                 await talk.say("hi")
                 await until(talk, "I am here.")

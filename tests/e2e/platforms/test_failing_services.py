@@ -39,6 +39,11 @@ def speak(platform: TelegramPlatform, **more: Any) -> None:
     platform.say(None, voice=voice, date=int(datetime.now(UTC).timestamp()), **more)
 
 
+async def until_there_are(talk: TelegramTalk, count: int) -> None:
+    """Return when so many messages can be seen."""
+    await talk.until_that(lambda: len(talk.texts()) >= count)
+
+
 async def test_a_transcription_service_fails_lies_is_slow_and_at_last_is_right(tmp_path: Path) -> None:
     platform = TelegramPlatform()
     talk = TelegramTalk(platform)
@@ -58,7 +63,7 @@ async def test_a_transcription_service_fails_lies_is_slow_and_at_last_is_right(t
                 voices.forget_first()
                 before = len(talk.texts())
                 speak(platform)
-                await talk.until_that(lambda before=before: len(talk.texts()) >= before + 2)
+                await until_there_are(talk, before + 2)
                 assert talk.texts()[before].startswith(sentence)
                 assert talk.texts()[before + 1 :] == ["You said:"]
             late = int(talk.ids()[-2])
