@@ -77,16 +77,6 @@ class _Unrecorded:
 UNRECORDED = _Unrecorded()
 
 
-@runtime_checkable
-class CanVanish(Protocol):
-    """A live page that may be seen before it is a message."""
-
-    @property
-    def vanishes(self) -> bool:
-        """Whether people have read a part that is no message, as in a draft: if nothing more comes, it is gone."""
-        ...
-
-
 class LivePage(Protocol):
     """A page on its way to people's eyes."""
 
@@ -111,6 +101,16 @@ class LivePage(Protocol):
 
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
+        ...
+
+
+@runtime_checkable
+class CanVanish(LivePage, Protocol):
+    """A live page that may be seen before it is a message."""
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether people have read a part that is no message, as in a draft: if nothing more comes, it is gone."""
         ...
 
 

@@ -16,7 +16,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack.conversations import BOT_USER
+from tests.fakes.slack.conversations import BOT_USER, TEAM
 from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND, PERSON
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
 from tests.fakes.slack.server import serving
@@ -211,6 +211,18 @@ async def test_chunks_of_other_shapes_are_refused(call: Caller, platform: SlackP
     await call("chat.appendStream", channel=DIRECT, ts=ts, chunks=fine)
     elsewhere = {"channel": DIRECT, "thread_ts": root, "task_display_mode": "list"}
     assert await call.refusal("chat.startStream", **elsewhere) == "invalid_arguments"
+
+
+async def test_stream_stands_outside_of_threads_in_channels_alone_and_takes_blocks(
+    call: Caller, platform: SlackPlatform
+) -> None:
+    assert await call.refusal("chat.startStream", channel=DIRECT, markdown_text="a") == "invalid_arguments"
+    to = {"channel": CHANNEL, "recipient_user_id": PERSON, "recipient_team_id": TEAM}
+    ts = (await call("chat.startStream", **to, markdown_text="a"))["ts"]
+    divider, torn = {"type": "blocks", "blocks": [{"type": "divider"}]}, {"type": "blocks", "blocks": "a"}
+    await call("chat.appendStream", channel=CHANNEL, ts=ts, chunks=[divider])
+    assert await call.refusal("chat.appendStream", channel=CHANNEL, ts=ts, chunks=[torn]) == "invalid_blocks_format"
+    assert [(posted.text, posted.thread_ts) for posted in platform.messages(CHANNEL)] == [("a", None)]
 
 
 async def test_stream_dies_after_five_minutes_and_can_then_be_edited(

@@ -16,8 +16,12 @@ STREAM_LASTS_S = 300.0
 
 CHUNKS = {
     "markdown_text": (frozenset({"text"}), frozenset[str]()),
-    "task_update": (frozenset({"id", "title"}), frozenset({"status", "details", "output", "sources"})),
+    "task_update": (
+        frozenset({"id", "title"}),
+        frozenset({"status", "details", "output", "sources", "hide_title", "icon"}),
+    ),
     "plan_update": (frozenset({"title"}), frozenset[str]()),
+    "blocks": (frozenset({"blocks"}), frozenset[str]()),
 }
 """By type: what must stand in a chunk, and what may."""
 
@@ -34,7 +38,7 @@ class Streams:
 
     def start(self, params: Mapping[str, Any], *, own_names: bool) -> dict[str, Any]:
         channel = self._conversations.channel(params, to_write=True)
-        if not params.get("thread_ts"):
+        if channel.id[0] == "D" and not params.get("thread_ts"):  # in channels a stream may stand outside of threads
             raise Refusal("invalid_arguments")
         if channel.id[0] != "D" and not (params.get("recipient_user_id") and params.get("recipient_team_id")):
             raise Refusal("missing_recipient_user_id")
@@ -114,7 +118,12 @@ def _check(chunk: Mapping[str, Any]) -> None:
     """What a chunk must have and may have (docs.slack.dev, chat.appendStream, chunks)."""
     needed, more = CHUNKS.get(str(chunk.get("type")), (frozenset({"no such type"}), frozenset()))
     given = frozenset(chunk) - {"type"}
-    if not needed <= given <= needed | more or not all(isinstance(chunk[name], str) for name in needed):
+    if not needed <= given <= needed | more:
+        raise Refusal("invalid_chunks")
+    if chunk["type"] == "blocks":
+        check_blocks(chunk["blocks"])
+        return
+    if not all(isinstance(chunk[name], str) for name in needed):
         raise Refusal("invalid_chunks")
     if chunk["type"] != "markdown_text" and not chunk["title"]:
         raise Refusal("invalid_chunks")
