@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,17 @@ import httpx
 import pytest
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway
+from tests.e2e.platforms.test_receipts import photo, pictures
+from tests.e2e.platforms.test_telegram import settings as on_telegram
+from tests.e2e.talks import TelegramTalk, until_begun, until_said
 from tests.fakes.models.openai_server import OpenAIServer, Reply
+from tests.fakes.telegram.platform import TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 PROGRAM = ROOT / "tests" / "e2e" / "programs" / "isolated.pb"
+SHOWN = ROOT / "tests" / "e2e" / "programs" / "shown.pb"
 TOKEN, KEY = "a-token-of-the-asker-in-tests", "the-key-of-the-model"
 ISOLATION = os.environ.get("PARLEY_TEST_ISOLATION", "process")
 SERVICES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
@@ -164,3 +170,48 @@ async def test_kills_of_the_process_and_of_the_gateway_lose_and_double_nothing(t
         await orders.post(idle, "cancel")
         assert (await orders.result(idle))["status"] == "canceled"
         await ended(processes_of(running))
+
+
+WEIGHT = """
+import os
+
+from parley.ext import Extension
+
+extension = Extension("weight", api=1)
+
+
+@extension.call("Weigh")
+async def weigh(what: str) -> str:
+    \"\"\"Says what something weighs.\"\"\"
+    return f"{what}: {os.environ['THE_SCALES']}"
+"""
+
+
+async def test_a_task_is_shown_a_picture_recalls_and_has_an_extension_called_which_knows_more(tmp_path: Path) -> None:
+    def answer(request: Mapping[str, Any]) -> Reply:
+        return Reply("A receipt." if pictures(request) == [(120, 200)] else "I see nothing.")
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "weight.py").write_text(WEIGHT)
+    platform = TelegramPlatform()
+    talk = TelegramTalk(platform)
+    async with serving(platform) as address, OpenAIServer(answer) as model:
+        more = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_EXTENSIONS__MODULES": "weight",
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
+            "THE_SCALES": "500 g",
+        }
+        environment = settings(tmp_path, **on_telegram(address, PARLEY_TELEGRAM__ACCESS="open", **more))
+        async with gateway(tmp_path / "data", SHOWN, environment, fresh=True):
+            await talk.say("hi")
+            await until_begun(talk, "Task 1 (Clerk.Work) asks: A photo?")
+            while not any("waits for an answer" in text for text in talk.texts()):  # its orderer has heard of it
+                before = len(talk.texts())
+                await talk.say("/tasks")
+                await talk.until_that(lambda before=before: len(talk.texts()) > before)
+            platform.files["photo"] = photo(120, 200)
+            platform.say(None, photo=[{"file_id": "photo", "width": 120, "height": 200}], caption="Here.")
+            await until_said(talk, "[['likes rye'], 'bread: 500 g']")
+            assert "A receipt." in talk.texts()
