@@ -58,6 +58,8 @@ class Board:
         self.models: Callable[[Bus], tuple[Models, str]] | None = None
         """What answers in place of the models of the settings, and a line about it."""
         self.problems: list[dict[str, Any]] = []
+        self._reads = 0
+        """How often the files were read: pages fetch their texts anew when it grows."""
 
     @property
     def head(self) -> str:
@@ -112,17 +114,23 @@ class Board:
             for place, watched in places
             if place is not None and place.conversation == room
         ]
-        return {"problems": self.problems, "anew": self.anew, "sessions": sessions}
+        first = next((str(file) for files in self._files for file in files), None)
+        return {"problems": self.problems, "anew": self.anew, "sessions": sessions, "file": first, "reads": self._reads}
 
     def source(self, file: str) -> str | None:
         """The text of a file of a program; None for any other file."""
         known = {step for watched in self._watched.values() for step in _files(watched)}
+        known |= {str(path) for files in self._files for path in files}
         if file not in known:
             return None
         try:
             return Path(file).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
+
+    @property
+    def _files(self) -> Collection[Sequence[Path]]:
+        return () if self._reloading is None else self._reloading.files.values()
 
     def names(self) -> set[str]:
         """The programs of the sessions that were seen."""
@@ -165,6 +173,7 @@ class Board:
         if done.refused and not any(one["severity"] == "error" for one in found):
             found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]
         self.problems = found
+        self._reads += 1
         self.touch()
 
 

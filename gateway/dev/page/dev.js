@@ -123,14 +123,18 @@ class Board {
   /** The program's text, with the steps that run now marked. */
   async showProgram() {
     const entries = this.view.sessions.filter((one) => !one.ended).flatMap((one) => one.agents.flatMap((agent) => agent.stack));
-    const file = entries.find((entry) => entry.file)?.file ?? this.view.problems[0]?.file ?? this.file;
+    const file = entries.find((entry) => entry.file)?.file ?? (this.view.problems[0]?.file || this.file || this.view.file);
     if (!file) return;
-    const stamp = JSON.stringify([file, this.view.problems, this.view.sessions.map((one) => one.version)]);
+    const stamp = JSON.stringify([file, this.view.reads]);
     if (stamp !== this.stamp) {
       this.stamp = stamp;
       this.file = file;
       const answer = await fetch(`/dev/source?file=${encodeURIComponent(file)}`);
-      if (!answer.ok || this.stamp !== stamp) return;
+      if (this.stamp !== stamp) return;
+      if (!answer.ok) {
+        this.stamp = null; // with the next news
+        return;
+      }
       const lines = (await answer.text()).split("\n").map((text) => make("div", { text }));
       this.program.replaceChildren(...lines);
     }

@@ -70,6 +70,14 @@ class Questioner:
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
         return Words((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
 
+    def asked(self, part: Ask, names: Mapping[str, Any]) -> str:
+        """What a person was asked, in the author's words; "" where they are not the author's."""
+        if not isinstance(part.words, Prose):
+            return ""
+        wanted = {want.name for want in part.wants}
+        known = {name: value for name, value in names.items() if name not in wanted}
+        return self.told(without_bookkeeping(part.words.text, wanted), known)
+
     def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
         """A message that a person, but no instruction, asks for."""
         return Words((line, what), task, when=when)

@@ -116,7 +116,7 @@ class Talk:
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
                 return all(message.ends_meeting for message in heard)
-            question = quoted(asked) if self._alone and asked else f"{_asked(part)}."
+            question = quoted(asked) if self._alone and asked else f"{self._asked(part)}."
             understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
@@ -195,11 +195,14 @@ class Talk:
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
-            task = f"Ask the person again, in other words, for {wanted}. They were asked: {_asked(part)}."
+            task = f"Ask the person again, in other words, for {wanted}. They were asked: {self._asked(part)}."
         else:
             until = expression_text(part.until)
-            task = f"Go on with this until {until}: {_asked(part)}. Write the next message to the person."
+            task = f"Go on with this until {until}: {self._asked(part)}. Write the next message to the person."
         await self._reply(line, f"again{attempt}", task, part)
+
+    def _asked(self, part: Ask) -> str:
+        return self._questioner.asked(part, self._work.names()) or "an answer to the last message"
 
     async def _reply(self, line: str, what: str, task: str, part: Ask) -> None:
         question = self._questioner.reply(line, what, task)
@@ -232,7 +235,7 @@ class Talk:
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
             if not await self._asked_again(part, now):
-                back = f"Come back to what was asked before: {_asked(part)}."
+                back = f"Come back to what was asked before: {self._asked(part)}."
                 await self._reply(line, f"back{now.number}", back, part)
         elif does == "correct" and does not in self._patterns:
             asked = await self._correct(line, part, understood.values, now)
@@ -270,7 +273,7 @@ class Talk:
 
     def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
         """The task for a message that is no answer; for small models it repeats the message."""
-        going_on = f"to go on with this: {_asked(part)}" if isinstance(part.until, Prose) else ""
+        going_on = f"to go on with this: {self._asked(part)}" if isinstance(part.until, Prose) else ""
         if self._alone:
             wrote = quoted("\n".join(message.content for message in heard))
             return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
@@ -385,10 +388,6 @@ def _noted(values: Mapping[str, Any]) -> str:
     """The confirmation of a correction by a small model."""
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
     return f"Write the next message to the person. It must do this: Confirm that {noted}. Only the message itself."
-
-
-def _asked(part: Ask) -> str:
-    return part.words.text if isinstance(part.words, Prose) else "an answer to the last message"
 
 
 def _only(question: Question | Words) -> Plan:
