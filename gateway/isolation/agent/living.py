@@ -29,7 +29,7 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LeaseLost, SandboxError
 from runtime.core.texts import Texts
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.pbasm.notation import read
 from runtime.llm.models import Models
 from runtime.sandbox.executor import Evaluation, Snippet
