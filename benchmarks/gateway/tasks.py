@@ -25,7 +25,7 @@ from runtime.bus import Bus
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.idle.alarm import Alarm

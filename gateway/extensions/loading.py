@@ -7,18 +7,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform
+from gateway.extensions.installed import GROUP, installed
 from gateway.settings.connections.platforms import PlatformSettings
 from runtime.channels.extensions import ChannelExtension
 from runtime.core.errors import ConfigError
 from runtime.execution.calls.extensions import ExtensionCall
-
-GROUP = "parley.extensions"
-"""The entry points of packages that extend Parley."""
 
 ATTRIBUTE = "extension"
 """The name of the extension object in a module."""
@@ -93,7 +91,7 @@ def _named(modules: Sequence[str]) -> Iterator[tuple[Extension, str]]:
 
 
 def _installed() -> Iterator[tuple[Extension, str]]:
-    for point in entry_points(group=GROUP):
+    for point in installed():
         place = f'the package {_package(point)} (entry point "{point.name}" of {GROUP})'
         try:
             found = point.load()

@@ -18,7 +18,7 @@ from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from runtime.core.errors import ConfigError, ParleyError, ProgramError, StorageU
 from runtime.core.plain_text import visible
 
 if TYPE_CHECKING:
+    from gateway.settings.connections.platforms import PlatformSettings
     from gateway.settings.tree import Settings
 
 FAILED = 1
@@ -56,10 +57,20 @@ def plain_errors() -> Iterator[None]:
 
 def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> Settings:
     """The settings in force, with the sections of extensions. Raises ConfigError."""
-    from gateway.extensions.loading import sections
     from gateway.settings.tree import load
 
-    return load(config=config, flags=flags, sections=sections)
+    return load(config=config, flags=flags, sections=_sections)
+
+
+def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
+    """The sections that extensions add; what extensions may add to is loaded only where there is one."""
+    from gateway.extensions.installed import installed
+
+    if not modules and not installed():
+        return {}
+    from gateway.extensions.loading import sections
+
+    return sections(modules)
 
 
 def extension_calls(settings: Settings) -> Collection[str]:

@@ -22,7 +22,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of

@@ -32,7 +32,7 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import LeaseLost, SandboxError
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import with_calls
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.pbasm.notation import read
 from runtime.llm.models import Models
 from runtime.llm.sight import Sight

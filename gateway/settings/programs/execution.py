@@ -11,7 +11,7 @@ from gateway.settings.forms import Section
 from gateway.settings.programs.isolation import IsolationSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.meetings.showing import Show
 from runtime.tape.state.tasks import CALLER, NOBODY
 

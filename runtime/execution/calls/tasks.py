@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
 from typing import Any
@@ -17,6 +16,7 @@ from runtime.core.ids import MessageId, SessionId
 from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
@@ -34,18 +34,6 @@ from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 
 _TASK_CHARS = 32
 """As many as the ids of other sessions have."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskLimits:
-    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
-    may take, and how many tokens and US dollars a task and all that come of it may use, 0 for any number."""
-
-    depth: int = 3
-    at_once: int = 8
-    within_s: float = 600.0
-    tokens: int = 0
-    dollars: float = 0.0
 
 
 class TaskCalls:

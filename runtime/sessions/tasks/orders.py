@@ -17,7 +17,8 @@ from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import TaskLimits, ended_in_words, message_id, note_order
+from runtime.execution.calls.task_limits import TaskLimits
+from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within

@@ -37,7 +37,7 @@ from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox

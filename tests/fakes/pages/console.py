@@ -37,7 +37,7 @@ from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.storage.redis.client.connection import RedisConnection, open_connection

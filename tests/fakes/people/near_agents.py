@@ -26,7 +26,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import english
 from runtime.execution.calls.extensions import with_calls
 from runtime.execution.calls.remote import ToolRules
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox

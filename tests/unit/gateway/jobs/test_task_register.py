@@ -12,7 +12,7 @@ from gateway.jobs.task_register import TaskRegister
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.errors import TaskRefused
 from runtime.core.ids import SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox, SandboxLimits

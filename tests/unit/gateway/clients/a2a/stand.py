@@ -16,7 +16,7 @@ from gateway.clients.tasks.service import TaskDoor, TaskService
 from runtime.core.address import CLIENT, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore

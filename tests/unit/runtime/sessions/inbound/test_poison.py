@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.texts import english
 from runtime.execution.calls.ask import Questions
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEntry, InboxEvent

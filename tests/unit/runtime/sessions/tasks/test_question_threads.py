@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.texts import english
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore

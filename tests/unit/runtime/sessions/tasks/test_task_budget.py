@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.events.frames import LLMAnswered
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from runtime.core.address import Address
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS, World

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Quote
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import address_of

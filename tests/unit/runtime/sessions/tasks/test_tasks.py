@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, InboxEntry

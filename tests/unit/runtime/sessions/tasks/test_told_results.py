@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
