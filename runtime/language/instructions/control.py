@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from runtime.language.instructions.model import (
@@ -102,6 +103,10 @@ def jump_of(text: str) -> Action:
     return Jump(found[1], condition_of(found[3]), unless=found[2].lower() in ("unless", "until"))
 
 
+_WAITS = re.compile(r";\s*YLD\s+(?:for\s+)?(meeting|user|agent \w+)\.?\Z")
+"""The wait with which each round of a loop begins."""
+
+
 def control_of(step: Step) -> Meaning:
     loops = step.op is Op.LOP or any(
         child.op is Op.JMP and (found := _TARGET_LINE.match(child.text)) and found[1] == step.line
@@ -114,9 +119,11 @@ def control_of(step: Step) -> Meaning:
 def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
     """What a line means that `loops` because one below it goes back to it, or that has others `below`; cached, because
     it is read several times."""
-    loop = _loop(text) if not _BRANCH.match(text) or loops else None
+    waits = _WAITS.search(text)
+    words = text[: waits.start()].rstrip() if waits else text
+    loop = _loop(words) if not _BRANCH.match(text) or loops else None
     if loop is not None:
-        return loop
+        return replace(loop, waits=waits[1]) if waits else loop
     branch = _BRANCH.match(text)
     if branch is None:
         if op is Op.LOP:
