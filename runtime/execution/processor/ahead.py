@@ -87,6 +87,8 @@ class Ahead:
                 self._follow_sides(line, part.test, names, asked)
                 return asked
             enters = part.kind is LoopKind.WHILE
+            if part.waits:
+                return asked
             self._follow(self._course.into(line), names, frozenset(), asked, said_of(part.over, enters))
             self._follow(self._course.past_loop(line), names, frozenset(), asked, said_of(part.over, not enters))
             return asked
@@ -234,7 +236,8 @@ class _Walk:
 
     def _loop(self, line: str, part: Loop, way: _Way) -> str | None:
         """Follow a loop or pass it; its rounds are not counted."""
-        if part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.body_first or part.at_most is not None:
+        counted = part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.at_most is not None
+        if counted or part.body_first or part.waits:
             return None
         enters = part.kind is LoopKind.WHILE
         decided = self._decided(part.over, way)

@@ -13,7 +13,8 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Questioner
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Value
-from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.evaluation import FUNCTIONS
+from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.lookups import PROSE_OF
 from runtime.language.instructions.model import (
     Argument,
@@ -54,6 +55,9 @@ class Calls:
 
     async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
         """A step that calls something: its arguments, the call, what becomes of the result."""
+        if part.result is not None and (computed := self._function(part)) is not None:
+            await self._work.assign(part.result, await self._work.evaluate(computed))
+            return
         args, kwargs = await self._arguments(line, part)
         if part.instruction and "instruction" not in kwargs and self._params(part.name) is None:
             self._work.remember(f"(For {part.name}: {part.instruction})")
@@ -70,6 +74,15 @@ class Calls:
             self._remember_result(part, args, kwargs, value)
         if part.result is not None:
             await self._work.assign(part.result, value)
+
+    def _function(self, part: Call) -> Expression | None:
+        """The expression that a step is which looks like a call of a playbook: `$n = len($list)`. None for calls."""
+        if part.name not in FUNCTIONS or part.name in SIGNATURES or self._spec(part.name) is not None:
+            return None
+        given = [(one.name, one.value.source) for one in part.arguments if isinstance(one.value, Expression)]
+        if len(given) < len(part.arguments):
+            return None
+        return read_expression(f"{part.name}({', '.join(f'{name}={said}' if name else said for name, said in given)})")
 
     def _remember_result(self, part: Call, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> None:
         if part.name in SIGNATURES and part.result is None and part.name not in _TOLD:

@@ -265,6 +265,8 @@ class Processor:
             holds = await self._holds(line, part, part.over)
             if holds is not (part.kind is LoopKind.WHILE):
                 return self._course.past_loop(line)
+        if part.waits and await self._talk.ask(line, Ask((), None, (part.waits,))):
+            return self._course.past_loop(line)  # nothing was heard but the end of the meeting
         return self._round(line, number)
 
     def _round(self, line: str, number: int, **more: Any) -> Going:

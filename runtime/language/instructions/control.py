@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from runtime.language.instructions.model import (
@@ -102,6 +103,10 @@ def jump_of(text: str) -> Action:
     return Jump(found[1], condition_of(found[3]), unless=found[2].lower() in ("unless", "until"))
 
 
+_WAITS = re.compile(r";\s*YLD\s+(?:for\s+)?(meeting|user|agent \w+)\.?\Z")
+"""The wait with which each round of a loop begins."""
+
+
 def control_of(step: Step) -> Meaning:
     loops = step.op is Op.LOP or any(
         child.op is Op.JMP and (found := _TARGET_LINE.match(child.text)) and found[1] == step.line
@@ -114,9 +119,11 @@ def control_of(step: Step) -> Meaning:
 def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
     """What a line means that `loops` because one below it goes back to it, or that has others `below`; cached, because
     it is read several times."""
-    loop = _loop(text) if not _BRANCH.match(text) or loops else None
+    waits = _WAITS.search(text)
+    words = text[: waits.start()].rstrip() if waits else text
+    loop = _loop(words) if not _BRANCH.match(text) or loops else None
     if loop is not None:
-        return loop
+        return replace(loop, waits=waits[1]) if waits else loop
     branch = _BRANCH.match(text)
     if branch is None:
         if op is Op.LOP:
@@ -131,7 +138,9 @@ def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
     otherwise = op is Op.ELS or word.startswith(("else", "elif", "otherwise"))
     side = Side.ELSE_IF if otherwise else Side.IF
     if loops:
-        return Loop(LoopKind.WHILE, condition_of(rest))
+        rest, at_most = _limited(rest)
+        test = negated(condition_of(rest)) if word == "unless" else condition_of(rest)
+        return Loop(LoopKind.WHILE, test, None, at_most)
     if not below:
         return Free(Prose(text), "it is a condition whose consequence is in the same sentence")
     if word == "unless":
@@ -157,18 +166,23 @@ def _one_of(each: re.Match[str]) -> Variable:
     return Variable(noun.lower() if free else "item")
 
 
+def _limited(text: str) -> tuple[str, int | None]:
+    """The words of a loop without the largest number of its rounds, and that number."""
+    limit = _LIMIT.search(text)
+    if limit is None:
+        return text, None
+    at_most = _NUMBERS.get(limit[1].lower()) or int(limit[1])
+    return (text[: limit.start()] + text[limit.end() :]).strip(), at_most
+
+
 def _loop(text: str) -> Loop | None:
     """A loop, by its words; None for another line."""
-    limit = _LIMIT.search(text)
-    at_most = None
     if _FOREVER.match(text):
         return Loop(LoopKind.WHILE, exact("True"))
     if times := _TIMES.match(text):
         word = (times[1] or times[2]).lower()
         return Loop(LoopKind.TIMES, exact(str(_NUMBERS.get(word, word))))
-    if limit:
-        at_most = _NUMBERS.get(limit[1].lower()) or int(limit[1])
-        text = (text[: limit.start()] + text[limit.end() :]).strip()
+    text, at_most = _limited(text)
     if each := _EACH.match(text) or _COUNTED.match(text):
         return Loop(LoopKind.EACH, _items(each[2]), variable_of(each[1]), at_most)
     if each := _EACH_OF.match(text) or _EACH_NOUN.match(text):

@@ -194,6 +194,8 @@ def _loop(part: Loop) -> Iterator[Part]:
                 yield _alone(f"Repeat the steps below {part.kind} {over}.{later}")
             else:
                 yield Part(Kind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
+    if part.waits:
+        yield _alone(f"Wait for {_listed(_whom((part.waits,)))} before each round.")
     if part.at_most is not None:
         yield _alone(f"Stop after {part.at_most} rounds.")
 

@@ -136,7 +136,8 @@ class LoopKind(StrEnum):
 class Loop:
     """Execute what is below again and again. `over` is the test, the items or the count.
 
-    `variable` gets each item. `at_most` bounds the rounds. `body_first`: the test comes after each round.
+    `variable` gets each item. `at_most` bounds the rounds. `body_first`: the test comes after each round. A round of a
+    loop that `waits` begins when that source has said something.
     """
 
     kind: LoopKind
@@ -144,6 +145,7 @@ class Loop:
     variable: Variable | None = None
     at_most: int | None = None
     body_first: bool = False
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"(?:tell|answer|ask|greet)\s+(?:the\s+)?(?P<whom>[^\W\d]\w*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[^\W\d]\w*)*)\s*:?\s*"
+    r"(?:(?:privately|quietly)\s+)?(?:tell|answer|ask|greet|(?:whisper|say|write)\s+to)\s+(?:the\s+)?"
+    r"(?P<whom>[^\W\d]\w*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[^\W\d]\w*)*)\s*:?\s*"
     r"(?P<words>[\"\u201c\u201e\u00ab\u2018].*)\Z",
     re.IGNORECASE | re.DOTALL,
 )

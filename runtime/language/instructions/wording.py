@@ -30,9 +30,21 @@ _STATE = re.compile(
 )
 _TOGETHER = re.compile(rf"{_V}\s+(?:and|or)\s+{_V}\s+are\b", re.IGNORECASE)
 
+_MARKS = tuple(
+    (re.compile(pattern), symbol)
+    for pattern, symbol in (
+        (r"\s*&&\s*", " and "),
+        (r"\s*\|\|\s*", " or "),
+        (r"([!=])==", r"\1="),
+        (r"!(?=[$(])", "not "),
+    )
+)
+"""The signs of other languages."""
+
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
     for pattern, symbol in (
+        (r"\A(?:(?:you|we) are (?:still )?|still )?in (?:the|this) meeting\b", f"${MEETING_ACTIVE}"),
         (
             r"\b(?:(?:the|this) )?meeting (?:is|remains) (?:still )?(?:active|ongoing|going on|open|running)\b",
             f"${MEETING_ACTIVE}",
@@ -151,7 +163,7 @@ def in_symbols(text: str) -> str:
     code = _CHOSEN.sub(_one_of, _BOTH.sub(_each, code))
     if _TOGETHER.search(code):
         return text  # what is so of several together is prose
-    for pattern, symbol in _WORDS:
+    for pattern, symbol in (*_MARKS, *_WORDS):
         code = pattern.sub(symbol, code)
     code = _LOGIC.sub(lambda found: found[1].lower(), code)
     return re.sub(r'"(\d+)"', lambda found: strings[int(found[1])], code)

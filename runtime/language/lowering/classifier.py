@@ -11,7 +11,7 @@ from itertools import islice
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression, read_condition
 from runtime.language.instructions.lookups import named_in
-from runtime.language.instructions.model import Set
+from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.background import Background
@@ -90,7 +90,8 @@ class Classifier:
         """A condition without steps below it, whose sentence contains the action."""
         cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
         if not cuts:
-            endless = phrases.REPEATS_NOTHING.match(text) and not phrases.REPEAT_TIMES.match(text)
+            endless = phrases.REPEATS_NOTHING.match(text) or (phrases.LOOP.match(text) and " " in text)
+            endless = endless and not isinstance(decode_text(Op.CND, text).head, Loop)
             return free(text, "the repeated steps are not below it") if endless else Instruction(Op.CND, text)
         rest = text[cuts[0].end() :]
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(rest):
@@ -152,8 +153,10 @@ class Classifier:
             return Instruction(Op.CND, head, bare[otherwise.end() :])
         if phrases.SWITCH.match(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
-        head, body = self._split_clause(phrases.BEFORE_A_CONDITION.sub("", text))
-        return Instruction(Op.CND, head.rstrip(" :"), body, loop)
+        again = phrases.AGAIN_IF.match(bare) is not None
+        whole = phrases.BEFORE_A_CONDITION.sub("", text)
+        head, body = (whole, None) if again else self._split_clause(whole)
+        return Instruction(Op.CND, head.rstrip(" :"), body, loop or again)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and the action, if an instruction follows a comma, colon or "then"."""
@@ -249,12 +252,21 @@ class Classifier:
             return self._calling("Say", text.rstrip(".; "))
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
-        if self._begins_with_call(bare) or self._contains_call(text):
-            exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
-            return Instruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
+        if inside := self._call_inside(text, bare):
+            return inside
         if not assigned and phrases.CHANGE.match(bare):
             return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
+
+    def _call_inside(self, text: str, bare: str) -> Instruction | None:
+        """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
+        works = phrases.WORKS_BY_CALL.match(bare)
+        if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
+            return Instruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
+        if not (self._begins_with_call(bare) or self._contains_call(text)):
+            return None
+        exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
+        return Instruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
 
     def _kept_result(self, bare: str) -> Instruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""

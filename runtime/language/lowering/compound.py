@@ -183,7 +183,7 @@ class Compound:
         same = same and not phrases.DOES_ONE_THING.match(part)
         if before.found.op in (Op.TNK, Op.EXE) and (asks_itself or same or (modifies and not found.known)):
             known = before.found.known and (found.known or modifies)
-            text = f"{before.found.text}{mark} {part}"
+            text = f"{before.found.text}{'' if before.found.text.endswith(('?', '!')) else mark} {part}"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=text, known=known))
         return None
 

@@ -37,4 +37,5 @@ ASKS_AGAIN = re.compile(
     r"|^re-?ask\b|\brepeat the question\b",
     re.IGNORECASE,
 )
+PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")

@@ -32,6 +32,11 @@ REPEAT_TIMES = re.compile(
 BOUNDED = re.compile(
     rf"\b(?:up to|at most|no more than|a maximum of|max\.?|maximum)\s+(?:of\s+)?\S+\s+{_TIMES}\b", re.IGNORECASE
 )
+AGAIN_IF = re.compile(
+    rf"^(?:if|unless)\b.*[,(]\s*(?:up to|at most|no more than|a maximum of)\s+\w+\s+{_TIMES}\)?:?$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A condition that is tested again: "If it is not enough, up to 3 times"."""
 REPEATS = re.compile(
     r"\b(?:until|till|while|as long as|for each|for every|for all|each|one by one|one after another|repeatedly"
     r"|forever|endlessly|again and again|every"
@@ -244,6 +249,14 @@ ACTS = re.compile(
     re.IGNORECASE,
 )
 """Actions besides the message or the thought before them."""
+WORKS_BY_CALL = re.compile(
+    r"^(?:get|fetch|retrieve|load|look\s+up|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
+    r"|delete|remove|add|submit|register|record|check|validate|verify|reserve|process|pay|charge|place)\s"
+    r"(?!.*\b(?:and|or|not|if|unless|then|until|while)\b.*\()[\w'\u2019 -]*?\s*"
+    r"\b(?:with|using|from|via|through|by(?:\s+(?:calling|using))?)\s+(?:the\s+)?(?P<call>[^\W\d][\w.]*\(.*\))$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence that says what its call is for: "Create the account with CreateAccount($email)"."""
 CALL_WORD = re.compile(
     r"^(?:call|run|use|execute|invoke|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?", re.IGNORECASE
 )

@@ -171,7 +171,8 @@ class _StepLowering:
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         noted, started = len(self._notes), len(self._classifier.background.started)
-        if found.loop and not isinstance(decode_text(Op.CND, found.text).head, Loop) and found.known:
+        again = phrases.AGAIN_IF.match(found.text) is not None
+        if found.loop and found.known and not (again or isinstance(decode_text(Op.CND, found.text).head, Loop)):
             found = free(item.text, "the list that it goes through is unclear", whole=True)
             item = _folded(item) if item.children else item
             found = replace(found, text=item.text)

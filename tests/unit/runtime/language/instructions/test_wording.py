@@ -66,6 +66,8 @@ def holds(text: str, **names: Any) -> bool:
         ("$unset is none", "$n is none"),
         ("len($items) is at least 2", "len($items) is more than 2"),
         ("$n is 4 and $items is not empty", "$n is 4 and $items is empty"),
+        ("($n > 3) && ($m < 8)", "$n > 3 && $m < 7"),
+        ("$n === 4 || $m !== 7", "!$n || $n !== 4"),
         ("the $n is 4", "the value of $n is 5"),
         ("$n = 4", "$n = 5"),
         ('$n = 4 and $word = "tea"', '$n = 4 and $word = "jam"'),
@@ -90,7 +92,8 @@ def test_words_that_everybody_reads_one_way_are_exact(text: str, opposite: str) 
 
 
 @pytest.mark.parametrize(
-    "text", ["the meeting is active", "This meeting is still going on", "the meeting is open and $n is 4"]
+    "text",
+    ["the meeting is active", "This meeting is still going on", "the meeting is open and $n is 4", "in the meeting"],
 )
 def test_whether_the_meeting_goes_on_is_exact(text: str) -> None:
     assert holds(text, **{MEETING_ACTIVE: True})

@@ -80,3 +80,31 @@ async def Join():
         await clock.advance(10)
         await talk.until(lambda: talk.chat == ["1", "I went home"])
         assert not talk.named("playbook.failed")
+
+
+async def test_a_loop_that_lasts_as_long_as_a_meeting_waits_for_it_and_asks_no_model(sandbox: MontySandbox) -> None:
+    patient = """
+# Guest
+## Council
+meeting: true
+### Steps
+- While the meeting is active
+  - Say "I hear you."
+- Return
+"""
+    main = python("Main", trigger="BGN When program starts")
+    about: dict[str, Any] = {"required_attendees": ["user", "Guest"], "topic": "The boat"}
+    host = agent("Host", main, python("Council", meeting=True, **about), code=HOST)
+    stage, model = Stage(), Model()
+    around = {"meetings": MeetingHabits(threads=True), "places": stage.places}
+    council = program(host, *(await compiled(patient)).agents)
+    async with talking(council, model, sandbox, world=stage.world, **around) as talk:
+        await opened(talk)
+        talk.post("a boat", place=PLACE, private=False)
+        await talk.world.idle.wait()
+        talk.post("done", place=PLACE, private=False)
+        await talk.until(lambda: "it came to 1" in seen_at(talk, ADDRESS))
+        await talk.world.idle.wait()
+        assert seen_at(talk, PLACE).count("I hear you.") == 2
+        assert not talk.named("playbook.failed")
+    assert model.asked == []
