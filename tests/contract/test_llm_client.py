@@ -261,6 +261,15 @@ async def test_server_error_is_tried_again_after_a_growing_pause(
     assert 0.25 <= first_s <= 0.5 <= second_s <= 1.0
 
 
+@pytest.mark.parametrize("status", [503, 529])
+async def test_an_overloaded_provider_that_says_how_long_is_waited_for_so_long(
+    client: AnsweringClient, server: OpenAIServer, clock: SkippingClock, status: int
+) -> None:
+    server.add(Reply(status=status, retry_after_s=7), Reply("now"))
+    assert (await ask(client))[0] == ["now"]
+    assert clock.slept_s == [7]
+
+
 async def test_server_error_that_lasts_is_unavailable(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(status=500, repeat=True))
     with pytest.raises(LLMUnavailable, match="scripted 500"):

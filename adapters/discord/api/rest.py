@@ -18,6 +18,7 @@ from discord.http import HTTPClient, Route, json_or_text
 from discord.utils import MISSING
 
 from adapters.adapter import File
+from adapters.asked_pause import asked_pause_s
 from adapters.capabilities import Budget
 from adapters.discord.api.buckets import Buckets
 from adapters.platform_clock import PlatformClock
@@ -114,7 +115,7 @@ class Rest(HTTPClient):
                 return HTTPException(response, data)
 
     def _flood(self, route: Route, response: aiohttp.ClientResponse, told: dict[str, Any]) -> RateLimited:
-        pause_s = float(told.get("retry_after", response.headers.get("Retry-After", UNTOLD_PAUSE_S)))
+        pause_s = asked_pause_s(told.get("retry_after", response.headers.get("Retry-After")), UNTOLD_PAUSE_S)
         if told.get("global") or not told:
             self._waits.close_all(pause_s)
         else:

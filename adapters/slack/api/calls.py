@@ -17,6 +17,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from adapters.asked_pause import asked_pause_s
 from adapters.platform_clock import PlatformClock
 from runtime.core.errors import (
     AdapterError,
@@ -150,7 +151,7 @@ class Calls:
         status = getattr(answer, "status_code", getattr(answer, "status", 0))
         text = f"Slack: {method}: {code or f'HTTP {status}'}"
         if code in ("ratelimited", "rate_limited") or status == 429:
-            return RateLimited(text, retry_after_s=_retry_after_s(header_of(answer, "retry-after")))
+            return RateLimited(text, retry_after_s=asked_pause_s(header_of(answer, "retry-after"), UNTOLD_PAUSE_S))
         if code in _REFUSED_TOKEN and at_setup:
             advice = "Slack refuses the token; the app's settings at api.slack.com/apps have a valid one"
             return AuthFailed(f"{text}. {advice}")
@@ -197,10 +198,3 @@ def _refusal(code: str, text: str, told: Mapping[str, Any]) -> AdapterError:
         needed = str(told.get("needed", ""))
         return MissingScope(f"{hint}: {needed}", needed=needed)
     return NotDelivered(hint)
-
-
-def _retry_after_s(header: str | None) -> float:
-    try:
-        return float(header or UNTOLD_PAUSE_S)
-    except ValueError:
-        return UNTOLD_PAUSE_S

@@ -19,6 +19,7 @@ from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
 from adapters.adapter import File
+from adapters.asked_pause import asked_pause_s
 from adapters.platform_clock import PlatformClock
 from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import BotIdentity
@@ -366,6 +367,6 @@ def _transport(connections: int, timeout_s: float, clock: PlatformClock) -> Tran
 
 def _retry_after_s(payload: bytes) -> float:
     try:
-        return float(json.loads(payload)["parameters"]["retry_after"])
+        return asked_pause_s(json.loads(payload)["parameters"]["retry_after"], UNTOLD_PAUSE_S)
     except UNREADABLE:
         return UNTOLD_PAUSE_S

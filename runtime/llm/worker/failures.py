@@ -23,6 +23,7 @@ _UNAUTHORIZED = 401
 _PAYMENT_REQUIRED = 402
 _NOT_OFFERED = (403, 404)
 _MAY_PASS = frozenset({408, 409, 425})
+_OVERLOADED = frozenset({503, 529})
 
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
 
@@ -63,11 +64,17 @@ def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any]
     """
     if no_credit(status, said):
         return quota_spent(text, model)
-    if status == 429:
-        return rate_limited(text, retry_after_s(headers), model)
+    pause_s = retry_after_s(headers)
+    if status == 429 or asks_to_wait(status, pause_s):
+        return rate_limited(text, pause_s, model)
     if is_final(status):
         return prompt_too_long(text, model) if too_long(said) else refused(status, text, model, said)
     return unreachable(text, model)
+
+
+def asks_to_wait(status: object, pause_s: float | None) -> bool:
+    """Whether an overloaded provider says how long it will be: then it is asked again no earlier."""
+    return status in _OVERLOADED and pause_s is not None
 
 
 def no_credit(status: object, text: str) -> bool:

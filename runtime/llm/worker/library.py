@@ -175,8 +175,9 @@ def _translated(error: Exception, model: str) -> LLMError:
         return failures.no_key(model)
     if failures.no_credit(status, said):
         return failures.quota_spent(text, model)
-    if "RateLimitError" in names:
-        return failures.rate_limited(text, _retry_after_s(error), model)
+    pause_s = _retry_after_s(error)
+    if "RateLimitError" in names or failures.asks_to_wait(status, pause_s):
+        return failures.rate_limited(text, pause_s, model)
     if "ContextWindowExceededError" in names:
         return failures.prompt_too_long(text, model)
     if "BudgetExceededError" in names or failures.is_final(status):

@@ -284,6 +284,32 @@ async def test_missing_intent_is_refused_with_what_to_click(adapter: DiscordAdap
             await anext(inbound)
 
 
+@pytest.mark.parametrize(("code", "help_"), [(4004, "Reset Token"), (4014, "Message Content Intent")])
+async def test_refusal_while_listening_ends_the_connection_with_what_to_do(
+    adapter: DiscordAdapter, platform: DiscordPlatform, code: int, help_: str
+) -> None:
+    async with listening(adapter, platform) as inbound:
+        platform.world.say("one")
+        assert (await anext(inbound)).text == "one"
+        await platform.gateway.drop(code)
+        with pytest.raises(AuthFailed, match=help_):
+            await anext(inbound)
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 4001, 4003, 4007, 4008, 4009])
+async def test_any_other_end_of_a_connection_is_followed_by_another_and_nothing_is_missed(
+    options: DiscordOptions, platform: DiscordPlatform, marks: MemoryRecords, code: int
+) -> None:
+    marks.records[platform.world.general] = platform.world.say("seen")
+    clock = HastyClock()
+    async with aclosing(new_adapter(options, marks, clock=clock)) as adapter, listening(adapter, platform) as inbound:
+        platform.gateway.forget()
+        await platform.gateway.drop(code)
+        platform.world.say("one")
+        assert (await anext(inbound)).text == "one"
+    assert platform.gateway.identified == 2
+
+
 async def test_check_without_an_answer_says_that_it_cannot_tell(
     adapter: DiscordAdapter, platform: DiscordPlatform
 ) -> None:

@@ -178,6 +178,16 @@ async def test_ban_by_the_guard_before_discord_holds_every_call(
     assert 899 < caught.value.retry_after_s <= 900
 
 
+@pytest.mark.parametrize("told", [float("nan"), float("inf")])
+async def test_pause_that_is_no_time_holds_calls_for_a_minute_and_not_for_ever(
+    adapter: DiscordAdapter, platform: DiscordPlatform, told: float
+) -> None:
+    platform.fail("send", "banned", retry_after_s=told)
+    with pytest.raises(RateLimited) as caught:
+        await send(adapter, "hi", to=private(platform))
+    assert caught.value.retry_after_s == 60
+
+
 async def test_used_up_bucket_is_known_from_the_headers_before_it_is_refused(
     adapter: DiscordAdapter, platform: DiscordPlatform
 ) -> None:

@@ -31,10 +31,12 @@ class Heard:
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.told: list[Happening] = []
         self.lost = anyio.Event()
 
     def __call__(self, what: Happening) -> None:
         self.names.append(what.name)
+        self.told.append(what)
         if what.name == "storage.lost":
             self.lost.set()
 
@@ -85,6 +87,35 @@ async def test_commits_under_way_while_the_server_dies_are_applied_once(
     assert [fact.data["text"] async for fact in sessions.read_session(SESSION)] == [str(n) for n in range(total)]
     assert (await sessions.unfinished(SHARD))[SESSION] == {f"p{n}" for n in range(total)}
     assert heard.names == ["storage.lost", "storage.back"] * 3
+
+
+async def test_a_server_without_memory_is_waited_for_and_no_commit_is_half(
+    server: RealValkey, connection: RedisConnection, heard: Heard
+) -> None:
+    sessions, leases, inbox = RedisSessionStore(connection), RedisLeaseStore(connection), RedisInbox(connection)
+    lease = await shard_lease(leases)
+    await sessions.commit(beginning(lease))
+    await inbox.add(event("1"))
+    (taken,) = await inbox.read({SHARD: "0"}, wait_s=1)
+
+    async def seen() -> tuple[list[int], int]:
+        return [fact.seq async for fact in sessions.read_session(SESSION)], len(
+            await inbox.read({SHARD: "0"}, wait_s=0.01)
+        )
+
+    async def write() -> None:
+        await sessions.commit(Commit(lease, SESSION, 0, facts=facts(1, "one"), consume=(taken.entry_id,)))
+        await sessions.commit(Commit(lease, SESSION, 1, facts=facts(2, "two"), outbox_add=("p",)))
+
+    server.limit_memory(1024 * 1024)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(write)
+        await heard.lost.wait()
+        assert await seen() in (([], 1), ([1], 0))
+        server.limit_memory(0)
+    assert await seen() == ([1, 2], 0)
+    assert heard.names == ["storage.lost", "storage.back"]
+    assert "used memory > 'maxmemory'" in heard.told[0].data()["reason"]
 
 
 async def test_a_commit_whose_answer_was_lost_is_applied_once(server: RealValkey, tmp_path: Path) -> None:

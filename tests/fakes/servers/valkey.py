@@ -47,6 +47,10 @@ class RealValkey:
         """Forget all data."""
         assert self._ask(b"FLUSHALL") == b"+OK\r\n"
 
+    def limit_memory(self, most_bytes: int) -> None:
+        """Refuse writes that need memory while more than this is used; 0 is no limit."""
+        assert self._ask(b"CONFIG SET maxmemory %d" % most_bytes) == b"+OK\r\n"
+
     def _answers(self) -> bool:
         try:
             return self._ask(b"PING") == b"+PONG\r\n"
