@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from runtime.language.problems import Problems, SourceLine
-from runtime.language.program import AgentSpec
+from runtime.language.program import AgentSpec, Program
 
 Transport = Literal["stdio", "streamable-http", "memory", "a2a"]
 
@@ -81,6 +81,12 @@ def remote_of(agent: AgentSpec) -> RemoteSpec | None:
         header=header,
         timeout_s=None if said.get("timeout") is None else float(said["timeout"]),
     )
+
+
+def is_tool(program: Program, name: str) -> bool:
+    """Whether a call of this name, as in `Weather.forecast`, is one of a tool of a server."""
+    agent = program.agent(name.partition(".")[0])
+    return agent is not None and remote_of(agent) is not None
 
 
 def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems: Problems) -> None:
