@@ -85,7 +85,7 @@ function Chat({marks, at, classes, onWhy}) {
   return html`
     <section class="chat" aria-labelledby="chat-title">
       <h2 id="chat-title">What people saw</h2>
-      ${!said.length && html`<p class="quiet">Nothing was said in what is shown.</p>`}
+      ${!said.length && html`<p class="quiet">Nobody said anything in this part.</p>`}
       <ol ref=${box}>
         ${said.map((mark) => html`
           <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>

@@ -74,7 +74,7 @@ from tests.unit.gateway.talks.rig import GREETER, loaded, refused
         ),
         ("---\nprogram: ti.pb\n---\n## A\n- Ada: Hello\n", "Did you mean it.pb?"),
         ("---\nstart: soon\n---\n## A\n- Ada: Hello\n", "`start` is not a time"),
-        ("---\npeople: 3\n---\n## A\n- Ada: Hello\n", "`people` is no list of names"),
+        ("---\npeople: 3\n---\n## A\n- Ada: Hello\n", "`people` is not a list of names"),
         ("---\n: [\n---\n## A\n- Ada: Hello\n", "the lines between --- are not YAML"),
         ("---\n- a\n---\n## A\n- Ada: Hello\n", "are no keys with values"),
     ],
