@@ -82,7 +82,7 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
 def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
     """The clock, the bus with the logs, and what they leave out. Raises ConfigError where there is no client."""
     if not settings.clients:
-        raise ConfigError(f"There is no client whom the {what} would serve. Write one under [clients.<name>].")
+        raise ConfigError(f"There is no client for the {what} to serve. Add one under [clients.<name>].")
     clock = SystemClock()
     bus, masking = Bus(clock), Masking(secrets(settings))
     Logs(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)

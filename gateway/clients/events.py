@@ -166,4 +166,4 @@ def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> Wanted:
 
 def gone_data(oldest: Cursor) -> dict[str, str]:
     """What is said to who comes too late."""
-    return {"error": "Events after this place are no longer kept. Go on from oldest.", "oldest": cursor_text(oldest)}
+    return {"error": "Events after this place are no longer kept. Continue from oldest.", "oldest": cursor_text(oldest)}

@@ -163,7 +163,7 @@ class _Visit:
                 with anyio.move_on_after(SLOW_S):
                     await self._room.wait()
                 if len(self._sent) >= WINDOW:
-                    return _Ending(CLOSE_SLOW, f"{WINDOW} events are not acknowledged; go on from the last cursor")
+                    return _Ending(CLOSE_SLOW, f"{WINDOW} events are not acknowledged; continue from the last cursor")
             before = subscription.cursor
             at_most = min(READ_AT_ONCE, WINDOW - len(self._sent))
             for logged in await subscription.next(wait_s=_WAIT_S, at_most=at_most):

@@ -24,8 +24,8 @@ program = "{program}"
 
 _PLATFORM = """
 [{platform}]
-# Who may talk: "pairing" (whom an owner lets in), "allowlist" or "open". The first owner is who sends the code that
-# `parley run` prints.
+# Who may talk: "pairing" (people whom an owner lets in), "allowlist" or "open". The first
+# owner is the person who sends the code that `parley run` prints.
 access = "pairing"
 """
 

@@ -94,7 +94,7 @@ class Extension:
             if name in BUILT_IN:
                 raise ConfigError(f"extension {self.name}: {name} is a built-in call of Parley; choose another name.")
             if not name.isidentifier() or name in self.calls:
-                why = "is there twice" if name in self.calls else "is no name that a program can write"
+                why = "is there twice" if name in self.calls else "is not a name that a program can write"
                 raise ConfigError(f"extension {self.name}: the call {name!r} {why}; choose another name.")
             try:
                 self.calls[name] = call_of(
@@ -115,7 +115,7 @@ class Extension:
 
         def add(function: Function) -> Function:
             if name in self.participants or not name.isidentifier() or is_human_word(name) or name == "meeting":
-                why = "is there twice" if name in self.participants else "is no name for a participant"
+                why = "is there twice" if name in self.participants else "is not a name for a participant"
                 raise ConfigError(f"extension {self.name}: {name!r} {why}; choose another name.")
             self.participants[name] = Guest(function, parallel)
             return function

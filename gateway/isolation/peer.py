@@ -100,7 +100,7 @@ class Peer:
         self._answering += 1
         try:
             if handler is None or self._answering > AT_ONCE:
-                raise errors.TaskRefused(f"There is no call {str(message['call'])[:100]}, or too much is under way.")
+                raise errors.TaskRefused(f"There is no call {str(message['call'])[:100]}, or too many calls are open.")
             answer: dict[str, Any] = {"value": await handler(message.get("data"))}
         except ParleyError as error:
             answer = {"error": error_data(error)}

@@ -94,7 +94,7 @@ class SessionRoutes:
         try:
             there = await self._sources.delete(_session_in(request))
         except SessionBusy as error:
-            raise HTTPException(409, "The session is at work. Stop it first.") from error
+            raise HTTPException(409, "The session is active. Stop it first.") from error
         if not there:
             raise HTTPException(404, "There is no such session.")
         return answer({"session": _session_in(request)})

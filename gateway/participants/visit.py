@@ -98,12 +98,12 @@ class Visit:
         with anyio.move_on_after(HELLO_S) as limit:
             said = await self._link.receive()
         if limit.cancelled_caught:
-            return Ending(frames.CLOSE_PROTOCOL, f"hello has to be said within {HELLO_S:g} s")
+            return Ending(frames.CLOSE_PROTOCOL, f"hello must come within {HELLO_S:g} s")
         if said is None:
             return _GONE
         hello = frames.read_frame(said)
         if not isinstance(hello, Hello):
-            raise BadFrame("hello has to be said first")
+            raise BadFrame("hello must come first")
         reader = await self._office.mailboxes.attend(self._participant, self._connection)
         if hello.after is not None:
             await self._acknowledge(hello.after)

@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[str, ...]] = {
 _TEXTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("arithmetic", re.compile(r"\bdivision by zero\b", re.IGNORECASE)),
     ("budget", re.compile(r"\b(?:budget|limit of|over (?:a|the|its) limit|limits? (?:is|are))\b", re.IGNORECASE)),
-    ("late", re.compile(r"\b(?:took longer than|time (?:is|was) over|timed out)\b", re.IGNORECASE)),
+    ("late", re.compile(r"\b(?:took longer than|time (?:is|was) over|ran out of time|timed out)\b", re.IGNORECASE)),
     (
         "wrong_type",
         re.compile(r"\b(?:is not an? |must be an? |expected an? |takes an? .*, not |invalid literal)", re.I),

@@ -29,7 +29,7 @@ class RetentionSettings(Section):
     def _outlasts_keys(cls, days: float) -> float:
         if 0 < days < KEYS_KEPT_DAYS:
             raise ValueError(
-                f"must be 0 for never, or at least {KEYS_KEPT_DAYS}: the keys of writes are known for so long"
+                f"must be 0 for never, or at least {KEYS_KEPT_DAYS}: Parley knows the keys of writes for that long"
             )
         return days
 

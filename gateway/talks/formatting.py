@@ -26,9 +26,7 @@ def formatted_talks(content: bytes, path: Path) -> str:
     new = mark + "".join(row + end for row in _rows(source, _LINE_END.split(text.removeprefix("\ufeff"))))
     if _said(source_of(new.encode("utf-8"), path)) != _said(source):
         hint = "It is left as it is. This is a fault of Parley: please report it with the talk."
-        raise ProgramRejected(
-            [Diagnostic("laid out anew, this would say something else", Span(str(path), 1), hint=hint)]
-        )
+        raise ProgramRejected([Diagnostic("formatting would change what this says", Span(str(path), 1), hint=hint)])
     return new
 
 

@@ -82,7 +82,7 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
         raise ValueError("type is words of letters, digits, - and _, with dots between them")
     named = _text(written, "id")
     if not named:
-        raise ValueError("an event needs an id, by which it is known when it is sent again")
+        raise ValueError("an event needs an id, so that a repetition is recognised")
     return CloudEvent(
         named,
         kind,

@@ -116,6 +116,6 @@ class SessionCatalog(Protocol):
 def busy_session(session: SessionId, node: str | None) -> SessionBusy:
     """The error for a session at work."""
     return SessionBusy(
-        f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say /stop in its "
-        "conversation, or stop the gateway; --force takes it out all the same."
+        f"The session {session} is active on {node}, so nothing was changed. Wait until it rests, or say /stop in its "
+        "conversation, or stop the gateway; --force does it anyway."
     )

@@ -131,7 +131,7 @@ def shard_of(conversation: str) -> int:
 
 def crowded(conversation: str, bound: int) -> ConversationFull:
     """The error for an event too many."""
-    text = f"{bound} events wait in conversation {conversation}; another was not taken."
+    text = f"{bound} events wait in conversation {conversation}; another one was not accepted."
     return ConversationFull(text, bound=bound)
 
 

@@ -30,7 +30,7 @@ _TOO_FEW: Final = 4011
 _REFUSED: Final = {
     4004: "Discord refuses the bot's token; take a new one from the Developer Portal: Bot, Reset Token",
     _TOO_FEW: 'The bot is in too many servers for so few connections: set discord.shards to "auto" or a larger number',
-    4013: "Discord does not know an intent that is asked for",
+    4013: "Discord does not know a requested intent",
     4014: INTENT_HELP,
 }
 _OPENING: Final = (discord.ChannelType.text, discord.ChannelType.news)

@@ -100,7 +100,7 @@ class Gatherings:
         await self._make_room()
         room, person = PRIVATE + secrets.token_hex(8), browser.person
         await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
-        await self._note(room, f"{person.name} made this private room. Only who is invited sees it{self._but}.")
+        await self._note(room, f"{person.name} made this private room. Only invited people see it{self._but}.")
         browser.push(codec.opened(room))
 
     async def _direct(self, browser: Browser, other: str, agent: str) -> None:
@@ -120,7 +120,7 @@ class Gatherings:
 
     @property
     def _but(self) -> str:
-        return ", and who runs this chat" if self.overseen else ""
+        return ", and whoever runs this chat" if self.overseen else ""
 
     async def _name_of(self, person_id: str) -> str | None:
         """The name of somebody who has been here, and can come again."""

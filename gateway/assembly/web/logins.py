@@ -88,7 +88,7 @@ async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:
     except NotAdmitted as error:
         return [f"{PLATFORM:<10} nobody is an owner yet, and no link can be made: {error}"]
     return [
-        f"{PLATFORM:<10} nobody is an owner yet; who follows this link within an hour is: "
+        f"{PLATFORM:<10} nobody is an owner yet; the person who follows this link within an hour is: "
         f"{link_to(_here(own.host, port), link)}"
     ]
 

@@ -70,8 +70,8 @@ def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part
     if trigger.kind is TriggerKind.BGN:
         return Part(Kind.ALONE, f"Execute {playbook.name} when the program begins.")
     if judged_by_model(agent, agent, playbook, trigger):
-        return Part(Kind.CHOICE, f"Whether this holds; then {playbook.name} is executed.")
-    return Part(Kind.ALONE, f"Execute {playbook.name} when this holds.")
+        return Part(Kind.CHOICE, f"Whether this is true; then {playbook.name} is executed.")
+    return Part(Kind.ALONE, f"Execute {playbook.name} when this is true.")
 
 
 def _steps(

@@ -45,7 +45,7 @@ def _start(program: Program) -> str:
     if entry:
         return f"`parley exec` runs {entry[0]}"
     if any(playbook.triggers for _, playbook in _playbooks(program)):
-        return "It starts when a trigger holds"
+        return "It starts when a trigger is true"
     standby = [agent.name for agent in program.agents if agent.standby]
     return f"{_some(standby)} {'is' if len(standby) == 1 else 'are'} on standby" if standby else ""
 

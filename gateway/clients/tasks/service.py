@@ -264,7 +264,7 @@ class TaskService:
         `ask`, or the oldest that is open."""
         texts = isinstance(named, str) and isinstance(text, str) and isinstance(ask, str | None)
         if not texts or not text or not 0 < len(str(named)) <= MAX_NAME_CHARS:
-            raise HTTPException(422, "A message is a JSON object with an id, by which it is known, a text, and ask.")
+            raise HTTPException(422, "A message is a JSON object with an id that identifies it, a text, and ask.")
         id_, address = f"{client.source}.{named}", address_of(task.id)
         late = ask is not None and ask not in task.view.asks
         if task.over or late:

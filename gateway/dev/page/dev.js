@@ -25,7 +25,7 @@ class Board {
   build() {
     this.anew = make("input", { type: "checkbox" });
     this.anew.addEventListener("change", () => this.send(this.anew.checked ? "yes" : "no"));
-    const now = make("button", { type: "button", text: "Begin anew", title: "End the conversations of these programs, and begin others" });
+    const now = make("button", { type: "button", text: "Begin anew", title: "End the conversations of these programs, and start others" });
     now.addEventListener("click", () => this.send("now"));
     const hide = make("button", { type: "button", text: "Hide" });
     hide.addEventListener("click", () => this.toggle(false));
@@ -84,7 +84,7 @@ class Board {
     const head = errors.length === 1 ? "The program has an error" : `The program has ${errors.length} errors`;
     this.overlay.replaceChildren(
       make("header", {}, make("h2", { text: head }), close),
-      make("p", { text: "The chat goes on with the program as it was before. Correct the file and save it." }),
+      make("p", { text: "The chat continues with the earlier program. Correct the file and save it." }),
       make("pre", { text }));
   }
 

@@ -44,7 +44,7 @@ def read_handover(line: bytes) -> Handover:
     """What was handed over. Ends the process where its gateway is of another version."""
     handed = json.loads(line)
     if handed.get("version") != VERSION:
-        sys.exit(f"parley agent {VERSION}: its gateway is {handed.get('version')}. Both have to be of one version.")
+        sys.exit(f"parley agent {VERSION}: its gateway is {handed.get('version')}. Both must have the same version.")
     return HANDOVER.read(handed)
 
 

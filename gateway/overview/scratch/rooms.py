@@ -118,7 +118,7 @@ class ScratchRooms:
         if record.address.platform != SCRATCH:
             raise NotPossible("Only a copy in a scratch room can be spoken to or changed here.")
         if record.ended or record.replaced_by is not None:
-            raise NotPossible("This copy has ended, or another one goes on in its place.")
+            raise NotPossible("This copy has ended, or another one continues in its place.")
         return record
 
     def _event(

@@ -66,7 +66,7 @@ class TaskSettings(Section):
                 raise ConfigError(f'tasks.places: "{name}" has a meaning already; give the place another name.')
             if platform not in platforms or not conversation:
                 expected = f"<platform>:<id of the conversation>, with one of {', '.join(platforms)}"
-                raise ConfigError(f'tasks.places: "{place}", called {name}, is no place; expected {expected}.')
+                raise ConfigError(f'tasks.places: "{place}", called {name}, is not a place; expected {expected}.')
             found[name] = Address(platform, conversation, thread or None)
         return found
 

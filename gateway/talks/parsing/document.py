@@ -103,12 +103,12 @@ def read_head(source: Source) -> Head:
     except yaml.YAMLError as error:
         raise _unreadable(source.path, f"the lines between --- are not YAML: {_first_line(error)}", line=2) from error
     if not isinstance(data, dict):
-        raise _unreadable(source.path, "the lines between --- are no keys with values", "Write `program: hello.pb`.")
+        raise _unreadable(source.path, "the lines between --- are not keys with values", "Write `program: hello.pb`.")
     for key in data:
         if key not in _KEYS:
             near = get_close_matches(str(key), _KEYS, n=1, cutoff=0.6)
             hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {', '.join(_KEYS)}."
-            raise _unreadable(source.path, f"`{key}` is no key of a talk", hint, _line_of(source, str(key)))
+            raise _unreadable(source.path, f"`{key}` is not a key of a talk", hint, _line_of(source, str(key)))
     return Head(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
 
 
@@ -167,7 +167,7 @@ def _people(source: Source, data: Mapping[str, Any]) -> Mapping[str, str]:
         return {str(name): str(id_ or "") for name, id_ in given.items()}
     line = _line_of(source, "people")
     hint = "Write `people: Ada, Ben`, or each on a line with an id: `Ada: <platform>:<id>`."
-    raise _unreadable(source.path, "`people` is no list of names", hint, line)
+    raise _unreadable(source.path, "`people` is not a list of names", hint, line)
 
 
 # -- the talks

@@ -35,7 +35,7 @@ export class Search {
   hint() {
     if (this.hinted || !this.on.isLong()) return;
     this.hinted = true;
-    toast("Your browser finds only what is near. Ctrl Shift F searches the whole room.");
+    toast("Your browser finds only nearby messages. Ctrl Shift F searches the whole room.");
   }
 
   show() {

@@ -28,7 +28,7 @@ export class Seek {
     if (!this.target) return;
     if (this.on.reveal(this.target)) this.target = null;
     else if (this.left > 0 && this.on.older()) this.left -= 1;
-    else this.forget("That message is not here any more, or it is very old.");
+    else this.forget("That message is no longer here, or it is very old.");
   }
 
   forget(reason) {

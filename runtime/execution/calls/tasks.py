@@ -235,7 +235,7 @@ def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> No
     if ordered.depth > limits.depth:
         over = f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
     elif at_work >= limits.at_once:
-        over = f"{at_work} tasks are at work already, the limit of one orderer"
+        over = f"{at_work} tasks are already running, the limit of one orderer"
     journal.note(ordered)
     if over:
         journal.note(TaskOver(journal.state.ordered, "failed", error=over))

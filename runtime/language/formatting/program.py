@@ -49,7 +49,7 @@ async def formatted_program(text: str, file: str) -> str:
     new = formatted(text, file)
     if new != text and await _compiled(new, file) != (before := await _compiled(text, file)) and before is not None:
         hint = "It is left as it is. This is a fault of Parley: please report it with the program."
-        raise ProgramRejected([Diagnostic("laid out anew, this would mean something else", Span(file, 1), hint=hint)])
+        raise ProgramRejected([Diagnostic("formatting would change what this means", Span(file, 1), hint=hint)])
     return new
 
 

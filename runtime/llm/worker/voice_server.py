@@ -84,7 +84,7 @@ class VoiceServer(ModelServer):
             while len(data) <= MAX_SPEECH_BYTES and (piece := await response.content.read(_PIECE_BYTES)):
                 data += piece
         if not data.startswith(b"OggS") or len(data) > MAX_SPEECH_BYTES:
-            what = "more than can be sent" if len(data) > MAX_SPEECH_BYTES else "something that is no Ogg file"
+            what = "more than can be sent" if len(data) > MAX_SPEECH_BYTES else "something that is not an Ogg file"
             raise failures.refused(None, f"it sent {what}", self._options.name)
         assert self._price is not None
         for start in range(0, len(data), _PIECE_BYTES):

@@ -93,7 +93,7 @@ def restore_backup(source: Path, data_dir: Path, now: datetime, *, replace: bool
         if has_state(data_dir) and not replace:
             raise ConfigError(
                 f"{data_dir} has a database already, so nothing was restored. Choose another directory "
-                "with --data-dir, or add --replace, which moves what is there to a folder of its own."
+                "with --data-dir, or add --replace, which moves the existing state to a separate folder."
             )
         fresh = data_dir / "restoring"
         shutil.rmtree(fresh, ignore_errors=True)

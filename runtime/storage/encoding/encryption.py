@@ -64,7 +64,7 @@ def keys_from(text: str, name: str) -> Sequence[Key]:
         for word in line.partition("#")[0].split():
             key = _key(word, f"{name}, line {number}")
             if key in keys:
-                raise ConfigError(f"{name}, line {number}: the key {key.id} is there twice; remove one of them.")
+                raise ConfigError(f"{name}, line {number}: the key {key.id} appears twice; remove one of them.")
             keys.append(key)
     return keys
 

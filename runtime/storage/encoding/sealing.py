@@ -101,7 +101,7 @@ def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
     """The error for content whose key is missing."""
     return ContentLocked(
         f"The key {key or '(unreadable)'} is missing, and content of {binding.home} is encrypted with it. Put it back "
-        "into encryption.keys after the others, and restart. Until then nothing of it is changed."
+        "into encryption.keys after the others, and restart. Until then Parley changes nothing of it."
     )
 
 

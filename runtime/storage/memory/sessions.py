@@ -86,7 +86,7 @@ class MemoryInbox:
         if (conversation, event.id) in self._seen:
             return False
         if len(waiting) >= self.bound:
-            raise InboxFull(f"{self.bound} events wait in shard {shard}; the one of {conversation} was not taken.")
+            raise InboxFull(f"{self.bound} events wait in shard {shard}; the one from {conversation} was not accepted.")
         if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
             raise crowded(conversation, self._conversation_bound)
         self._seen.add((conversation, event.id))

@@ -63,7 +63,7 @@ class RedisInbox:
             raise crowded(conversation, self._conversation_bound)
         if outcome == "full":
             raise InboxFull(
-                f"{self._bound} events wait in shard {keys.shard}; the one of {conversation} was not taken."
+                f"{self._bound} events wait in shard {keys.shard}; the one from {conversation} was not accepted."
             )
         return bool(outcome == "added")
 

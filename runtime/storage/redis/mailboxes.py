@@ -41,7 +41,7 @@ class RedisMailboxes:
             [letter.id, self._bound, text, seat_to_json(letter.seat), SEATED_S],
         )
         if outcome == "full":
-            raise MailboxFull(f"{self._bound} messages wait for {participant}; another was not taken.")
+            raise MailboxFull(f"{self._bound} messages wait for {participant}; another one was not accepted.")
         return bool(outcome == "added")
 
     async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:

@@ -132,7 +132,7 @@ async def test_a_deleted_session_leaves_nothing(stores: Stores) -> None:
 
 async def test_a_session_that_a_node_works_on_is_deleted_only_by_force(stores: Stores) -> None:
     await begun(stores, "one")
-    with pytest.raises(SessionBusy, match=r"s1 is at work on node-a"):
+    with pytest.raises(SessionBusy, match=r"s1 is active on node-a"):
         await stores.catalog.delete(SESSION)
     assert await stores.catalog.find(SESSION) is not None
     assert await stores.catalog.delete(SESSION, force=True)

@@ -241,7 +241,7 @@ async def test_a_session_at_work_is_deleted_by_force_alone_and_its_node_forgets_
         session = found[WHO]["session"]
         status, _, errors = await parley(tmp_path, "sessions", "delete", session)
         assert status == 1
-        assert f"The session {session} is at work on " in errors
+        assert f"The session {session} is active on " in errors
         assert await done(tmp_path, "sessions", "delete", session, "--force") == f"The session {session} is deleted.\n"
         await talk.say("who are you?")
         await until_begun(talk, HELLO)

@@ -37,7 +37,7 @@ async def test_a_link_to_a_message_leads_to_it_also_when_it_is_far_up(browser: B
         await expect(page.locator('[data-id="n3"] .row')).to_be_in_viewport()
         await expect(page.locator('[data-id="n3"] .row')).to_be_focused()
         await page.goto(f"{chat.url}/#lobby//nowhere")
-        await expect(page.locator("#toast")).to_contain_text("not here any more")
+        await expect(page.locator("#toast")).to_contain_text("no longer here")
 
 
 async def test_an_address_that_cannot_be_decoded_leads_to_the_room_all_the_same(browser: Browser) -> None:
@@ -47,7 +47,7 @@ async def test_an_address_that_cannot_be_decoded_leads_to_the_room_all_the_same(
         await page.goto(f"{chat.url}/#lobby//100%")
         await page.reload()
         await expect(page.locator('[data-id="n0"]')).to_be_visible()
-        await expect(page.locator("#toast")).to_contain_text("not here any more")
+        await expect(page.locator("#toast")).to_contain_text("no longer here")
 
 
 async def test_a_link_to_a_reply_opens_its_thread(browser: Browser) -> None:

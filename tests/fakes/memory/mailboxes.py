@@ -46,7 +46,7 @@ class MemoryMailboxes:
         if letter.id in box.seen:
             return False
         if len(box.letters) >= self._bound:
-            raise MailboxFull(f"{self._bound} messages wait for {participant}; another was not taken.")
+            raise MailboxFull(f"{self._bound} messages wait for {participant}; another one was not accepted.")
         box.seen.add(letter.id)
         box.count += 1
         box.letters[box.count] = letter_to_json(letter)

@@ -111,7 +111,7 @@ class Analysis:
             raise NotRenamed("Only variables can be renamed: put the cursor on one, such as $order.")
         new = new.removeprefix("$")
         if not new.isidentifier():
-            raise NotRenamed(f"{new!r} is no name: letters, digits and underscores, no digit first.")
+            raise NotRenamed(f"{new!r} is not a name: use letters, digits and underscores, with no digit first.")
         agent, lines = self._section(line)
         if agent is None:
             raise NotRenamed("The program has errors. Mend them first.")

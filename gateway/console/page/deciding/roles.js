@@ -53,7 +53,7 @@ function Limits({path, name, limits, onDone}) {
     <form class="limits" ref=${form} onSubmit=${(event) => event.preventDefault()}>
       ${LIMITS.map(([kind, title]) => html`<label key=${kind}>${title}
         <input name=${kind} type="number" min="0" step=${kind === "usd_per_day" ? "any" : "1"} defaultValue=${limits[kind] ?? ""} /></label>`)}
-      <p class="quiet">What is empty is as the settings say; 0 is no limit. Use counts from now on where nothing was limited before.</p>
+      <p class="quiet">Empty fields follow the settings; 0 means no limit. Use counts from now on if there was no limit before.</p>
       <div class="buttons"><${Act} label="Set limits" about=${`of ${name}`} path=${`${path}/limit`} body=${wanted} done=${`${name} has these limits now.`} then=${onDone} />
         <button type="button" onClick=${onDone}>Cancel</button></div>
     </form>`;

@@ -71,7 +71,7 @@ function Hit({hit, alone}) {
       <span class="who"><b>${whose(entry)}</b><span class="quiet">${alone ? `fact ${entry.id}` : hit.conversation}</span></span>
       <span class="excerpt">${hit.excerpt.length
         ? hit.excerpt.map((one, number) => (one.found ? html`<mark key=${number}>${one.text}</mark>` : one.text))
-        : html`<span class="quiet">The words stand in different parts of it.</span>`}</span>
+        : html`<span class="quiet">The words are in different parts of it.</span>`}</span>
       <span class="when quiet" title=${exact(entry.date)}>${ago(entry.date)}</span>
     </div>`;
 }

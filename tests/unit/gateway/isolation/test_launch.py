@@ -166,7 +166,7 @@ async def test_a_process_ends_with_our_end_of_its_input_and_leaves_nothing(tmp_p
 
 def test_an_agent_of_another_version_says_so() -> None:
     line = json.dumps(HANDOVER.write(replace(HANDED, version="0.0"))).encode()
-    with pytest.raises(SystemExit, match=r"its gateway is 0\.0\. Both have to be of one version"):
+    with pytest.raises(SystemExit, match=r"its gateway is 0\.0\. Both must have the same version"):
         read_handover(line)
 
 

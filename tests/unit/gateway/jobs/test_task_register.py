@@ -159,7 +159,7 @@ async def test_a_limit_holds_for_what_is_ordered_again(sandbox: MontySandbox) ->
         await talk.until(lambda: len(talk.world._records) == 3)
         tasks = register(talk)
         broken = next(task for task in (await tasks.latest(0))[0] if task.playbook == "Break")
-        with pytest.raises(TaskRefused, match="is not ordered again: 1 tasks are at work already"):
+        with pytest.raises(TaskRefused, match="is not ordered again: 1 tasks are already running"):
             await tasks.order_again(broken.session.record.id, 60)
 
 

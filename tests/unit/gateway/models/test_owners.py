@@ -39,7 +39,7 @@ async def test_owners_read_the_providers_words_in_private_and_members_do_not() -
     refused, unanswered = door.inbox.events
     assert refused.address.conversation == unanswered.address.conversation == "private"
     assert refused.kind == unanswered.kind == "notice"
-    assert "“main” refuses its key" in refused.text
+    assert "“main” refuses the key" in refused.text
     assert "LLMUnavailable: the line is cut" in unanswered.text
 
 

@@ -169,7 +169,7 @@ async def test_hello_comes_first() -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with reception() as made, open_socket(made.url, additional_headers=headers, proxy=None) as socket:
         await socket.send('{"type": "ack", "entry": "1-0"}')
-        assert "hello has to be said first" in str(await socket.recv())
+        assert "hello must come first" in str(await socket.recv())
 
 
 async def test_an_inbox_that_is_full_asks_to_come_back_later() -> None:

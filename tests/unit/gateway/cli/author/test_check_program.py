@@ -150,7 +150,7 @@ def test_a_failure_of_the_check_is_a_diagnostic(
         ),
         (
             "# A\n\n## P()\nx\n### Triggers\n- T1:EVT When asked\n",
-            "1 agent (A) and 1 playbook. It starts when a trigger holds.",
+            "1 agent (A) and 1 playbook. It starts when a trigger is true.",
         ),
         ("# A\nmetadata:\n  startup_mode: standby\n---\nx\n", "1 agent (A) and no playbooks. A is on standby."),
         ("".join(f"# A{n}\n" for n in range(8)), "8 agents (A0, A1, A2, A3, A4 and 3 more) and no playbooks."),

@@ -23,10 +23,10 @@ def test_places_are_addresses_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "place", "why"),
     [
-        ("team", "-100", "is no place; expected <platform>:<id of the conversation>, with one of web, chat"),
-        ("team", "chat:", "is no place"),
-        ("team", "task:4f0c", "is no place"),
-        ("team", "client:ci", "is no place"),
+        ("team", "-100", "is not a place; expected <platform>:<id of the conversation>, with one of web, chat"),
+        ("team", "chat:", "is not a place"),
+        ("team", "task:4f0c", "is not a place"),
+        ("team", "client:ci", "is not a place"),
         ("caller", "chat:-100", '"caller" has a meaning already'),
         ("nobody", "chat:-100", '"nobody" has a meaning already'),
     ],

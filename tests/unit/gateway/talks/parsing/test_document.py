@@ -70,13 +70,13 @@ from tests.unit.gateway.talks.rig import GREETER, loaded, refused
         ("---\nprogram: it.pb\n## A\n- Ada: Hello\n", "never closed"),
         (
             "---\nprogam: it.pb\n---\n## A\n- Ada: Hello\n",
-            "it.test.md:2:1: error: `progam` is no key of a talk\n  Did you mean `program`?",
+            "it.test.md:2:1: error: `progam` is not a key of a talk\n  Did you mean `program`?",
         ),
         ("---\nprogram: ti.pb\n---\n## A\n- Ada: Hello\n", "Did you mean it.pb?"),
         ("---\nstart: soon\n---\n## A\n- Ada: Hello\n", "`start` is not a time"),
-        ("---\npeople: 3\n---\n## A\n- Ada: Hello\n", "`people` is no list of names"),
+        ("---\npeople: 3\n---\n## A\n- Ada: Hello\n", "`people` is not a list of names"),
         ("---\n: [\n---\n## A\n- Ada: Hello\n", "the lines between --- are not YAML"),
-        ("---\n- a\n---\n## A\n- Ada: Hello\n", "are no keys with values"),
+        ("---\n- a\n---\n## A\n- Ada: Hello\n", "are not keys with values"),
     ],
 )
 def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path, talk: str, told: str) -> None:

@@ -141,7 +141,7 @@ async def test_what_is_over_a_limit_has_failed_with_the_limit_named(sandbox: Mon
     few = await said(code.replace("Deeper", "Study"), sandbox, TaskLimits(at_once=2))
     assert few[:2] == [
         "failed",
-        "task 3 (Researcher.Wait) failed: 2 tasks are at work already, the limit of one orderer",
+        "task 3 (Researcher.Wait) failed: 2 tasks are already running, the limit of one orderer",
     ]
     deep = await said(code, sandbox, TaskLimits(depth=3, at_once=8))
     assert "it would be a task 4 deep; the limit is 3" in deep[-1]

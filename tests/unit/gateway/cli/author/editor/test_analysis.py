@@ -114,7 +114,7 @@ async def test_a_variable_is_renamed_in_its_agent_also_in_braces(shop: Analysis)
     ("place", "new", "why"),
     [
         (at("Ask"), "x", "Only variables"),
-        (at("$price"), "two words", "is no name"),
+        (at("$price"), "two words", "is not a name"),
         (at("$price"), "thing", "has a variable"),
         (at("$thing", 4), "item", "is a parameter of Deliver"),
     ],
