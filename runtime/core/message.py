@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -215,6 +215,14 @@ def message_to_data(message: Message) -> dict[str, Any]:
     if quote is not None:
         data["quote"] = [quote.message_id, quote.author, quote.text]
     return data
+
+
+def settled_message(message: Message, copy: Callable[[Any], Any]) -> tuple[dict[str, Any], Message]:
+    """The data of which `copy` makes what can be stored, and the message that they are read as: itself, where all of it
+    is in the data as it is."""
+    written = message_to_data(message)
+    data = copy(written)
+    return data, message if data == written and not message.attachments else message_from_data(data)
 
 
 _TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}

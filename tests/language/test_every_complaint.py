@@ -21,7 +21,9 @@ _SAYS = frozenset({"at", "at_span", "warn", "_note", "Finding"})
 _TOO_MUCH = {
     "a program may have 1,000 agents": "".join(f"# A{n}\n" for n in range(1001)),
     "this JSON is too deeply nested": "# A\n```public.json\n" + "[" * 100_000 + "]" * 100_000 + "\n```\n",
-    "this YAML has more than 100,000 values": "# A\nmetadata:\n  x: [" + "1," * 100_001 + "1]\n---\n",
+    "this YAML has more than 100,000 values": (
+        "# A\nmetadata:\n  few: &few [" + "1," * 1_000 + "1]\n  x: [" + "*few, " * 100 + "]\n---\n"
+    ),
 }
 """Texts of a size that no case has."""
 

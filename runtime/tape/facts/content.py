@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
-from runtime.core.message import Attachment, FilePart, message_from_data, message_to_data
+from runtime.core.message import Attachment, FilePart, message_from_data, message_to_data, settled_message
 from runtime.tape.state.frames import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
@@ -43,9 +43,11 @@ class Form:
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
+    settle: Callable[[Any, Callable[[Any], Any]], tuple[Any, Any]] | None = None
+    """Both in one, with what makes a copy: the stored form, and the value that is read from it."""
 
 
-MESSAGE = Form(message_to_data, message_from_data)
+MESSAGE = Form(message_to_data, message_from_data, settled_message)
 ADDRESS = Form(address_data, lambda data: Address(*data))
 ERROR = Form(list, tuple)
 CALL_SITE = Form(
@@ -179,7 +181,7 @@ def fact(kind: str, *, session: bool = False) -> Callable[[type[Kind]], type[Kin
     """Make a class the content of facts of this kind; `session`: on the session's own tape."""
 
     def declare(declared: type[Kind]) -> type[Kind]:
-        made: type[Kind] = dataclass(frozen=True, slots=True)(declared)
+        made: type[Kind] = dataclass(frozen=True, slots=True, init=False)(declared)
         made.kind, made.on_session_tape = kind, session
         _equip(made)
         KINDS[kind] = made
@@ -201,7 +203,7 @@ def _equip(made: type[Content]) -> None:
         *_making(made, names),
         *_writing(made, names),
         *_reading(made, names),
-        *_settling(made),
+        *_settling(made, names),
         *_referring(made),
     ]
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
@@ -275,7 +277,7 @@ _SHORT_CHARS = 5_000
 """A longer text is settled the slow way, which knows the bounds."""
 
 
-def _settling(made: type[Content]) -> list[str]:
+def _settling(made: type[Content], names: dict[str, Any]) -> list[str]:
     """`data` and `read` in one: values that cannot change are taken as they are."""
     checks, leading, rest, arguments = [], [], [], []
     for part, stored in _parts(made):
@@ -294,11 +296,8 @@ def _settling(made: type[Content]) -> list[str]:
         elif hint == "str | None":
             checks.append(f"    if v_{name} is not None and ({long}): return None")
         elif hint not in _SCALARS:
-            written = f"_write_{name}(v_{name})" if stored.form is not None else f"v_{name}"
-            read = f"_read_{name}(v_{name})" if stored.form is not None else f"v_{name}"
             empty = f"v_{name} is None" if part.default in (None, MISSING) else f"v_{name} is _default_{name}"
-            checks.append(f"    if not ({empty}):")
-            checks.append(f"        v_{name} = copy({written}); n_{name} = {read}; same = False")
+            checks += [f"    if not ({empty}):", f"        {_settling_one(name, stored.form, names)}"]
     for part, stored in sorted(_parts(made), key=lambda part: not part[1].first):
         value = f"v_{part.name}" if part.default is not NOTHING else f"(v_{part.name} or {{}})"
         value = value if part.default != () else f"(v_{part.name} or [])"
@@ -313,6 +312,16 @@ def _settling(made: type[Content]) -> list[str]:
     made_anew = f"self if same else self.__class__({', '.join(arguments)})"
     body = [*checks, f"    data = {{{', '.join(leading)}}}", *rest, f"    return data, {made_anew}"]
     return ["def settled(self, copy):", "    same = True", *body]
+
+
+def _settling_one(name: str, form: Form | None, names: dict[str, Any]) -> str:
+    """The line for a value that may change, or has a form of its own."""
+    if form is None:
+        return f"n_{name} = v_{name} = copy(v_{name}); same = False"
+    if form.settle is None:
+        return f"v_{name} = copy(_write_{name}(v_{name})); n_{name} = _read_{name}(v_{name}); same = False"
+    names[f"_settle_{name}"] = form.settle
+    return f"v_{name}, n_{name} = _settle_{name}(v_{name}, copy); same &= n_{name} is self.{name}"
 
 
 _REFERENCES: Mapping[str, tuple[str, ...]] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId
+from runtime.tape.facts.registry import KINDS as CONTENT
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state.session import SessionState
@@ -117,19 +119,16 @@ class Facts:
         return about | {name: more[name] for name in more if self._rng.random() < 0.3}
 
     def _data(self, kind: str) -> dict[str, Any]:
-        state = self._state
-        seq = str(state.seq)
+        seq = str(self._state.seq)
+        names = self._names(kind, seq)  # first: often there is nothing yet that the fact could refer to
         places = [["test", "1", "t1"], ["test", "2", None]]
         made: dict[str, Any] = {
             "place": self._rng.choice(places if kind == "place" else [None, *places]),
             "pos": self._rng.choice("0123"),
             "name": self._rng.choice(["Say", "Step", "name"]),
             "dig": "d",
-            "val": self._value(),
             "id": seq,
             "class": "Greeter",
-            "vars": self._variables(),
-            "set": self._variables(),
             "text": "hello " * self._rng.randrange(200),
             "person": "test:1",
             "private": self._rng.random() < 0.5,
@@ -138,7 +137,6 @@ class Facts:
             "program": "digest",
             "why": "so",
             "src": 'await Say("user", "x")',
-            "loc": self._variables(),
             "prelude": ["import re"],
             "rule": "r",
             "how": self._rng.choice(["return", "yield"]),
@@ -163,8 +161,6 @@ class Facts:
             "said": self._rng.choice([None, "s"]),
             "waits": self._rng.choice([None, {"any": True}]),
             "pb": "Main",
-            "args": [self._value()],
-            "kwargs": self._variables(),
             "version": "v",
             "to": self._rng.choice(["user", "agent 1001"]),
             "choices": [["1", "yes"]],
@@ -173,7 +169,18 @@ class Facts:
             "note": self._rng.choice(["", "cut"]),
             "file": self._rng.choice([None, ["a", "text/plain", "file:1", 5]]),
         }
-        return made | self._names(kind, seq)
+        return made | self._values(kind) | names
+
+    def _values(self, kind: str) -> dict[str, Any]:
+        """Those of a fact of this kind that may be anything."""
+        draws: Mapping[str, Callable[[], Any]] = {
+            "val": self._value,
+            "args": lambda: [self._value()],
+            **dict.fromkeys(("vars", "set", "loc", "kwargs"), self._variables),
+        }
+        parts = fields(CONTENT[kind])  # type: ignore[arg-type]
+        kept = {part.metadata["key"].name for part in parts}
+        return {name: draw() for name, draw in draws.items() if name in kept}
 
     def _names(self, kind: str, seq: str) -> dict[str, Any]:
         """What a fact refers to."""
