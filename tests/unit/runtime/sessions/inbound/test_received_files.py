@@ -63,6 +63,25 @@ async def test_a_picture_comes_with_its_message_and_stays_there_in_later_prompts
     assert intake.taken == ["receipt.jpg"]
 
 
+async def test_pictures_of_two_people_who_write_at_once_stay_with_who_sent_them(sandbox: MontySandbox) -> None:
+    gate = anyio.Event()
+    model = Model(Reply("Hello."), Reply("I think about it.", gate=gate), Reply("I see both."))
+    intake = ScriptedIntake(pictures=["receipt.jpg", "other.jpg"])
+    async with talking(CLERK, model, sandbox, intake=intake) as talk:
+        await talk.say("hi")
+        talk.post("Wait.")
+        await model.writing.wait()
+        talk.post("Mine", files=[PHOTO])
+        talk.post("And mine", files=[OTHER], name="Bob")
+        await talk.settled()
+        gate.set()
+        await talk.world.idle.wait()
+    shown = words(model.asked[2])
+    assert "Message from Ada (user): Mine\n[image receipt.jpg" in shown
+    assert "Message from Bob (user): And mine\n[image other.jpg" in shown
+    assert [what for _, what in seen(model.asked[2])] == ["receipt.jpg", "other.jpg"]
+
+
 async def test_a_picture_that_begins_the_conversation_is_seen(sandbox: MontySandbox) -> None:
     model = Model(Reply("A receipt."))
     async with talking(CLERK, model, sandbox, intake=ScriptedIntake(pictures=["receipt.jpg"])) as talk:
