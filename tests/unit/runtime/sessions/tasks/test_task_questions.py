@@ -258,9 +258,9 @@ async def test_of_two_who_answer_in_the_same_moment_the_second_is_told_that_it_i
             "reply": {"quote": Quote(str(question), "Guide", "Which way?")},
             "words": {"kind": "message"},
         }
-        press = by != "reply"
-        talk.post(left.label, **ways[by], **({"choice": left.id} if press else {}))
-        talk.post(right.label, name="Bob", **ways[by], **({"choice": right.id} if press else {}))
+        for who, choice in (("Ada", left), ("Bob", right)):
+            more = ways[by] if by == "reply" else {**ways[by], "choice": choice.id}
+            talk.post(choice.label, name=who, **more)
         await talk.until(lambda: len(talk.chat) == question + 3)
         assert sorted(talk.chat[question + 1 :]) == sorted(["went left", english()("session.question_closed")])
 
