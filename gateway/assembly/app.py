@@ -309,6 +309,7 @@ def _entrance(
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
+        overheard=foundation.overheard,
         personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
 

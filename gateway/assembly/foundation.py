@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
+from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
@@ -84,6 +85,8 @@ class Foundation:
     platforms: SharedPlatforms | None = None
     services: SharedServices | None = None
     """How models and servers of tools answer; as the platforms, None where nobody can ask for them."""
+    overheard: Overheard = field(default_factory=Overheard)
+    """What is said below questions that sessions have not found again yet."""
 
 
 @dataclass(frozen=True, slots=True)

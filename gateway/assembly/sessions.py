@@ -14,6 +14,7 @@ from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.files.opening import intake_of
+from gateway.inbound.overheard import HeardPlaces
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.opening import conversations_of
 from gateway.outbound.file_source import Files
@@ -96,7 +97,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         alarm=alarm,
         servers=servers,
         tool_rules=settings.tools.as_rules,
-        places=RedisPlaceStore(foundation.connection),
+        places=HeardPlaces(RedisPlaceStore(foundation.connection), foundation.overheard),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
         memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),

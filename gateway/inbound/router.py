@@ -7,7 +7,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -23,6 +23,7 @@ from gateway.inbound.hooks import Answer, Kept, PutMark, Reload, Say, TellAlone,
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
+from gateway.inbound.overheard import Overheard
 from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
@@ -80,6 +81,7 @@ class Entrance:
     reload: Reload = nothing_to_reload
     answer: Answer | None = None
     takes_feedback: bool = True
+    overheard: Overheard = field(default_factory=Overheard)
 
 
 class InboundRouter:
@@ -136,6 +138,7 @@ class InboundRouter:
         """Admit one event and store it, or answer why not."""
         event = tidied(event)
         if not event.addressed and await self._held(event) is not None:
+            await self._entrance.overheard.repeat(event.address)
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
@@ -144,6 +147,8 @@ class InboundRouter:
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
+        else:
+            self._entrance.overheard.keep(event, self.take)
 
     async def admits(self, event: Inbound) -> str | None:
         """See `adapters.adapter.Admits`. Asks for nothing and remembers nothing: what is admitted is taken later."""

@@ -122,8 +122,10 @@ class TaskQuestions:
         """What somebody is told whose words reply to a question of a task and answer nothing: it waits no longer, or
         for others. None for all other words."""
         state, message = self._journal.state, self._replied_to(event)
-        if message is None or any(event.id in task.answers for task in state.tasks.values()):
+        if any(event.id in task.answers for task in state.tasks.values()):
             return None
+        if message is None:
+            return self._too_late(event)
         if any(_shown_in(question.parts.values(), message) for question in state.questions.values()):
             return None  # the session itself asks
         found = [one for one in self._asking() if _shown_in(one[2].messages, message)]
@@ -137,6 +139,18 @@ class TaskQuestions:
         over = (asked for task in state.tasks.values() for asked in task.closed.values())
         closed = any(_shown_in(asked.messages, message) for asked in over)
         return self._around.texts("session.question_closed") if found or closed else None
+
+    def _too_late(self, event: InboxEvent) -> str | None:
+        """What somebody is told who chooses an answer after another has given one, though the task has not taken that
+        yet, or whose answer does not count."""
+        chosen = ".".join(_asked_by(event))
+        for one in self._asking():
+            if one[1] == chosen and not self._counts(one[2], event):
+                names = ", ".join(map(self._journal.state.called, one[2].people))
+                return self._around.texts("session.question_for", name=names)
+            if one[1] == chosen and not self._may_answer(one, event):
+                return self._around.texts("session.question_closed")
+        return None
 
     def _replied_to(self, event: InboxEvent) -> str | None:
         """The message that somebody's words answer: the one that they quote, or below which their thread is."""
@@ -194,11 +208,14 @@ class TaskQuestions:
         ask = next(
             (task.answers[event.id] for task in self._journal.state.tasks_at_work() if event.id in task.answers), None
         )
-        if ask is not None:
+        if ask is not None and event.choice is None:
             event = replace(event, choice=f"{ask}.")
         asker, page = _asked_by(event)
         at_work = self._journal.state.tasks_at_work()
         chosen = [task for task in at_work if f"{asker}.{page}" in task.asks]
+        if ask is None:
+            for task in chosen:  # who answers it before the task has taken this is told so
+                self._journal.note(AnswerMeant(task.number, event.id, f"{asker}.{page}"))
         chosen = chosen or [task for task in at_work if task.id.startswith(asker)] or at_work
         for task in chosen:
             await bring(replace(event, address=address_of(task.id), place=None), self._inbox, self._around.clock)

@@ -172,6 +172,11 @@ async def test_kills_of_the_process_and_of_the_gateway_lose_and_double_nothing(t
         await ended(processes_of(running))
 
 
+async def until_answered(talk: TelegramTalk, texts: int) -> None:
+    """Return when there are more texts than so many."""
+    await talk.until_that(lambda: len(talk.texts()) > texts)
+
+
 WEIGHT = """
 import os
 
@@ -208,9 +213,8 @@ async def test_a_task_is_shown_a_picture_recalls_and_has_an_extension_called_whi
             await talk.say("hi")
             await until_begun(talk, "Task 1 (Clerk.Work) asks: A photo?")
             while not any("waits for an answer" in text for text in talk.texts()):  # its orderer has heard of it
-                before = len(talk.texts())
                 await talk.say("/tasks")
-                await talk.until_that(lambda before=before: len(talk.texts()) > before)
+                await until_answered(talk, len(talk.texts()))
             platform.files["photo"] = photo(120, 200)
             platform.say(None, photo=[{"file_id": "photo", "width": 120, "height": 200}], caption="Here.")
             await until_said(talk, "[['likes rye'], 'bread: 500 g']")

@@ -138,6 +138,32 @@ async def test_words_in_the_thread_that_somebody_begins_below_a_question_answer_
     assert not any("I am here." in posted.text for posted in world.messages(thread)), "a conversation began below"
 
 
+async def test_words_below_a_question_are_heard_that_come_before_its_message_is_found_again(tmp_path: Path) -> None:
+    platform = DiscordPlatform()
+    world = platform.world
+
+    def there() -> str:
+        return world.general
+
+    more = {"PARLEY_DISCORD__MENTION": "reply"}
+    async with listened_to(platform, tmp_path, PROGRAMS / "errands.pb", **more) as running:
+        world.say(f"<@{world.bot}> hi")
+        await seen(platform, there, "I am here.")
+        platform.fail("hook_send", "hang", applied=True)
+        world.say(f"<@{world.bot}> which")
+        asked = next(posted for posted in await seen(platform, there, "Which one?") if "Which one?" in posted.text)
+        running.kill()
+        await running.gone()
+        platform.fail("hooks", "flood", retry_after_s=8.0)  # until then the message cannot be looked for
+        await running.start()
+        with anyio.fail_after(LIMIT_S):
+            await platform.until(lambda: platform.gateway.connected and not platform.in_trouble)
+        thread = world.people.thread_below(world.bob, world.general, asked.id, "Which?")
+        world.say("this", thread, world.bob)
+        await seen(platform, there, "so this")
+    assert not any("I am here." in posted.text for posted in world.messages(thread)), "a conversation began below"
+
+
 async def test_question_is_answered_by_a_button(tmp_path: Path) -> None:
     platform = DiscordPlatform()
     world = platform.world

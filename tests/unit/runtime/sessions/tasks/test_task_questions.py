@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio.lowlevel
 import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Quote
+from runtime.core.texts import english
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -37,13 +40,19 @@ async def Late():
 
 async def Ahead():
     return await Result(await Spawn("Guide", "Choose"))
+
+async def Further():
+    return await Result(await Spawn("Guide", "Choices"))
+
+async def Hers():
+    return await Ask("Which way?", ["left", "right"], of="Ada")
 """
 ASKED = "Task 1 (Guide.{name}) asks: Which way?\nReply to this message."
 
 
 def guided(code: str) -> Program:
     """A program whose `Main` may order what a guide can do, and has an agent beside it."""
-    can = [python(name, public=True) for name in ("Choose", "Choices", "For", "Late", "Ahead")]
+    can = [python(name, public=True) for name in ("Choose", "Choices", "For", "Late", "Ahead", "Further", "Hers")]
     listening = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
     return program(listening, agent("Guide", *can, code=GUIDE))
 
@@ -232,3 +241,36 @@ async def test_words_that_reach_a_task_after_its_end_begin_nothing(sandbox: Mont
         await talk.until(lambda: talk.chat[-1] == CLOSED)
         assert not talk.named("session.failed")
         assert [fact.kind for fact in talk.world.facts].count("order") == 1
+
+
+@pytest.mark.parametrize(("name", "orderers"), [("Choices", 1), ("Further", 2)])
+@pytest.mark.parametrize("by", ["press", "reply", "words"])
+async def test_of_two_who_answer_in_the_same_moment_the_second_is_told_that_it_is_closed(
+    name: str, orderers: int, by: str, sandbox: MontySandbox
+) -> None:
+    async with talking(guided(ONE.format(name=name)), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk, orderers)
+        [question] = [number for number, text in enumerate(talk.chat) if "asks: Which way?" in text]
+        left, right = talk.world.offered[-1].choices
+        ways: dict[str, dict[str, Any]] = {
+            "press": {"kind": "choice"},
+            "reply": {"quote": Quote(str(question), "Guide", "Which way?")},
+            "words": {"kind": "message"},
+        }
+        for who, choice in (("Ada", left), ("Bob", right)):
+            more = ways[by] if by == "reply" else {**ways[by], "choice": choice.id}
+            talk.post(choice.label, name=who, **more)
+        await talk.until(lambda: len(talk.chat) == question + 3)
+        assert sorted(talk.chat[question + 1 :]) == sorted(["went left", english()("session.question_closed")])
+
+
+async def test_who_presses_what_another_was_asked_is_told_and_answers_nothing(sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name="Hers")), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk)
+        left, right = talk.world.offered[-1].choices
+        talk.post(right.label, name="Bob", kind="choice", choice=right.id)
+        await talk.until(lambda: english()("session.question_for", name="Ada") in talk.chat)
+        talk.post(left.label, kind="choice", choice=left.id)
+        await talk.until(lambda: "went left" in talk.chat)

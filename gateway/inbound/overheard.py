@@ -1,0 +1,65 @@
+"""Words in threads that were said to nobody here, until it turns out that such a thread is a session's: somebody may
+write below a question before its session has learned, after a restart, that the question is there."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from adapters.adapter import Inbound
+from runtime.core.address import Address
+from runtime.core.errors import StorageUnavailable
+from runtime.core.ids import SessionId
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
+
+MAX_KEPT: Final = 200
+"""The words that are kept; the oldest are forgotten. A restart forgets them all."""
+
+Take = Callable[[Inbound], Awaitable[None]]
+
+
+class Overheard:
+    """What a process has overheard. Nothing of it is stored, or told to anybody, unless its thread becomes a place."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Inbound, Take]] = OrderedDict()
+
+    def keep(self, event: Inbound, take: Take) -> None:
+        """Keep a message in a thread; `take` takes it once more."""
+        if event.act != "message" or event.address.thread is None:
+            return
+        self._kept[event.event_id] = event, take
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+
+    async def repeat(self, place: Address) -> None:
+        """Take what was said in a place, which is a session's now. Raises StorageUnavailable; then it stays kept."""
+        waiting = [id_ for id_, (event, _) in self._kept.items() if event.address == place]
+        said = [self._kept.pop(id_) for id_ in waiting]
+        while said:
+            event, take = said[0]
+            try:
+                await take(event)
+            except StorageUnavailable:
+                self._kept |= {one.event_id: (one, again) for one, again in said}
+                raise
+            said.pop(0)
+
+
+class HeardPlaces:
+    """Implements `runtime.stores.meeting_places.PlaceStore`: what was overheard in a place is taken when it is held."""
+
+    def __init__(self, store: PlaceStore, overheard: Overheard) -> None:
+        self._store = store
+        self._overheard = overheard
+
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
+        await self._store.put(place, held)
+        await self._overheard.repeat(place)
+
+    async def get(self, place: Address, /) -> HeldPlace | None:
+        return await self._store.get(place)
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        await self._store.release(place, session)
