@@ -21,7 +21,7 @@ from runtime.tape.facts.frames import (
     StepReached,
     StepReturned,
 )
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew, QuestionClosed
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import ProgramBroken
@@ -59,6 +59,8 @@ class Mark:
     ok: bool = True
     frame: str = ""
     options: tuple[str, ...] = ()
+    chosen: str = ""
+    """What people saw in the place of the options, once one was chosen."""
 
     def data(self, *, content: bool) -> dict[str, Any]:
         """It as JSON data; words only with `content`."""
@@ -75,7 +77,7 @@ class Mark:
             "frame": self.frame,
         }
         if content:
-            found |= {"text": self.text[:MAX_TEXT], "options": list(self.options)}
+            found |= {"text": self.text[:MAX_TEXT], "options": list(self.options), "chosen": self.chosen}
         return found
 
 
@@ -165,6 +167,12 @@ def _asked(strip: Strip, _: Fact, content: QuestionAsked) -> None:
     mark = strip.marks.get(f"said:{content.page}")
     if mark is not None:
         mark.options = tuple(content.options)
+
+
+def _closed_question(strip: Strip, _: Fact, content: QuestionClosed) -> None:
+    mark = strip.marks.get(f"said:{content.page}")
+    if mark is not None:
+        mark.chosen = content.chosen
 
 
 def _started(strip: Strip, fact: Fact, content: FrameStarted) -> None:
@@ -284,6 +292,7 @@ _TAKES: Mapping[type[Content], Callable[[Strip, Fact, Any], None]] = {
     MessageHeard: _heard,
     PageBegun: _page,
     PageGrew: _grew,
+    QuestionClosed: _closed_question,
     PageFinished: _finished,
     PageClosed: _finished,
     QuestionAsked: _asked,

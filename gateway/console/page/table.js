@@ -6,9 +6,9 @@ import {html} from "./ui.js";
 
 /**
  * `columns` are [title, cell of a row]; the first one names the row, and `ACTS` is a title of one that is there for those
- * who may act. `path` answers {[name]: rows, next}; `arranged` puts the rows in order.
+ * who may act. `path` answers {[name]: rows, next}; `arranged` puts the rows in order; `about` stands above them.
  */
-export function Table({title, path, name, query = {}, keyOf, columns, empty, arranged = (rows) => rows}) {
+export function Table({title, path, name, query = {}, keyOf, columns, empty, about: beside = null, arranged = (rows) => rows}) {
   const about = `${path}?${JSON.stringify(query)}`;
   const found = useRows(async (after) => {
     const page = await get(path, {...query, after, limit: 50});
@@ -18,6 +18,7 @@ export function Table({title, path, name, query = {}, keyOf, columns, empty, arr
   return html`
     <section aria-labelledby=${id}>
       <h2 id=${id}>${title}</h2>
+      ${beside}
       ${found.trouble && html`<p class="trouble" role="alert">${found.trouble}</p>`}
       ${found.fetched && html`<${Rows} title=${title} rows=${arranged(found.rows)} keyOf=${keyOf} columns=${columns} empty=${empty} />`}
       ${!found.ends && html`<button onClick=${found.more}>More</button>`}

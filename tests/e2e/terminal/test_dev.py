@@ -79,6 +79,13 @@ async def test_the_board_shows_the_step_at_which_a_program_waits_its_line_and_it
             assert "/dev/assets/dev.js" in (await client.get("/")).text
 
 
+async def test_the_program_is_beside_the_chat_before_anything_runs(tmp_path: Path) -> None:
+    async with developing(tmp_path) as (running, _), httpx.AsyncClient(base_url=running.url) as client:
+        view = await seen(running, lambda now: now["file"] is not None)
+        assert view["sessions"] == []
+        assert (await client.get("/dev/source", params={"file": view["file"]})).text == PROGRAM
+
+
 async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_corrected(tmp_path: Path) -> None:
     async with developing(tmp_path) as (running, room):
         await room.say("hi")
@@ -87,8 +94,10 @@ async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_co
         view = await seen(running, lambda now: bool(now["problems"]))
         assert "shop.pb:13:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
         await running.prints(r"shop\.pb:13:5: error")
+        before = await seen(running, lambda _: True)
         (tmp_path / "shop.pb").write_text(PROGRAM.replace("Thanks.", "Thank you."))
-        await seen(running, lambda now: not now["problems"])
+        corrected = await seen(running, lambda now: not now["problems"])
+        assert corrected["reads"] > before["reads"]  # pages fetch the text anew
         await running.prints(r"shop: read, no warnings\.")
         await room.say("well")
         await room.until("Welcome.", "Thank you.")

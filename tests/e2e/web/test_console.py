@@ -247,6 +247,7 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await composer.press("Enter")
         await page.get_by_role("group", name="Answers").get_by_role("button", name="Yes").click()
         await expect(page.get_by_text("Now at 0.").first).to_be_visible()
+        await expect(page.get_by_text("✓ Yes, by Ada").first).to_be_visible()
         await expect(page.get_by_role("group", name="Answers")).to_have_count(0)
         await expect(page.get_by_role("region", name="Scratch room").get_by_role("listitem").last).to_contain_text(
             "Now at 0."

@@ -49,8 +49,8 @@ function Answering({one, label, body}) {
 
 const answers = (id, one) => `/bus/v1/questions/${encodeURIComponent(id)}/${one.page}/answer`;
 
-/** Where a press on an option of a session's question goes: it is answered from here. */
-export const answerOf = (id) => (asked, number) => ({path: answers(id, asked), body: {option: number}, done: outcome});
+/** Where a press on an option of a session's question goes: it is answered from here, unless somebody's answer alone counts. */
+export const answerOf = (id) => (asked, number) => (asked.of.length ? null : {path: answers(id, asked), body: {option: number}, done: outcome});
 
 /** What became of an answer, in a sentence. */
 function outcome(found) {

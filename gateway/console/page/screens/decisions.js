@@ -13,9 +13,9 @@ export function Decisions() {
   return html`
     <h1>Decisions</h1>
     <${Questions} />
-    <label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} />
-      also reports that were decided</label>
     <${Table} title="Failures that nobody caught" path="/bus/v1/reports" name="reports" query=${{open: all ? "" : "1"}}
+      about=${html`<label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} />
+        also reports that were decided</label>`}
       keyOf=${(one) => one.report} empty="Nothing has failed that waits for a decision." columns=${[
         ["Report", (one) => html`<${SessionLink} session=${one.session} at=${one.seq} text=${`${one.report}: ${one.error_type}`} />`],
         ["Where", (one) => html`${one.place}${one.instruction && html`<br /><q>${one.instruction}</q>`}${one.source && html`<br /><code>${one.source}</code>`}`],

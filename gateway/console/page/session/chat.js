@@ -13,7 +13,7 @@ const NEAR_END_PX = 60;
 
 /**
  * The messages of `marks`, the one of moment `at` marked. `questions` are those that are open now; `answering` gives the
- * path and the body of a press on one of their options. What stands in it is written to whom one speaks with.
+ * path and the body of a press on one of their options, null where others have to. What stands in it is written to whom one speaks with.
  */
 export function Chat({marks, at, head, classes, questions, answering, onWhy, title, children}) {
   const said = marks.filter((mark) => (mark.kind === "heard" || mark.kind === "said") && mark.text);
@@ -65,6 +65,7 @@ function Message({mark, name, later, current, asked, answering, onWhy}) {
           <button onClick=${() => onWhy(momentOf(mark))}>${agent ? "Why?" : "Then"}</button></p>
         <${Words} text=${mark.text} live=${live} />
         ${asked && login.value.acts ? html`<${Answers} asked=${asked} answering=${answering} />`
+          : mark.chosen ? html`<p class="quiet">${mark.chosen}</p>`
           : mark.options?.length ? html`<p class="quiet">Choices: ${mark.options.join(", ")}</p>` : ""}
       </div>
     </li>`;
@@ -75,12 +76,18 @@ function Words({text, live}) {
   const body = useRef(null);
   useLayoutEffect(() => {
     body.current.replaceChildren(rendered(text));
+    for (const link of body.current.querySelectorAll('a[href^="#"]')) { // a place in the chat
+      link.target = "_blank";
+      link.setAttribute("href", `/${link.getAttribute("href")}`);
+    }
     if (!live) colorCode(body.current);
   }, [text, live]);
   return html`<div class="body" dir="auto" ref=${body}></div>`;
 }
 
 function Answers({asked, answering}) {
+  if (!asked.options.length) return null; // it is answered in words
+  if (!answering(asked, 0)) return html`<p class="quiet">Only ${asked.of.map((one) => one.name).join(", ")} can answer: ${asked.options.join(", ")}</p>`;
   return html`
     <div class="buttons" role="group" aria-label="Answers">
       ${asked.options.map((option, number) => {

@@ -131,3 +131,11 @@ def test_a_text_that_grows_is_shown_as_far_as_it_is_written() -> None:
     assert (said.text, said.last) == ("Once upon a time", None)
     (said,) = strip_of(facts([page, *pieces, ("1000", "fin", {"page": "1", "text": "Once."})]))
     assert (said.text, said.last) == ("Once.", 4)
+
+
+def test_a_question_that_was_answered_shows_what_was_chosen() -> None:
+    page = ("1000", "page", {"f": "1000.0", "agent": "1000", "to": "ask", "reply": None})
+    ask = ("1000", "ask", {"f": "1000.0", "pos": "1", "page": "1", "text": "Shall I?", "options": ["Yes", "No"]})
+    over = {"page": "1", "agent": "1000", "text": "Shall I?", "free": False, "reply": None, "parts": {}, "place": None}
+    (said,) = strip_of(facts([page, ask, ("1000", "closed", {**over, "chosen": "✓ Yes, by Ada"})]))
+    assert (said.options, said.chosen) == (("Yes", "No"), "✓ Yes, by Ada")
