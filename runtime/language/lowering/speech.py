@@ -155,7 +155,7 @@ class Speech:
 
     def spoken(self, talk: Talk) -> Instruction:
         """The instruction for words to somebody."""
-        target, said, others = talk.target, talk.said, talk.others
+        target, said, others = talk.target, self._in_full(talk), talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.search(said)
         if over and not in_a_list(said[: over.start()], over[0]):
@@ -174,6 +174,14 @@ class Speech:
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
         return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
+
+    def _in_full(self, talk: Talk) -> str:
+        """The words of a message; "ask again" with what the last question asked for."""
+        again = messages.ASKS_AGAIN.search(unquoted(talk.said)) if talk.asks and talk.target == "user" else None
+        if again is None or not self._asked_last or phrases.VARIABLE.search(talk.said):
+            return talk.said
+        names = " and ".join(f"${name}" for name in self._asked_last)
+        return f"{talk.said[: again.end()]} for {names}{talk.said[again.end() :]}"
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
@@ -315,8 +323,6 @@ class Speech:
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = self._wanted(said[asked.start() :] if asked else said)
-        if not wanted and messages.ASKS_AGAIN.search(unquoted(said)):
-            wanted = self._asked_last
         self._asked_last = wanted or self._asked_last
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
