@@ -29,6 +29,7 @@ _PERHAPS_PRIVATE = re.compile(
     r"\b(?:directly|alone|only|just|personally|individually|separately|without\s+(?:the\s+)?(?:others?|anyone|anybody|rest))\b",
     re.IGNORECASE,
 )
+_GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
@@ -158,7 +159,7 @@ class Speech:
         target, said, others = talk.target, self._in_full(talk), talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.search(said)
-        if over and not in_a_list(said[: over.start()], over[0]):
+        if over and not messages.in_a_list(said[: over.start()], over[0]):
             before = said[: over.start()].rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.match(before):
                 instruction = f"Say({target}, {before})"
@@ -182,6 +183,11 @@ class Speech:
             return talk.said
         names = " and ".join(f"${name}" for name in self._asked_last)
         return f"{talk.said[: again.end()]} for {names}{talk.said[again.end() :]}"
+
+    def asked(self, text: str) -> None:
+        """Note the question in an instruction, which may be asked again."""
+        gave = _GAVE.search(text)
+        self._asked_last = re.findall(r"\$(\w+)", gave[0]) if gave else self._asked_last
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
@@ -323,7 +329,6 @@ class Speech:
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = self._wanted(said[asked.start() :] if asked else said)
-        self._asked_last = wanted or self._asked_last
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
@@ -345,27 +350,10 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
     before = said[: over.start()]
-    if in_a_list(before, over[0]):
+    if messages.in_a_list(before, over[0]):
         return None
-    told = is_indirect(before) or ":" in unquoted(before)
+    told = messages.is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
-
-
-def in_a_list(before: str, end: str) -> bool:
-    """Whether a word such as "quit" is the last of a list: "the options: order, status, quit"."""
-    if " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then ") or re.match(r"then\b|[;.]", end.strip()):
-        return False
-    plain = unquoted(before)
-    listed = messages.LISTED.search(plain)
-    if listed is None or phrases.TELL.match(listed[1]) or phrases.ASK_ALWAYS.match(listed[1]):
-        return False
-    joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
-    return not joined or ":" in plain or messages.CHOICES.search(plain) is not None
-
-
-def is_indirect(text: str) -> bool:
-    """Whether what comes after a text may be part of its message: "Tell the user that …"."""
-    return phrases.INDIRECT.search(messages.ADDRESSED.sub(" ", unquoted(text))) is not None
 
 
 def _perhaps_later(text: str, bare: str) -> Instruction | None:
