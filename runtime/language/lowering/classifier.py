@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -193,8 +194,13 @@ class Classifier:
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
         for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
             rest = text[at:].strip()
-            if phrases.JOINS.match(rest) or read_condition(text[branch.end() : at]) is None:
-                continue
+            test = read_condition(text[branch.end() : at])
+            if (
+                phrases.JOINS.match(rest)
+                or test is None
+                or isinstance(test.tree, ast.Name | ast.Attribute | ast.Subscript)
+            ):
+                continue  # "If $player quit the game": what stands alone may be who does it
             if self.classify(rest).known:
                 return text[:at], rest
         return None

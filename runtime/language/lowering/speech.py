@@ -301,7 +301,10 @@ class Speech:
             if name in self.given or phrases.ITS_STATE.search(match[0])
         }
         asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
-        said = messages.PLACEHOLDER.sub(" ", said)
+        said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
+        about |= {
+            name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
+        } & self.given
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
         return [name for name in names if name in asked_for or name not in about]
