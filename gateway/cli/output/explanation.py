@@ -19,6 +19,7 @@ from runtime.language.instructions.explain import Kind, Part, as_worded, explain
 from runtime.language.lint.placeholders import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
+from runtime.language.syntax.listing import is_item, item_parts
 
 _COLOURS: Mapping[str, str] = {
     Kind.ALONE: "green",
@@ -33,8 +34,6 @@ _BY: Mapping[str, str] = {"rules": "dim", "model": "bold red"}
 
 _WIDTH = 120
 """The number of columns where no terminal reports it."""
-
-_BULLETS = ("- ", "* ", "+ ")
 
 Line = dict[str, Any]
 
@@ -135,19 +134,19 @@ def _author_words(file: str, line: int) -> str:
     rows = _rows(file)
     if not 0 < line <= len(rows):
         return ""
-    words = [rows[line - 1].strip()]
+    item = item_parts(rows[line - 1].expandtabs(4))
+    words = [item[2] if item is not None else rows[line - 1].strip()]
     for row in rows[line:]:
-        if not row[:1].isspace() or not row.strip() or row.strip().startswith(_BULLETS):
+        if not row[:1].isspace() or not row.strip() or is_item(row.expandtabs(4)):
             break
         words.append(row.strip())
-    text = " ".join(words)
-    return text[2:] if text.startswith(_BULLETS) else text
+    return " ".join(words)
 
 
 @lru_cache(maxsize=64)
 def _rows(file: str) -> list[str]:
     try:
-        return Path(file).read_text(encoding="utf-8").splitlines()
+        return Path(file).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         return []
 

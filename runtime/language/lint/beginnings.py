@@ -15,6 +15,10 @@ _WORDS = (
     *("program", "conversation", "session", "application"),
 )
 _SHORTEST = 5
+_ENGLISH = re.compile(
+    r"(?:at|on|upon|when|whenever|once|if|as|after|before|every|the|program|start|begin)", re.IGNORECASE
+)
+"""How a trigger begins; one in another language resembles English words by chance."""
 
 
 def never_begins(program: Program) -> Iterator[Finding]:
@@ -41,6 +45,8 @@ def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 def _beginning(text: str) -> tuple[str, str] | None:
     """A misspelt word of a trigger, and the corrected trigger, if that means the start."""
+    if not _ENGLISH.match(text):
+        return None
     for match in re.finditer(r"[A-Za-z]+", text):
         word = match[0]
         if len(word) < _SHORTEST or word.lower() in _WORDS:

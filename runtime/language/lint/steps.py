@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import Leave, Loop
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import Op, Param, PlaybookSpec, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
@@ -54,11 +56,15 @@ def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
                 yield Finding(step.span, f"{playbook.name} has no note N{number}", word=f"note {number}")
 
 
-def _lists(steps: Sequence[Step]) -> Iterator[Finding]:
+def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
+    """Warnings about a list; a `looped` one is inside of a loop."""
     for before, step in zip([None, *steps], steps, strict=False):
+        head = decode(step).head
         if step.op is Op.CND:
             yield from _condition(step, before)
-        yield from _lists(step.children)
+        elif isinstance(head, Leave) and not looped:
+            yield Finding(step.span, "no loop is around this", "Indent it below the loop that it is about.", step.text)
+        yield from _lists(step.children, looped=looped or isinstance(head, Loop))
 
 
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:

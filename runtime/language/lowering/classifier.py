@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -55,6 +56,9 @@ class Classifier:
         self._reach = reach
         self._within = within
         self._meetings = meetings
+        self._known: dict[tuple[str, bool], Instruction] = {}
+        """What the parts of the step in hand mean: without it, each comma would double the work."""
+        self._depth = 0
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._rules = (
             self._named,
@@ -77,6 +81,18 @@ class Classifier:
         """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
         sentence, whatever it contains, because its details were listed below it.
         """
+        if self._depth == 0:
+            self._known.clear()
+        key = (text, whole)
+        if key not in self._known:
+            self._depth += 1
+            try:
+                self._known[key] = self._classified(text, whole=whole)
+            finally:
+                self._depth -= 1
+        return self._known[key]
+
+    def _classified(self, text: str, *, whole: bool) -> Instruction:
         text = phrases.plain(text)
         if match := phrases.PBASM.match(text):
             return Instruction(Op(match[1]), match[2].strip())
@@ -178,8 +194,13 @@ class Classifier:
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
         for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
             rest = text[at:].strip()
-            if phrases.JOINS.match(rest) or read_condition(text[branch.end() : at]) is None:
-                continue
+            test = read_condition(text[branch.end() : at])
+            if (
+                phrases.JOINS.match(rest)
+                or test is None
+                or isinstance(test.tree, ast.Name | ast.Attribute | ast.Subscript)
+            ):
+                continue  # "If $player quit the game": what stands alone may be who does it
             if self.classify(rest).known:
                 return text[:at], rest
         return None

@@ -12,8 +12,9 @@ from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints, unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
+from runtime.language.lowering.messages import in_a_list, is_indirect
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.speech import Speech, in_a_list, is_indirect, waits_for, with_words
+from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
 
 _LASTS = frozenset({Op.RET, Op.JMP})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import unquoted
+
 ADDRESSED = re.compile(
     r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
     r"|everyone|everybody|all|others|participants|attendees|team|group|room|meeting|(?-i:[A-Z])\w+)\b",
@@ -39,3 +42,20 @@ ASKS_AGAIN = re.compile(
 )
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
+
+
+def in_a_list(before: str, end: str) -> bool:
+    """Whether a word such as "quit" is the last of a list: "the options: order, status, quit"."""
+    if " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then ") or re.match(r"then\b|[;.]", end.strip()):
+        return False
+    plain = unquoted(before)
+    listed = LISTED.search(plain)
+    if listed is None or phrases.TELL.match(listed[1]) or phrases.ASK_ALWAYS.match(listed[1]):
+        return False
+    joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
+    return not joined or ":" in plain or CHOICES.search(plain) is not None
+
+
+def is_indirect(text: str) -> bool:
+    """Whether what comes after a text may be part of its message: "Tell the user that …"."""
+    return phrases.INDIRECT.search(ADDRESSED.sub(" ", unquoted(text))) is not None

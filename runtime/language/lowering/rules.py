@@ -219,6 +219,7 @@ class _StepLowering:
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
                 self._classifier.speech.heard(name)
+        self._classifier.speech.asked(found.text)
         found = _work_first(found)
         self._classifier.speech.given |= sets(decode_text(found.op, found.text))
         self._classifier.background.note(found.text)

@@ -29,6 +29,7 @@ _PERHAPS_PRIVATE = re.compile(
     r"\b(?:directly|alone|only|just|personally|individually|separately|without\s+(?:the\s+)?(?:others?|anyone|anybody|rest))\b",
     re.IGNORECASE,
 )
+_GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
@@ -155,10 +156,10 @@ class Speech:
 
     def spoken(self, talk: Talk) -> Instruction:
         """The instruction for words to somebody."""
-        target, said, others = talk.target, talk.said, talk.others
+        target, said, others = talk.target, self._in_full(talk), talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.search(said)
-        if over and not in_a_list(said[: over.start()], over[0]):
+        if over and not messages.in_a_list(said[: over.start()], over[0]):
             before = said[: over.start()].rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.match(before):
                 instruction = f"Say({target}, {before})"
@@ -174,6 +175,19 @@ class Speech:
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
         return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
+
+    def _in_full(self, talk: Talk) -> str:
+        """The words of a message; "ask again" with what the last question asked for."""
+        again = messages.ASKS_AGAIN.search(unquoted(talk.said)) if talk.asks and talk.target == "user" else None
+        if again is None or not self._asked_last or phrases.VARIABLE.search(talk.said):
+            return talk.said
+        names = " and ".join(f"${name}" for name in self._asked_last)
+        return f"{talk.said[: again.end()]} for {names}{talk.said[again.end() :]}"
+
+    def asked(self, text: str) -> None:
+        """Note the question in an instruction, which may be asked again."""
+        gave = _GAVE.search(text)
+        self._asked_last = re.findall(r"\$(\w+)", gave[0]) if gave else self._asked_last
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
@@ -287,7 +301,10 @@ class Speech:
             if name in self.given or phrases.ITS_STATE.search(match[0])
         }
         asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
-        said = messages.PLACEHOLDER.sub(" ", said)
+        said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
+        about |= {
+            name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
+        } & self.given
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
         return [name for name in names if name in asked_for or name not in about]
@@ -315,9 +332,6 @@ class Speech:
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = self._wanted(said[asked.start() :] if asked else said)
-        if not wanted and messages.ASKS_AGAIN.search(unquoted(said)):
-            wanted = self._asked_last
-        self._asked_last = wanted or self._asked_last
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
@@ -339,27 +353,10 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
     before = said[: over.start()]
-    if in_a_list(before, over[0]):
+    if messages.in_a_list(before, over[0]):
         return None
-    told = is_indirect(before) or ":" in unquoted(before)
+    told = messages.is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
-
-
-def in_a_list(before: str, end: str) -> bool:
-    """Whether a word such as "quit" is the last of a list: "the options: order, status, quit"."""
-    if " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then ") or re.match(r"then\b|[;.]", end.strip()):
-        return False
-    plain = unquoted(before)
-    listed = messages.LISTED.search(plain)
-    if listed is None or phrases.TELL.match(listed[1]) or phrases.ASK_ALWAYS.match(listed[1]):
-        return False
-    joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
-    return not joined or ":" in plain or messages.CHOICES.search(plain) is not None
-
-
-def is_indirect(text: str) -> bool:
-    """Whether what comes after a text may be part of its message: "Tell the user that …"."""
-    return phrases.INDIRECT.search(messages.ADDRESSED.sub(" ", unquoted(text))) is not None
 
 
 def _perhaps_later(text: str, bare: str) -> Instruction | None:

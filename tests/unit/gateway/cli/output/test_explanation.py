@@ -149,3 +149,14 @@ async def test_every_line_of_the_examples_is_explained(example: Path) -> None:
         for line in playbook["lines"]:
             assert line["parts"], f"{playbook['playbook']}:{line['location']}"
             assert all(part["does"] and ("why" in part) is (part["kind"] == "free") for part in line["parts"])
+
+
+async def test_a_line_beside_numbered_steps_has_its_own_words_alone(tmp_path: Path) -> None:
+    file = tmp_path / "numbered.pb"
+    file.write_text(
+        "# Clerk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n"
+        "1. For each $x in $xs\n   1. $n += $x\n   2. If $n > 3,\n      say it\n      a. Break\n"
+    )
+    [playbook] = explanation_of((await compile_program([file], lowerer=RulesLowerer())).program)
+    words = [line["words"] for line in playbook["lines"]]
+    assert words[:4] == ["At the beginning", "For each $x in $xs", "$n += $x", "If $n > 3, say it"]

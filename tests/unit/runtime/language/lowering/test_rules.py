@@ -171,3 +171,24 @@ async def test_any_markdown_is_compiled_or_refused(rows: list[str], between: str
     with contextlib.suppress(ProgramRejected):
         program = await lowered("# A\n" + between.join(rows))
         assert read(program.pbasm, "p.pbasm").pbasm == program.pbasm
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "keep $n{} as $m{}",
+        "ask for $n{}",
+        "and tell the user $n{}",
+        "call F{}",
+        "if $n{} say hi",
+        "the $n{} and",
+        "set $n{}",
+    ],
+)
+async def test_a_sentence_of_many_clauses_is_read_in_proportion_to_them(clause: str) -> None:
+    """Each comma might double the work: that would not end within the test."""
+    said = ", ".join(clause.replace("{}", str(number)) for number in range(30))
+    steps = f"- Ask the user for {said}\n- If $x, {said}\n- Tell the user to {said} and thank them\n"
+    source = f"# A\n## Main\n### Steps\n{steps}"
+    result = await compile_parsed(parse(read_text(source, "p.pb")), lowerer=RulesLowerer())
+    assert len(result.program.agents[0].playbooks[0].steps) == 3
