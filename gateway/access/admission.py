@@ -9,6 +9,7 @@ Somebody's role is, from the first that says something:
 from __future__ import annotations
 
 import hmac
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -30,6 +31,10 @@ POLITE_EVERY_S = 3600.0
 
 ADVISED_FOR_S = 90 * 86_400.0
 """The shortest time between two hints to a stranger in a group about whom to ask."""
+
+MAX_TOLD = 20
+TOLD_WINDOW_S = 60.0
+"""So many people without access are told so in this time; texts to them take turns with answers to others."""
 
 MAX_STRANGERS = 10_000
 """The number of strangers whose attempts are counted; the oldest are forgotten first."""
@@ -100,6 +105,7 @@ class Access:
         self._clock = clock
         self._strangers: dict[str, _Stranger] = {}
         self._asking = anyio.Lock()
+        self._told_at_s = deque[float](maxlen=MAX_TOLD)
         self.code: str | None = None
 
     def take(self, rules: AccessRules) -> None:
@@ -212,19 +218,28 @@ class Access:
             return await self._once(event, Verdict.REFUSE)
         asking = Person(event.person_id, event.person_name, Role.BLOCKED)
         async with self._asking:  # several may arrive together, and requests are counted
-            if await self._people.waits(event.person_id):
+            if self._crowded or await self._people.waits(event.person_id):
                 return Judgement(Verdict.IGNORE)
             request = await self._people.ask(
                 asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
             )
         if request is None:
             return await self._once(event, Verdict.REFUSE)
+        self._told_at_s.append(self._clock.monotonic())
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
     async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
-        """The verdict, unless the person was told recently, by this process or an earlier one."""
-        news = await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s)
-        return Judgement(verdict if news else Verdict.IGNORE)
+        """The verdict, unless the person was told recently, by this process or an earlier one. In a crowd they are told
+        when they write again later."""
+        if self._crowded or not await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s):
+            return Judgement(Verdict.IGNORE)
+        self._told_at_s.append(self._clock.monotonic())
+        return Judgement(verdict)
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether as many were told lately as may be."""
+        return len(self._told_at_s) == MAX_TOLD and self._clock.monotonic() - self._told_at_s[0] < TOLD_WINDOW_S
 
     def _stranger(self, person: str) -> _Stranger:
         if person not in self._strangers and len(self._strangers) >= MAX_STRANGERS:

@@ -13,7 +13,9 @@ from gateway.access.admission import (
     ADVISED_FOR_S,
     ATTEMPT_WINDOW_S,
     MAX_ATTEMPTS,
+    MAX_TOLD,
     POLITE_EVERY_S,
+    TOLD_WINDOW_S,
     Access,
     Verdict,
 )
@@ -140,6 +142,27 @@ async def test_a_stranger_hears_one_polite_sentence_an_hour_where_nobody_pairs()
     assert await verdicts(access, *[event()] * 3) == [Verdict.REFUSE, Verdict.IGNORE, Verdict.IGNORE]
     await clock.advance(POLITE_EVERY_S)
     assert await verdict(access, event()) is Verdict.REFUSE
+
+
+@pytest.mark.parametrize(
+    ("mode", "private", "told"),
+    [
+        ("pairing", True, Verdict.REQUESTED),
+        ("pairing", False, Verdict.STRANGER),
+        ("allowlist", True, Verdict.REFUSE),
+        ("allowlist", False, Verdict.STRANGER),
+    ],
+)
+async def test_of_a_crowd_of_strangers_some_are_told_at_once_and_the_others_when_they_write_again(
+    mode: str, private: bool, told: Verdict
+) -> None:
+    clock = FakeClock()
+    access = await opened(mode, people=frozenset({"42"}), clock=clock)
+    crowd = [event("let me in", private=private, person=str(1000 + number)) for number in range(MAX_TOLD + 5)]
+    assert await verdicts(access, *crowd) == [told] * MAX_TOLD + [Verdict.IGNORE] * 5
+    assert await verdict(access, event("hello", person="42")) is Verdict.ADMIT
+    await clock.advance(TOLD_WINDOW_S)
+    assert await verdicts(access, *crowd[-6:]) == [Verdict.IGNORE, *[told] * 5]
 
 
 async def test_no_code_works_where_others_read_it() -> None:
