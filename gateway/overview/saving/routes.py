@@ -16,9 +16,9 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer
 from gateway.overview.questions.routes import Named
 from gateway.overview.saving.talks import NotSaved, TalkMaker
-from gateway.talks.staging.tools import is_tool
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
+from runtime.language.remote import is_tool
 from runtime.stores.catalog import SessionCatalog
 from runtime.tape.facts.calls import EffectIntended
 from runtime.tape.facts.registry import read_as

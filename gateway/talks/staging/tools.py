@@ -12,7 +12,7 @@ from runtime.core.errors import RemoteUnavailable
 from runtime.execution.calls.remote import RemoteTool, ToolRules
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
-from runtime.language.remote import remote_of
+from runtime.language.remote import is_tool, remote_of
 from runtime.playbooks.remote import ASKED_FOR, REPEATABLE
 from runtime.tape.facts.calls import CallReturned, EffectIntended
 from runtime.tape.facts.frames import FrameStarted
@@ -71,12 +71,6 @@ def kept_tools(program: Program, facts: Sequence[Fact]) -> KeptTools | None:
             calls.append(KeptCall(returned.name, frame.kwargs, returned.value, returned.error))
             tools[returned.name] = _with(tools.get(returned.name), returned.name, frame)
     return KeptTools(tuple(tools.values()), tuple(calls)) if calls else None
-
-
-def is_tool(program: Program, name: str) -> bool:
-    """Whether an effect of this name is a call of a tool of a server."""
-    agent = program.agent(name.partition(".")[0])
-    return agent is not None and remote_of(agent) is not None
 
 
 def _with(known: KeptTool | None, name: str, frame: FrameStarted) -> KeptTool:
