@@ -202,9 +202,3 @@ def _is_list(value: Any) -> bool:
 def _is_time(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S
-
-
-def is_tool(program: Program, name: str) -> bool:
-    """Whether `Agent.tool` is a tool of a server of the program."""
-    agent = program.agent(name.partition(".")[0])
-    return agent is not None and remote_of(agent) is not None
