@@ -34,7 +34,7 @@ ADVISED_FOR_S = 90 * 86_400.0
 
 MAX_TOLD = 20
 TOLD_WINDOW_S = 60.0
-"""So many people without access are told so in this time; texts to them take turns with answers to others."""
+"""At most this many people without access are told so in this time: texts to them take turns with answers to others."""
 
 MAX_STRANGERS = 10_000
 """The number of strangers whose attempts are counted; the oldest are forgotten first."""
@@ -229,8 +229,9 @@ class Access:
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
     async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
-        """The verdict, unless the person was told recently, by this process or an earlier one. In a crowd they are told
-        when they write again later."""
+        """The verdict, unless the person was told recently, by this process or an earlier one. In a crowd the person is
+        told when writing again later.
+        """
         if self._crowded or not await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s):
             return Judgement(Verdict.IGNORE)
         self._told_at_s.append(self._clock.monotonic())
@@ -238,7 +239,7 @@ class Access:
 
     @property
     def _crowded(self) -> bool:
-        """Whether as many were told lately as may be."""
+        """Whether the limit of people to tell has been reached."""
         return len(self._told_at_s) == MAX_TOLD and self._clock.monotonic() - self._told_at_s[0] < TOLD_WINDOW_S
 
     def _stranger(self, person: str) -> _Stranger:

@@ -1,5 +1,7 @@
-"""Words in threads that were said to nobody here, until it turns out that such a thread is a session's: somebody may
-write below a question before its session has learned, after a restart, that the question is there."""
+"""Messages in threads that belong to no session yet.
+
+After a restart somebody may write below a question before its session has found the question's message again.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,19 @@ from runtime.core.ids import SessionId
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
 
 MAX_KEPT: Final = 200
-"""The words that are kept; the oldest are forgotten. A restart forgets them all."""
+"""Messages that are kept; beyond them the oldest is forgotten. A restart forgets them all."""
 
 Take = Callable[[Inbound], Awaitable[None]]
 
 
 class Overheard:
-    """What a process has overheard. Nothing of it is stored, or told to anybody, unless its thread becomes a place."""
+    """The messages that this process has overheard. None is stored or passed on unless its thread becomes a place."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Inbound, Take]] = OrderedDict()
 
     def keep(self, event: Inbound, take: Take) -> None:
-        """Keep a message in a thread; `take` takes it once more."""
+        """Keep a message in a thread; `take` is called with it when the thread is held."""
         if event.act != "message" or event.address.thread is None:
             return
         self._kept[event.event_id] = event, take
@@ -34,7 +36,7 @@ class Overheard:
             self._kept.popitem(last=False)
 
     async def repeat(self, place: Address) -> None:
-        """Take what was said in a place, which is a session's now. Raises StorageUnavailable; then it stays kept."""
+        """Take the messages of a place that is held now. Raises StorageUnavailable; the rest stays kept."""
         waiting = [id_ for id_, (event, _) in self._kept.items() if event.address == place]
         said = [self._kept.pop(id_) for id_ in waiting]
         while said:
@@ -48,7 +50,10 @@ class Overheard:
 
 
 class HeardPlaces:
-    """Implements `runtime.stores.meeting_places.PlaceStore`: what was overheard in a place is taken when it is held."""
+    """A place store that takes the overheard messages of a place when it is held.
+
+    Implements `runtime.stores.meeting_places.PlaceStore`.
+    """
 
     def __init__(self, store: PlaceStore, overheard: Overheard) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Who hears which facts: most of those who listen to a journal act on a few kinds, and are called with these alone."""
+"""Subscriptions to facts by kind: most listeners act on a few kinds, and are called with those alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEARD: dict[object, tuple[type[Content], ...]] = {}
 
 
 def hears(*kinds: type[Content]) -> Callable[[Listener], Listener]:
-    """Have a method called with facts of these kinds alone where it subscribes to facts."""
+    """Declare the kinds of facts that a listener acts on. Without it, a listener hears every fact."""
 
     def declare(method: Listener) -> Listener:
         _HEARD[method] = kinds
@@ -23,17 +23,17 @@ def hears(*kinds: type[Content]) -> Callable[[Listener], Listener]:
 
 
 class FactListeners:
-    """The functions to call with each fact that they hear, in the order in which they subscribed."""
+    """The functions that hear facts, called in the order in which they subscribed."""
 
     __slots__ = ("_by_kind", "_functions")
 
     def __init__(self) -> None:
         self._functions: tuple[Callable[[Any], object], ...] = ()
         self._by_kind: dict[type[Content], tuple[Callable[[Any], object], ...]] = {}
-        """Those for a kind, looked for when the first fact of the kind comes."""
+        """The listeners of each kind, computed when its first fact comes."""
 
     def subscribe(self, *functions: Callable[[Any], object]) -> None:
-        """Call `functions` from now on, with every fact where no `hears` says less."""
+        """Call `functions` from now on, each with the facts that `hears` declares for it."""
         self._functions += functions
         self._by_kind.clear()
 

@@ -20,43 +20,12 @@ _NOT_GIVEN = re.compile(
 )
 _BROKEN_OBJECT = re.compile(r"\{\s*(?:\"|\Z)")
 _YES = frozenset(
-    {
-        "yes",
-        "y",
-        "true",
-        "correct",
-        "yep",
-        "yeah",
-        "1",
-        "ja",
-        "oui",
-        "s\u00ed",
-        "sim",
-        "\u0434\u0430",
-        "\u662f",
-        "\u662f\u7684",
-        "\u306f\u3044",
-    }
+    ("yes", "y", "true", "correct", "yep", "yeah", "1", "ja", "oui", "sí", "sim", "да", "是", "是的", "はい")
 )
 _NO = frozenset(
-    {
-        "no",
-        "n",
-        "false",
-        "incorrect",
-        "nope",
-        "0",
-        "nein",
-        "non",
-        "n\u00e3o",
-        "\u043d\u0435\u0442",
-        "\u5426",
-        "\u4e0d",
-        "\u4e0d\u662f",
-        "\u3044\u3044\u3048",
-    }
+    ("no", "n", "false", "incorrect", "nope", "0", "nein", "non", "não", "нет", "否", "不", "不是", "いいえ")
 )
-"""Also in other languages: a model answers in that of the talk."""
+"""In other languages too: a model answers in the language of the conversation."""
 _DIGITS = frozenset({"1", "0"})
 """Answers only alone: before others they are the numbers of a list."""
 _NUMBERED = re.compile(r"[(*]*\d{1,2}[.):*]+\s+(?=\S)")
