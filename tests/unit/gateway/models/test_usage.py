@@ -66,10 +66,10 @@ async def test_a_member_reads_their_own_use_and_an_owner_everybodys_in_private()
         await door.take(event("", command="usage", person=person, private=private, id=f"{person}{private}"))
     member, owner_in_a_group, owner = door.said
     for own in (member, owner_in_a_group):
-        assert "- today (UTC): 1 answers, 1,000 tokens in (800 cached), 10 out, $0.25" in own
+        assert "- today (UTC): $0.25; answers: 1; tokens in: 1,000 (800 cached), out: 10" in own
         assert "test:" not in own
-    assert "- today (UTC): 4 answers" in owner
-    assert "By person:\n- test:3: 2 answers" in owner
+    assert "- today (UTC): $1.00; answers: 4;" in owner
+    assert "By person:\n- test:3: $0.50; answers: 2;" in owner
 
 
 async def test_whoever_was_answered_by_no_model_reads_so_in_one_sentence() -> None:
@@ -94,10 +94,11 @@ async def test_what_broke_off_and_what_a_compilation_asked_counts_and_the_sum_sa
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     told = await ledger.told(None, load_texts("en"))
-    assert "- today (UTC): 2 answers, 2,000 tokens in" in told
+    assert "- today (UTC): $0.50; answers: 2; tokens in: 2,000 " in told
     assert "(1 of the answers ended early, so their usage is partly an estimate)" in told
     assert (
-        "By purpose:\n- compile: 1 answers, 1,000 tokens in (800 cached), 10 out, $0.25\n- execute: 1 answers" in told
+        "By purpose:\n- compile: $0.25; answers: 1; tokens in: 1,000 (800 cached), out: 10\n- execute: $0.25; answers: 1"
+        in told
     )
 
 
