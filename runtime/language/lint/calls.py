@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.evaluation import FUNCTIONS
+from runtime.language.instructions.model import Call
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
@@ -57,11 +60,13 @@ class CallLint:
     def _in_step(self, step: Step, own: Mapping[str, _Callable]) -> Iterator[Finding]:
         said = _SAID.fullmatch(step.text)
         text = said[1] if said and not said[1].lstrip().startswith(('"', "'")) else step.text
+        executed = _executed(step)
         for match in _CALLED.finditer(text):
             name = match[1]
             called = own.get(name) or self._everywhere.get(name)
             if called is None:
-                if _LIKE_A_PLAYBOOK.fullmatch(name) and not self._is_of_a_server(name):
+                meant = name in executed or _LIKE_A_PLAYBOOK.fullmatch(name)
+                if meant and not self._is_of_a_server(name):
                     yield self._unknown(step, name, own)
             elif called.why:
                 yield Finding(step.span, called.why, word=name)
@@ -91,6 +96,12 @@ class CallLint:
             return Finding(step.span, f"there is no agent {agent}", hint, agent)
         hint = did_you_mean(name, {*own, *self._everywhere})
         return Finding(step.span, f"there is no playbook {name}", hint, name)
+
+
+def _executed(step: Step) -> Collection[str]:
+    """The names that the runtime calls by itself in a step, whatever they look like: `print("Hello")`."""
+    calls = (part.name for part in decode_text(step.op, step.text).parts if isinstance(part, Call))
+    return {name for name in calls if name not in FUNCTIONS}
 
 
 def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
