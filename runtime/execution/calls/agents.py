@@ -35,12 +35,12 @@ class AgentCalls:
 
     @call("CreateAgent")
     def create(self, /, klass: str, **variables: Any) -> str:
-        """Makes one more agent of a class, with variables; gives it as "agent 1005"."""
+        """Creates one more agent of a class, with variables; returns it as "agent 1005"."""
         return self._made(klass, variables)
 
     @call("IdleAgent")
     def idle(self, frame: Frame, /, klass: str, **variables: Any) -> str:
-        """Gives an agent of a class that does nothing and was told nothing, or makes one as `CreateAgent` does."""
+        """Returns an agent of a class that is idle and has no messages, or creates one as `CreateAgent` does."""
         state = self._journal.state
         busy = {other.agent for other in state.frames.values()}
         agents = (a for a in state.agents.values() if a.klass == klass and a.id not in busy and not a.queue)
@@ -49,9 +49,10 @@ class AgentCalls:
 
     @call("DismissAgent")
     async def dismiss(self, agent: str) -> bool:
-        """Lets an agent go that has nothing to do, so that others can be made.
+        """Removes an agent that has nothing to do, so that you can create others.
 
-        The first agent of a class stays, and so does who is at work, in a meeting, or has messages, reminders or tasks.
+        The first agent of a class stays. So does an agent that is at work or in a meeting, or that has messages,
+        reminders or tasks.
         """
         await self._all_shown()
         known = self._journal.state.agent(parse_agent_id(agent) or "")
@@ -97,7 +98,7 @@ class AgentCalls:
 
     @call("CallAgent")
     async def call(self, frame: Frame, call: Call, agent: str, playbook: str, arguments: Any = ()) -> None:
-        """Calls a public playbook of one agent, by its number; gives what the playbook gives."""
+        """Calls a public playbook of one agent, by the agent's number; returns what the playbook returns."""
         known = self._journal.state.agent(parse_agent_id(agent) or "")
         if known is None:
             raise UnknownTarget(f"there is no agent {agent!r}")

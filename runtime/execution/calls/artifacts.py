@@ -34,7 +34,7 @@ class ArtifactCalls:
 
     @call("SaveArtifact", "Artifact")
     async def save(self, frame: Frame, call: Call, name: VariableName, summary: str, value: Any) -> None:
-        """Keeps a value under a name, which from then on is a variable of the agent."""
+        """Keeps a value under a name, which is a variable of the agent from then on."""
         if not name.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")
         self._check_room(frame.state.agent, name, value)
@@ -70,7 +70,7 @@ class ArtifactCalls:
 
     @call("LoadArtifact", reads=True, whole=True)
     def load(self, frame: Frame, name: VariableName) -> Any:
-        """Gives the whole value of an artifact, or of anything large that the playbook can name."""
+        """Returns the whole value of an artifact, or of anything large that the playbook can name."""
         known = named_values(self._journal.state, frame.state)
         if name not in known:
             there = ", ".join(sorted(key for key, value in known.items() if is_large(value))) or "none"

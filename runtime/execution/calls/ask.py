@@ -84,12 +84,13 @@ class Questions:
         of: Any = None,
         within_s: Seconds | None = None,
     ) -> None:
-        """Asks the user to choose and waits; it gives the option that was chosen, or what was written instead. Without
-        the list any answer is wanted. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of them and
-        gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is by then, or None.
+        """Asks the user to choose and waits; it returns the chosen option, or what the user wrote instead. Without the
+        list it accepts any answer. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of them and
+        returns `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it returns the answers so far when the time is over, or
+        None.
 
-        Who leaves the meeting in which it was asked, or has left it, answers None; when that ends, it gives what there
-        is.
+        If a person leaves the meeting in which the question was asked, or has left it, their answer is None; when the
+        meeting ends, the call returns the answers so far.
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:

@@ -66,7 +66,7 @@ class Builtins:
 
     @call("Step")
     def step(self, frame: Frame, location: Any) -> Any:
-        """Says at which step of its playbook a reply is."""
+        """Says which step of its playbook a reply has reached."""
         self._bus.publish(StepExecuted(*at_work(self._journal.session, frame), location))
         return location
 
@@ -78,22 +78,22 @@ class Builtins:
 
     @call("Var")
     async def var(self, frame: Frame, call: Call, name: VariableName, value: Any) -> None:
-        """Sets a variable of the agent; triggers that it makes true run before the call returns."""
+        """Sets a variable of the agent; triggers that this makes true run before the call returns."""
         await self.variables.update(frame, call, name, value)
 
     @call("Now", reads=True)
     def now(self) -> str:
-        """Gives the present time, ISO 8601 in UTC."""
+        """Returns the current time, ISO 8601 in UTC."""
         return self._clock.now().isoformat()
 
     @call("Random", reads=True)
     def random(self) -> float:
-        """Gives a random number from 0 to 1, and never 1."""
+        """Returns a random number from 0 up to, but not including, 1."""
         return random.random()
 
     @call("EndProgram")
     async def end_program(self, frame: Frame, call: Call) -> None:
-        """Ends the program for all in the conversation."""
+        """Ends the program for everybody in the conversation."""
         self._journal.note(CallReturned(*site(frame, call)))
         await self.end()
 
@@ -134,9 +134,9 @@ class Builtins:
         timeout_s: Seconds | None = None,
         type: OwnType | None = None,  # noqa: A002
     ) -> Later:
-        """Waits for messages of a source; gives a list of them, or None when the time is over.
+        """Waits for messages from a source; returns a list of them, or None when the time is over.
 
-        With `type` only messages of that type are waited for.
+        With `type` it waits only for messages of that type.
         """
         if CallKey(frame.id, call.pos) in self._journal.state.waits:
             return partial(self._wait, frame, call, None, timeout_s)
@@ -197,7 +197,7 @@ class Builtins:
 
     @call("Sleep")
     async def sleep(self, frame: Frame, call: Call, seconds: Seconds) -> None:
-        """Waits for a time; a restart does not start it again."""
+        """Waits for a number of seconds; a restart does not start the wait again."""
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
             self._journal.note(WaitBegun(*site(frame, call), None, self.now_s() + seconds))

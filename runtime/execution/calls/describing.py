@@ -146,10 +146,10 @@ class DescribeCalls:
 
     @call("Describe", example='text = await Describe(photo, "What does it amount to?")')
     async def describe(self, file: Any, question: str = "") -> str:
-        """Puts into words what is on a picture or in a document that a person sent, or answers a question about it.
+        """Describes a picture or a document that a person sent, or answers a question about it.
 
-        The file is meant by a variable of the type `image` or `file`, or by its name. A model is asked, which costs;
-        the answer is at most 3,000 characters.
+        Name the file by a variable of the type `image` or `file`, or by its name. The call asks a model, which costs
+        money; the answer is at most 3,000 characters.
         """
         state = self._journal.state
         named = referred(str(file), state.files)

@@ -61,8 +61,8 @@ class FileCalls:
     async def read_file(self, name: Any, max_chars: int = DEFAULT_READ_CHARS) -> str:
         """Reads a text file that a person sent.
 
-        Gives its text, cut at `max_chars`, at most 200,000. People send what they like, so a file without text is no
-        failure of the program: a sentence in brackets says it.
+        Returns its text, cut at `max_chars`, at most 200,000. People may send any kind of file, so a file without text
+        is no failure of the program: the call returns a sentence in brackets that says so.
         """
         limit = max(1, min(max_chars, MAX_READ_CHARS))
         attachment = find_file(name, self._journal.state.files)
@@ -86,10 +86,10 @@ class FileCalls:
 
     @call("SendFile", example='await SendFile("result.csv", content, "a text beside it")', sends=True)
     async def send_file(self, frame: Frame, call: Call, name: str, content: Any, text: str = "", alt: str = "") -> None:
-        """Sends one to the user.
+        """Sends a file to the user.
 
-        The file is seen once, with the `text` beside it; the ending of its name decides its type. Pictures are shown in
-        the chat; `alt` says what is on them for those who do not see them. In Python, `content` may be bytes.
+        The file appears once, with the `text` beside it; the ending of its name decides its type. Pictures appear in
+        the chat; `alt` describes a picture for people who cannot see it. In Python, `content` may be bytes.
         """
         clean = clean_file_name(name)
         data, media_type = _sent_data(content), media_type_of(clean)

@@ -28,9 +28,9 @@ class LogCalls:
 
     @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
     def log(self, frame: Frame, call: Call, /, text: str, **values: Any) -> None:
-        """Writes a line for whoever runs the program; the people here do not see it.
+        """Writes a line for the person who runs the program; the people here do not see it.
 
-        The line is written as soon as it is on the tape; the code does not wait for that.
+        Parley writes the line as soon as it is on the tape; the code does not wait for that.
         """
         if len(values) > MAX_LOGGED_VALUES:
             raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(values)}")

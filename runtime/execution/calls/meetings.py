@@ -48,9 +48,9 @@ class MeetingCalls:
 
     @call("InviteToMeeting", example='await InviteToMeeting(["Ada"])')
     async def invite(self, frame: Frame, attendees: Any, meeting: Any = None) -> list[str]:
-        """Asks more to join.
+        """Asks more participants to join.
 
-        Gives the names of those who were asked now. The meeting is the current one where none is named.
+        Returns the names of those whom this call has asked. If you name no meeting, the call means the current one.
         """
         if _is_meeting(attendees):
             attendees, meeting = meeting, attendees
@@ -62,16 +62,16 @@ class MeetingCalls:
     def leave(self, frame: Frame, call: Call, meeting: Any = None) -> None:
         """Leaves, as Return does.
 
-        The meeting is the current one where none is named.
+        If you name no meeting, the call means the current one.
         """
         self._meetings.leave(self._own(frame, meeting), frame.state.agent)
         self._journal.note(CallReturned(*site(frame, call)))
 
     @call("EndMeeting", example="await EndMeeting()")
     def end(self, frame: Frame, call: Call, meeting: Any = None) -> None:
-        """Ends it for all.
+        """Ends the meeting for everybody.
 
-        The meeting is the current one where none is named.
+        If you name no meeting, the call means the current one.
         """
         self._meetings.end(self._own(frame, meeting), by=frame.state.agent)
         self._journal.note(CallReturned(*site(frame, call)))
@@ -80,10 +80,10 @@ class MeetingCalls:
     def share(
         self, frame: Frame, name: SharedName, value: Any, expected: Version | None = None, meeting: Any = None
     ) -> int:
-        """Sets a value for all in it.
+        """Sets a value for everybody in the meeting.
 
-        The meeting is the current one where none is named. Gives the value's version. With `expected` it fails unless
-        that version is there, 0 for none.
+        If you name no meeting, the call means the current one. Returns the value's version. With `expected` it fails
+        unless the value has that version, 0 for no value yet.
         """
         found = self._meeting(frame, meeting)
         return self._shared.write(found, name, value, by=frame.state.agent, expected=expected)
@@ -92,9 +92,9 @@ class MeetingCalls:
     def shared(
         self, frame: Frame, name: SharedName | None = None, meeting: Any = None, with_version: Any = False
     ) -> Any:
-        """Gives the value of a name in the meeting, None when nobody has written it, or all of them by name.
+        """Returns the value of a name in the meeting, None if nobody has written it, or all values by name.
 
-        With `with_version` each is a dictionary of its `value`, its `version` and `by` whom it is.
+        With `with_version` each is a dictionary of its `value`, its `version` and `by`, which names its author.
         """
         found = self._meeting(frame, meeting)
         agent = frame.state.agent

@@ -15,18 +15,18 @@ class MemoryCalls:
 
     @call("Remember", example='await Remember("is vegetarian", about="user")')
     async def remember(self, frame: Frame, text: str, about: str = "user") -> str:
-        """Keeps one short fact about whoever speaks, or `about="place"` about this group or room, for later
+        """Keeps one short fact about the person who speaks, or `about="place"` about this group or room, for later
         conversations.
 
-        It gives "remembered", or says why not. Where it was said decides where it may be used. A newer fact about the
-        same thing replaces an older one.
+        It returns "remembered", or says why not. The place where it was said decides where the fact may be used. A
+        newer fact about the same thing replaces an older one.
         """
         return await self._memory.remember(frame.state, text, about)
 
     @call("Recall", example='facts = await Recall("diet")', reads=True)
     async def recall(self, frame: Frame, question: str) -> list[str]:
-        """Gives what is remembered of whoever speaks, and of this place, that fits a question.
+        """Returns what is remembered about the person who speaks, and about this place, that fits a question.
 
-        The best comes first; it is an empty list where nothing fits.
+        The best match comes first; the list is empty if nothing fits.
         """
         return await self._memory.recall(frame.state, question)

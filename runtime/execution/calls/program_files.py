@@ -25,9 +25,9 @@ class ProgramFiles:
 
     @call("LoadFile", "Loadfile", reads=True, whole=True)
     async def load(self, frame: Frame, path: str, inline: Any = None, silent: Any = None) -> str:
-        """Gives the text of a file in the folder of the program's file, or below it, that the program names.
+        """Returns the text of a file that the program names, in the folder of the program's file or below it.
 
-        `inline` and `silent` are of the language's first implementation, and mean nothing.
+        `inline` and `silent` come from the language's first implementation, and have no effect.
         """
         found = self._place(frame.agent.klass, path)
         try:

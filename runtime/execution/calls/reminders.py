@@ -70,7 +70,7 @@ class Reminders:
         """Brings you that text as a message after that many seconds, or at a time such as "2026-05-01T09:00:00+02:00";
         you need not wait for it.
 
-        Gives the time in UTC.
+        Returns the time in UTC.
         """
         due = due_at(when, self._clock.now())
         if len(text) > MAX_REMINDER_CHARS:

@@ -25,9 +25,9 @@ class ScheduleCalls:
 
     @call("Schedule", example='name = await Schedule("every weekday at 9", "ask what everybody is at")')
     async def schedule(self, frame: Frame, call: Call, when: str, text: str) -> None:
-        """Has that text come into the conversation at set times, as `/schedule` does, and gives "schedule 1".
+        """Sends that text into the conversation at set times, as `/schedule` does, and returns "schedule 1".
 
-        It outlasts the session. A time that is not understood raises an error with examples.
+        The schedule outlasts the session. A time that Parley does not understand raises an error with examples.
         """
         make = self._make
         if make is None:

@@ -27,7 +27,7 @@ class Control:
 
     @call("Yld")
     def yld(self, source: Any) -> None:
-        """Ends a reply to wait for what `source` names, "user" as a rule; "call" goes on at once."""
+        """Ends a reply to wait for what `source` names, usually "user"; "call" continues at once."""
 
     @call("Return")
     def return_(self, value: Any = None) -> None:

@@ -74,12 +74,12 @@ class TaskCalls:
         deliver: str = CALLER,
         keep: bool = False,
     ) -> str:
-        """Has a public playbook executed in the background and gives "task 1" at once; a result that you do not wait
-        for comes as a message.
+        """Runs a public playbook in the background and returns "task 1" at once; a result that you do not wait for
+        comes as a message.
 
-        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes; a place that the settings name
-        is told the result instead of you. With `keep=True` it goes on
-        when the conversation has ended.
+        The task fails after `within_s` seconds. With `deliver="nobody"` no message comes; if you name a place from the
+        settings, the result goes there instead of to you. With `keep=True` the task continues after the conversation
+        has ended.
         """
         limits = self._limits
         if limits is None:
@@ -125,10 +125,10 @@ class TaskCalls:
 
     @call("Result", example="result = await Result(name)")
     async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
-        """Waits for what a task returns.
+        """Waits for the result of a task.
 
-        It gives None when the time is over, and the task goes on. A task that has no result raises an error that says
-        why. "Researcher.Study" is the latest task of the calling agent that does it.
+        It returns None when the time is over, and the task continues. A task without a result raises an error that says
+        why. "Researcher.Study" means the latest task of the calling agent that runs this playbook.
         """
         key = CallKey(frame.id, call.pos)
         begun = self._journal.state.waits.get(key)
@@ -207,7 +207,7 @@ class TaskCalls:
     def cancel(self, task: Any) -> bool:
         """Ends a task.
 
-        It gives False when it has ended already.
+        It returns False if the task has already ended.
         """
         found = self._find(self._number(task))
         if not found.over:

@@ -174,13 +174,13 @@ class Utterances:
     def say(self, frame: Frame, call: Call, target: str, message: Any, ack_within_s: AckWithin | None = None) -> Later:
         """Says something to somebody; in Python, `message` may be an async iterable of its pieces.
 
-        With `ack_within_s` it waits until all have acknowledged the message, and gives who has.
+        With `ack_within_s` it waits until everybody has acknowledged the message, and returns who has.
         """
         return self._begin(Saying(frame, call, target, ack_within_s), message)
 
     @call("SendMessage", sends=True)
     def send(self, frame: Frame, call: Call, target: str, message: Any, type: OwnType | None = None) -> Later:  # noqa: A002
-        """Says something to somebody as a message of a type that the program makes up."""
+        """Says something to somebody as a message of a type that the program defines."""
         return self._begin(Saying(frame, call, target, type=type), message)
 
     def _begin(self, saying: Saying, text: Any) -> Later:
