@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 OPEN = "The desk is open."
-FAILED = "I cannot listen to voice.ogg at the moment, because the service that writes down speech does not answer."
+FAILED = "I cannot listen to voice.ogg at the moment, because the transcription service does not answer."
 SLOW = "Listening to voice.ogg took too long."
 SORRY = (
     "⚠️ I cannot continue right now: the language model cannot be reached right now. Your message is kept. Write again, "

@@ -23,7 +23,7 @@ HOSTILE = {
     "pixels.png": (pixel_bomb, "pixels.png is too large for me: it has 60000 "),
     "zip.docx": (
         lambda: word("x" * 200_000_000),
-        "I did not read zip.docx: unpacked it is far larger than any document.",
+        "I did not read zip.docx: unpacked, it would be far larger than any document.",
     ),
     "bomb.pdf": (lambda: pdf_bomb("page", 1200), "I could not read bomb.pdf: it took too long, needed too much memory"),
     "long.pdf": (

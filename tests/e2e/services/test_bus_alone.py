@@ -45,5 +45,5 @@ async def test_without_clients_there_is_nothing_to_serve(tmp_path: Path) -> None
     code, _, errors = await parley(tmp_path, "bus", "--port", "0")
     assert (code, errors) == (
         2,
-        "parley: There is no client whom the bus would serve. Write one under [clients.<name>].\n",
+        "parley: There is no client for the bus to serve. Add one under [clients.<name>].\n",
     )
