@@ -212,7 +212,7 @@ async def test_a_task_is_shown_a_picture_recalls_and_has_an_extension_called_whi
         async with gateway(tmp_path / "data", SHOWN, environment, fresh=True):
             await talk.say("hi")
             await until_begun(talk, "Task 1 (Clerk.Work) asks: A photo?")
-            while not any("waits for an answer" in text for text in talk.texts()):  # its orderer has heard of it
+            while not any("waiting for an answer" in text for text in talk.texts()):  # its orderer has heard of it
                 await talk.say("/tasks")
                 await until_answered(talk, len(talk.texts()))
             platform.files["photo"] = photo(120, 200)
