@@ -74,9 +74,9 @@ ASKS = (
 )
 
 UNDERSTOOD = (
-    (r"was asked: Ask for their \$name", "why", '{"does": "other"}'),
-    (r"was asked: Ask for their \$name", "weather", '{"does": "Weather"}'),
-    (r"was asked: Ask for their \$name", "Ada", '{"does": "answer", "name": "Ada"}'),
+    (r"was asked: Ask for their \$?name", "why", '{"does": "other"}'),
+    (r"was asked: Ask for their \$?name", "weather", '{"does": "Weather"}'),
+    (r"was asked: Ask for their \$?name", "Ada", '{"does": "answer", "name": "Ada"}'),
     ("was asked: ", "Eva", '{"does": "correct", "name": "Eva"}'),
     ("was asked: ", "Rome", '{"does": "answer", "town": "Rome"}'),
     ("was asked: ", "forget", '{"does": "cancel"}'),
@@ -157,7 +157,7 @@ REPEATED = Case(
         "For the form. Who are you?",
         "Ada!",
     ),
-    told=((r"was asked: Ask for their \$name", "pardon", '{"does": "repeat"}'), *UNDERSTOOD),
+    told=((r"was asked: Ask for their \$?name", "pardon", '{"does": "repeat"}'), *UNDERSTOOD),
 )
 
 LOOPS = Case(
