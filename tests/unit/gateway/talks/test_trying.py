@@ -41,7 +41,7 @@ TALKS = """## Few
 PROGRAM_ASKS = "(From the program, not from a person.)\n"
 WORDS = PROGRAM_ASKS + "Write the next message to the person. It must do this: {}. Only the message itself."
 VALUE = (
-    PROGRAM_ASKS + 'The person was asked: Ask the user how $many:int cups they want. They wrote: "{}". What did they '
+    PROGRAM_ASKS + 'The person was asked: Ask the user how many cups they want. They wrote: "{}". What did they '
     "answer? Answer with many alone: a whole number (null if it was not given)."
 )
 HOW_MANY = WORDS.format("Ask the user how many cups they want")
