@@ -26,7 +26,8 @@ third() { # REMAINDER: every third file of the tests with whole gateways
 }
 
 web="tests/contract/console tests/contract/rooms tests/contract/services tests/contract/web"
-part 1 $(third 1) >"$parts/1.log" 2>&1 &
+programs="tests/language tests/unit/runtime/execution"
+part 1 $(third 1) $programs >"$parts/1.log" 2>&1 &
 one=$!
 part 2 $(third 2) $web >"$parts/2.log" 2>&1 &
 two=$!
@@ -39,7 +40,7 @@ trap "$ended" INT
 trap "kill \$(cat \"\$parts\"/*/process); $ended" TERM
 
 echo "Parts by themselves, and what parts agree on:"
-part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos $(printf -- "--ignore=%s " $web)
+part 0 --ignore=tests/unit/runtime/sessions --ignore=tests/e2e --ignore=tests/chaos $(printf -- "--ignore=%s " $web $programs)
 echo "Whole gateways, and sessions by themselves:"
 wait $one $two $three $four
 cat "$parts"/?.log
