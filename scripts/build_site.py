@@ -50,7 +50,7 @@ def pages(nav: Nav) -> Iterator[str]:
 
 def summary(page: Path) -> tuple[str, str]:
     """The title of a page and its first sentence."""
-    text = page.read_text()
+    text = re.sub(r"<!--.*?-->\s*", "", page.read_text(), flags=re.DOTALL)
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     assert title is not None, f"{page} has no title"
     paragraph = next((each for each in text[title.end() :].split("\n\n") if re.match(r"\s*[A-Za-z`\[*]", each)), "")
