@@ -7,7 +7,8 @@ from typing import Any
 
 MAX_DEPTH = 64
 MAX_CHARS = 1_000_000
-_MAX_INT_BITS = 4096
+MAX_INT_BITS = 4096
+"""The longest whole number, about 1,200 digits: Python does not write much longer ones."""
 
 
 class NotData(ValueError):
@@ -37,8 +38,8 @@ def _copied(value: Any, spend: Callable[[int], None], depth: int) -> Any:
     if value is None or type(value) in (bool, float, str):
         return value
     if type(value) is int:
-        if value.bit_length() > _MAX_INT_BITS:
-            raise NotData(f"it has a number of more than {_MAX_INT_BITS} bits")
+        if value.bit_length() > MAX_INT_BITS:
+            raise NotData(f"it has a number of more than {MAX_INT_BITS} bits")
         return value
     if isinstance(value, list | tuple):
         return [_copied(item, spend, depth - 1) for item in value]
@@ -51,6 +52,6 @@ def _key(key: object, spend: Callable[[int], None]) -> str:
     if type(key) is str:
         spend(len(key))
         return key
-    if type(key) is int and key.bit_length() <= _MAX_INT_BITS:
+    if type(key) is int and key.bit_length() <= MAX_INT_BITS:
         return str(key)
     raise NotData(f"a key of type {type(key).__name__} is not JSON data")

@@ -11,6 +11,8 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runtime.sandbox.data import MAX_INT_BITS
+
 MAX_NODES = 3000
 MAX_DEPTH = 60
 MAX_TEXT_CHARS = 300_000
@@ -113,11 +115,24 @@ def check(tree: ast.AST, *, protected: frozenset[str] = HOST_FUNCTIONS) -> Viola
 
     `protected` are names that it may not bind again.
     """
+    too_big = check_size(tree)
+    if too_big is not None:
+        return too_big
+    found = ((place.line, _judge(place, protected)) for place in _walk(tree))
+    return next((Violation(*why, line) for line, why in found if why is not None), None)
+
+
+def check_size(tree: ast.AST) -> Violation | None:
+    """The reason why a tree is too big to be looked at any further, by code that goes into its depth, or to be written
+    again."""
     text_chars = 0
     for nodes, place in enumerate(_walk(tree), start=1):
-        if isinstance(place.node, ast.Constant) and isinstance(place.node.value, str | bytes):
-            text_chars += len(place.node.value)
-        found = _too_big(nodes, text_chars, place.depth) or _judge(place, protected)
+        value = place.node.value if isinstance(place.node, ast.Constant) else None
+        if isinstance(value, str | bytes):
+            text_chars += len(value)
+        found = _too_big(nodes, text_chars, place.depth)
+        if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
+            found = "size", f"a number has more than {MAX_INT_BITS} bits; use a shorter one"
         if found is not None:
             return Violation(*found, place.line)
     return None

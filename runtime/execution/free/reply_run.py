@@ -21,7 +21,7 @@ from runtime.execution.free.reply.items import (
 )
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.statement import with_dollars
-from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head
+from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head, verify_size
 from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
@@ -170,6 +170,10 @@ class ReplyRun:
             self._reject("resume", _RESUME.format(count=len(self._executed)))
 
     async def _on_statement(self, item: Statement) -> None:
+        too_big = verify_size(item.source)
+        if too_big is not None:
+            self._refuse(too_big)
+            return
         source = with_dollars(item.source, item.dollar_names)
         self._statements += 1
         if self._statements > MAX_STATEMENTS:

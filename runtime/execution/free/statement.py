@@ -15,6 +15,9 @@ from runtime.sandbox.executor import Evaluation, HostCall, Outcome
 CONTROL = frozenset({"Yld", "Return"})
 """Calls that end a turn; the code after them never runs."""
 
+WAITS_FOR_NOBODY = frozenset({"call", "exit", "return"})
+"""Words of a `Yld` that name nobody to wait for."""
+
 MAX_MESSAGES = 50
 """Messages that one statement of a model may send."""
 

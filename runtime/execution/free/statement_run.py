@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from runtime.core.errors import NoWorker, PlaybookError, SandboxError
+from runtime.core.errors import NoWorker, PlaybookError, SandboxError, UnknownTarget
+from runtime.core.plain_text import error_text
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
 from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
-from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
+from runtime.execution.free.statement import MAX_MESSAGES, WAITS_FOR_NOBODY, Lowered, SnippetBody, control_value, lower
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
@@ -105,6 +106,12 @@ class StatementRun:
             return
         source = str(control_value(control, "source", "user"))
         returns = source.strip().lower() == "return"
+        if source.strip().lower() not in WAITS_FOR_NOBODY:
+            try:
+                self._context.builtins.utterances.source(self._frame, source)
+            except UnknownTarget as error:
+                self._note_failure("UnknownTarget", error_text(error))
+                return
         ended = EndReached(self._frame.id, "return") if returns else EndReached(self._frame.id, "yield", source)
         self._context.journal.note(ended)
 

@@ -9,12 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 from runtime.core.errors import UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.position import Position, Rejected
-from runtime.execution.free.statement import CONTROL, assigned_names, call_name, mutated_names, nodes_in, parsed
+from runtime.execution.free.statement import (
+    CONTROL,
+    WAITS_FOR_NOBODY,
+    assigned_names,
+    call_name,
+    mutated_names,
+    nodes_in,
+    parsed,
+)
 from runtime.language.value_types import coerced
-from runtime.sandbox.policy import HOST_FUNCTIONS
+from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy
 
 _PROTECTED = HOST_FUNCTIONS | SIGNATURES.keys()
+
+
+def verify_size(source: str) -> Rejected | None:
+    """None when a statement, which parses, is small enough to be rewritten, compared and verified, else why not."""
+    violation = check_size(parsed(source))
+    return None if violation is None else Rejected("policy", f"{violation.message} ({violation.rule})", source)
 
 
 def verify(source: str, position: Position) -> Rejected | None:
@@ -156,7 +170,7 @@ def _check_meaning(name: str, arguments: Sequence[ast.expr | None], position: Po
     text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
     if name == "Say" and text is not None:
         return _check_literal(position.check_target, text, "target")
-    if name == "Yld" and text is not None and text.lower() not in ("call", "exit", "return"):
+    if name == "Yld" and text is not None and text.strip().lower() not in WAITS_FOR_NOBODY:
         return _check_literal(position.check_source, text, "source")
     if name == "Trigger" and text is not None:
         return _check_trigger(text, position)

@@ -9,6 +9,7 @@ from typing import Any
 from runtime.core.json_text import read_json
 from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value, WrongAnswer
 from runtime.language.value_types import coerced, fits
+from runtime.sandbox.data import NotData, as_data
 
 MAX_ANSWER_CHARS = 20_000
 """The longest answer to a question for a value or a choice."""
@@ -144,6 +145,10 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
     if kind in ("bool", "boolean") and isinstance(value, str):
         word = value.strip().casefold().rstrip(".")
         value = True if word in _YES else False if word in _NO else value
+    try:
+        as_data(value)
+    except NotData as error:
+        raise WrongAnswer(f"{name} cannot be kept: {error}") from error
     try:
         return coerced(value, kind)
     except ValueError as error:

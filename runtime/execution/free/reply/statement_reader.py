@@ -223,7 +223,13 @@ def _syntax_error(source: str) -> tuple[str, int] | None:
             warnings.simplefilter("ignore")
             ast.parse(source)
     except SyntaxError as error:
-        return error.msg, error.lineno or 1
-    except (ValueError, RecursionError, MemoryError) as error:
-        return str(error) or type(error).__name__, 1
+        return _TOO_LONG if "integer string conversion" in error.msg else error.msg, error.lineno or 1
+    except ValueError as error:
+        return str(error), 1
+    except (RecursionError, MemoryError):
+        return _TOO_DEEP, 1
     return None
+
+
+_TOO_DEEP = "the statement is nested too deeply; use variables"
+_TOO_LONG = "a number has too many digits; use a shorter one"
