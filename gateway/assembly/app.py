@@ -25,7 +25,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.assembly.announcement import all_lines, host_for_people
+from gateway.assembly.announcement import all_lines
 from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
@@ -35,7 +35,6 @@ from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
 from gateway.assembly.voices import personal_commands, voiced
 from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
 from gateway.assembly.web.logins import first_owner_lines
-from gateway.assembly.web.model_doors import node_doors_of
 from gateway.assembly.web.rooms import room_rules
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
@@ -49,7 +48,6 @@ from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
-from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.models.usage import Ledger, answers_on
@@ -133,8 +131,6 @@ async def serve(
             settings, partial(RedisRecords, connection), compiled, bus.publish, serves=engine is not None
         )
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
-        llm = None if engine is None else engine.llm
-        isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
         foundation = Foundation(
             settings,
             routes,
@@ -150,7 +146,6 @@ async def serve(
             board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
             masking,
             versions,
-            isolated,
             answers,
         )
         foundation = with_shared_views(foundation)
@@ -209,12 +204,12 @@ async def _start(
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
-    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
+    scrape = counting(settings.metrics, bus, gauges)
     if not settings.nodes.people_come:
-        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
-        options = replace(await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes), doors=doors)
+        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
@@ -264,8 +259,6 @@ async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tas
     settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
-    if foundation.isolated is not None:
-        foundation.isolated.url = f"http://{host_for_people(settings.host)}:{port}"
     return port
 
 

@@ -20,7 +20,6 @@ from gateway.cluster.shares import Shares
 from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.isolation.node.isolation import Isolated
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.observability.masking import Masking
@@ -78,8 +77,6 @@ class Foundation:
     debugger: Observer | None
     masking: Masking
     versions: Versions | None = None
-    isolated: Isolated | None = None
-    """None where every task is executed inline, or none at all."""
     answers: EventStream | None = None
     """The answers of models since the start, which are counted."""
     platforms: SharedPlatforms | None = None

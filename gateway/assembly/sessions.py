@@ -16,7 +16,6 @@ from gateway.extensions.loading import load_extensions
 from gateway.files.opening import intake_of
 from gateway.inbound.overheard import HeardPlaces
 from gateway.inbound.usage_limits import Limits
-from gateway.isolation.opening import conversations_of
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
@@ -102,7 +101,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         tasks=settings.tasks.limits,
         memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
         task_places=_places(settings, foundation.programs),
-        task_conversation=conversations_of(foundation.isolated),
         mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,

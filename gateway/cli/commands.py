@@ -29,7 +29,6 @@ from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.operate.tasks import app as tasks
 from gateway.cli.operate.usage import usage
-from gateway.cli.serve.agent import agent
 from gateway.cli.serve.bus import bus
 from gateway.cli.serve.run import run
 from gateway.cli.serve.standby import standby
@@ -85,7 +84,6 @@ app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps to FILE.")(backup)
 app.command(short_help="Restore the state from FILE.")(restore)
 app.command(short_help="Create a link into the web chat's team.")(invite)
-app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")

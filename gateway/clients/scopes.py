@@ -31,7 +31,7 @@ _OF_GATEWAY = frozenset({"gateway:read", "gateway:write"})
 
 _FORMS = (
     "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, triggers:<program>, "
-    "tapes:read:<name>, tapes:write:<name>, model:<name>, gateway:read, gateway:write, content, private"
+    "tapes:read:<name>, tapes:write:<name>, gateway:read, gateway:write, content, private"
 )
 
 
@@ -46,15 +46,10 @@ class Scopes:
     triggers: tuple[str, ...] = ()
     tapes_read: tuple[str, ...] = ()
     tapes_write: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
     content: bool = False
     private: bool = False
     gateway_read: bool = False
     gateway_write: bool = False
-
-    def may_ask(self, model: str) -> bool:
-        """Whether a model may be asked, by its name in the settings."""
-        return any(fnmatchcase(model, pattern) for pattern in self.models)
 
     def may_read(self, type_: str) -> bool:
         """Whether events of a type may be read."""
@@ -84,7 +79,7 @@ class Scopes:
 def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
-    found |= {"model": [], "triggers": []}
+    found["triggers"] = []
     words, whole = set[str](), set[str]()
     for text in texts:
         kind, _, target = text.rpartition(":")
@@ -101,12 +96,11 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             )
         else:
             found[kind].append(target)
-    models, triggers = tuple(found.pop("model")), tuple(found.pop("triggers"))
+    triggers = tuple(found.pop("triggers"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
     return Scopes(
         **patterns,
         triggers=triggers,
-        models=models,
         content=CONTENT in words,
         private=PRIVATE in words,
         gateway_read="gateway_read" in whole,

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ _NO_KEYS = (CONFIG_VARIABLE, DOTENV_VARIABLE)
 
 FILE_TABLES = frozenset({"console.roles", "participants.tokens", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses, each with a file that holds a secret."""
+
+RETIRED = {
+    "tasks.isolation": "agents apart from secrets run on nodes of their own: docs/running/deploying.md.",
+    "clients.*.model_tokens_per_day": "clients no longer ask models; let them order tasks: docs/connecting/bus.md.",
+    "clients.*.model_usd_per_day": "clients no longer ask models; let them order tasks: docs/connecting/bus.md.",
+}
+"""Settings of earlier versions, with all below them, and what to do instead."""
 
 _LIKE_A_SECRET = re.compile(
     r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
@@ -44,6 +52,9 @@ class Layer:
         """
         spelled = {self.spell(key): key for key in known}
         for key in self.values:
+            gone = next((why for old, why in RETIRED.items() if fnmatchcase(f"{key}.", f"{old}.*")), None)
+            if gone is not None:
+                raise ConfigError(f'{self.place}: there is no setting "{self.spell(key)}" any more; {gone}')
             above = key.rpartition(".")[0]
             if key in spelled.values() or above in tables or above.rpartition(".")[0] in named_tables:
                 continue

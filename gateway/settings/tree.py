@@ -59,7 +59,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "tasks.isolation.programs", "tasks.places", *FILE_TABLES})
+TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""

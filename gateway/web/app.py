@@ -78,8 +78,6 @@ class WebOptions:
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
     """What stands between the checks on every request and the routes."""
-    doors: Sequence[BaseRoute] = ()
-    """Routes for those who ask this node's models, or execute its tasks."""
 
 
 class _Service(Mount):
@@ -173,7 +171,6 @@ def build_web(
     return Starlette(
         routes=[
             *bus,
-            *options.doors,
             *tapes,
             *options.console,
             *kept,

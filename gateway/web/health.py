@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from gateway.web.guard import METRICS, Guard, allowed_hosts
 from gateway.web.scrape import Scrape
@@ -32,11 +32,7 @@ def health_routes(not_ready: NotReady, scrape: Scrape | None) -> list[Route]:
     return [Route("/healthz", healthz), Route("/readyz", readyz), *numbers]
 
 
-def build_health(
-    not_ready: NotReady, scrape: Scrape | None, bind_host: str, hosts: Sequence[str], doors: Sequence[BaseRoute]
-) -> Starlette:
-    """The application of a process that no person talks with, with `doors` for clients; serve it with
-    gateway.web.server.serve.
-    """
+def build_health(not_ready: NotReady, scrape: Scrape | None, bind_host: str, hosts: Sequence[str]) -> Starlette:
+    """The application of a process that no person talks with; serve it with gateway.web.server.serve."""
     guard = Middleware(Guard, hosts=allowed_hosts(bind_host, hosts))
-    return Starlette(routes=[*health_routes(not_ready, scrape), *doors], middleware=[guard])
+    return Starlette(routes=[*health_routes(not_ready, scrape)], middleware=[guard])

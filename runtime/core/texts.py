@@ -38,11 +38,6 @@ class Texts:
         """The sentence. Raises KeyError for a key or a placeholder that is not there: a fault of ours."""
         return self._texts[key].format_map(values)
 
-    @property
-    def templates(self) -> Mapping[str, str]:
-        """The texts as they are written, with their placeholders, by key."""
-        return self._texts
-
     def marked(self, mark: str) -> Texts:
         """The texts with `mark` in the place of a slash before commands."""
         if mark == SLASH:

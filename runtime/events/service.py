@@ -97,18 +97,6 @@ class ModelNotOffered(Happening):
     error: str
 
 
-@happening("model.served")
-class ModelServed(Happening):
-    """A model has answered a client, or its answer has ended otherwise, after `seconds`."""
-
-    client: str
-    model: str
-    seconds: float
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-
-
 @happening("sandbox.unjailed", "warning")
 class SandboxUnjailed(Happening):
     """The processes that run code from models have no jail."""

@@ -53,14 +53,6 @@ class SessionFenced(OfSession):
     reason: str
 
 
-@happening("task.process_died", "warning")
-class TaskProcessDied(OfSession):
-    """The process that executes a task has died with an exit `code`, for the `times`th time in a row."""
-
-    code: int
-    times: int
-
-
 @happening("content.locked", "error")
 class ContentIsLocked(Happening):
     """The content of a conversation is encrypted and cannot be read."""

@@ -3,8 +3,6 @@
 For machines that refuse bubblewrap, as most containers do. Landlock takes away every file but the program and the
 system's libraries; a seccomp filter takes away sockets, signals to others, tracing, mounting and new namespaces. Linux
 5.13 has both, for everybody. This file is a script of its own: it runs without Parley, in a process of the sandbox.
-
-`confine` is a wider jail, for a process of ours that executes a task: files of its own, and TCP to one port.
 """
 
 from __future__ import annotations
@@ -14,26 +12,21 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1
-_NET_PORT = 2
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_EXECUTE, _READ_FILE, _READ_DIR = 1, 4, 8
 _NET = 3  # bind and connect of TCP
-_CONNECT = 2
-_KNOWS_PORTS = 4  # the version of Landlock, of Linux 6.7
-_KNOWS_SIGNALS = 6  # of Linux 6.12
 _SCOPE = 3  # abstract sockets of others, signals to others
 
 _NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
-_LOAD, _EQUAL, _SET, _AT_LEAST, _RETURN, _AND = 0x20, 0x15, 0x45, 0x35, 0x06, 0x54
-_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
-_INET, _INET6, _STREAM, _KIND = 2, 10, 1, 0xF
+_LOAD, _EQUAL, _SET, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
+_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _NEW_NAMESPACES = 0x7E020000
 _OTHER_ABI = 0x40000000
 """Calls of x86-64 from here on are those of x32: the same calls under other numbers."""
@@ -81,13 +74,6 @@ _REFUSED = {
     "io_uring_register": (427, 427),
 }
 
-_FOR_TASKS = {
-    name: numbers
-    for name, numbers in _REFUSED.items()
-    if name not in ("socket", "socketpair", "connect", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_send_signal")
-}
-"""A task's process connects, and ends processes that it has started."""
-
 
 def _called(name: str, result: int) -> int:
     if result < 0:
@@ -96,31 +82,19 @@ def _called(name: str, result: int) -> int:
     return result
 
 
-def _version(libc: ctypes.CDLL) -> int:
-    return _called("Landlock", libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION))
-
-
-def _close_files(
-    libc: ctypes.CDLL, paths: Sequence[str], writable: Sequence[str] = (), ports: Sequence[int] = ()
-) -> None:
-    """Landlock: nothing can be opened but these paths, only the `writable` ones are written, and TCP connects to these
-    ports alone."""
-    version = _version(libc)
+def _close_files(libc: ctypes.CDLL, paths: Sequence[str]) -> None:
+    """Landlock: nothing can be opened but these paths, nothing is written, and no TCP connects."""
+    version = _called("Landlock", libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION))
     every = (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
     attributes = struct.pack("=QQQ", every, _NET, _SCOPE)[: 8 if version < 4 else 16 if version < 6 else 24]
     rules = _called("Landlock", libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
-    for path in (*paths, *writable):
+    for path in paths:
         if os.path.exists(path):  # noqa: PTH110 - a start counts every import
-            folder = os.path.isdir(path)  # noqa: PTH112
-            allowed = _EXECUTE | _READ_FILE | (_READ_DIR if folder else 0)
-            if path in writable:
-                allowed = every if folder else allowed | _WRITE_FILE
+            allowed = _EXECUTE | _READ_FILE | (_READ_DIR if os.path.isdir(path) else 0)  # noqa: PTH112
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rule = struct.pack("=Qi", allowed, handle)
             _called("Landlock", libc.syscall(_ADD_RULE, rules, _PATH_BENEATH, rule, 0))
             os.close(handle)
-    for port in ports:
-        _called("Landlock", libc.syscall(_ADD_RULE, rules, _NET_PORT, struct.pack("=QQ", _CONNECT, port), 0))
     _called("Landlock", libc.syscall(_RESTRICT_SELF, rules, 0))
     os.close(rules)
 
@@ -130,18 +104,17 @@ def _step(code: int, operand: int, holds: int = 0, fails: int = 0) -> bytes:
     return struct.pack("=HBBI", code, holds, fails, operand)
 
 
-def _filter(arch: int, column: int, refused: Mapping[str, Sequence[int]], sockets: Iterable[bytes]) -> Iterator[bytes]:
-    """The filter's instructions. `sockets` are those for the calls that make sockets."""
+def _filter(arch: int, column: int) -> Iterator[bytes]:
+    """The filter's instructions."""
     yield _step(_LOAD, _ARCH_AT)
     yield _step(_EQUAL, arch, holds=1)
     yield _step(_RETURN, _KILL)
     yield _step(_LOAD, _NUMBER_AT)
     yield _step(_AT_LEAST, _OTHER_ABI, fails=1)
     yield _step(_RETURN, _KILL)
-    for numbers in refused.values():
+    for numbers in _REFUSED.values():
         yield _step(_EQUAL, numbers[column], fails=1)
         yield _step(_RETURN, _ERRNO | _EPERM)
-    yield from sockets
     yield _step(_EQUAL, _CLONE3, fails=1)  # its arguments cannot be looked at; without it clone is called
     yield _step(_RETURN, _ERRNO | _ENOSYS)
     yield _step(_EQUAL, _CLONE[column], fails=3)
@@ -151,33 +124,12 @@ def _filter(arch: int, column: int, refused: Mapping[str, Sequence[int]], socket
     yield _step(_RETURN, _ALLOW)
 
 
-def _streams_alone(column: int) -> Iterator[bytes]:
-    """TCP, of which Landlock knows the ports, and pairs of connected sockets: no UDP, and no socket in a file, such as
-    a database's, which Landlock lets be connected to."""
-    kind = (
-        _step(_LOAD, _SECOND_ARGUMENT_AT),
-        _step(_AND, _KIND),
-        _step(_EQUAL, _STREAM, fails=1),
-        _step(_RETURN, _ALLOW),
-        _step(_RETURN, _ERRNO | _EPERM),
-    )
-    yield _step(_EQUAL, _REFUSED["socketpair"][column], fails=len(kind))
-    yield from kind
-    yield _step(_EQUAL, _REFUSED["socket"][column], fails=4 + len(kind))
-    yield _step(_LOAD, _FIRST_ARGUMENT_AT)
-    yield _step(_EQUAL, _INET, holds=2)
-    yield _step(_EQUAL, _INET6, holds=1)
-    yield _step(_RETURN, _ERRNO | _EPERM)
-    yield from kind
-
-
-def _close_calls(libc: ctypes.CDLL, *, for_task: bool = False) -> None:
+def _close_calls(libc: ctypes.CDLL) -> None:
     arch = _ARCHES.get(platform.machine())
     if arch is None or sys.byteorder != "little":
         raise OSError(f"no seccomp filter is known for {platform.machine()}")
     number, column = arch
-    refused, sockets = (_FOR_TASKS, _streams_alone(column)) if for_task else (_REFUSED, ())
-    steps = list(_filter(number, column, refused, sockets))
+    steps = list(_filter(number, column))
     code = ctypes.create_string_buffer(b"".join(steps))
     program = struct.pack("@HP", len(steps), ctypes.addressof(code))
     _called("seccomp", libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0))
@@ -189,19 +141,6 @@ def enclose(paths: Sequence[str]) -> None:
     _called("prctl", libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
     _close_files(libc, paths)
     _close_calls(libc)
-
-
-def confine(readable: Sequence[str], writable: Sequence[str], port: int) -> None:
-    """Put this process, which has one thread, into the wider jail, for good: files below `readable` and `writable`, and
-    connections to TCP `port`. Raises OSError where the system has no such jail."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    version = _version(libc)
-    if version < _KNOWS_SIGNALS:
-        since = "6.7 knows ports and 6.12 signals" if version < _KNOWS_PORTS else "6.12 knows signals"
-        raise OSError(f"Landlock of version {version} cannot do it: Linux {since}")
-    _called("prctl", libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _close_files(libc, readable, writable, (port,))
-    _close_calls(libc, for_task=True)
 
 
 def main(arguments: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
@@ -12,7 +12,6 @@ from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
-from runtime.core.signals import Signal
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
@@ -35,9 +34,8 @@ from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.sessions.versions import NoVersions, Versions
-from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.meeting_places import PlaceStore
-from runtime.stores.sessions import Lease, SessionRecord, SessionStore
+from runtime.stores.sessions import SessionStore
 from runtime.voice.listener import Listener
 from runtime.voice.speaker import Speaker
 
@@ -69,33 +67,6 @@ async def nothing(_task: str, /) -> Spent:
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     """Models may always be called."""
     return None
-
-
-class Conversing(Protocol):
-    """A conversation in memory; see `runtime.sessions.conversation.Conversation`."""
-
-    def put(self, entry: InboxEntry, /) -> None: ...
-
-    @property
-    def waiting(self) -> int: ...
-
-    @property
-    def listens(self) -> Signal: ...
-
-    @property
-    def quiet(self) -> bool: ...
-
-    async def come_to_rest(self, within_s: float, written_within_s: float, /) -> None: ...
-
-    async def run(self, wake: SessionRecord | None, /) -> bool: ...
-
-
-class OpenConversation(Protocol):
-    """Makes a conversation of a shard, by its key, under the lease that is told."""
-
-    def __call__(
-        self, shard: int, key: str, lease: Callable[[], Lease], around: NodeContext, inbox: Inbox, /
-    ) -> Conversing: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +127,6 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
-    task_conversation: OpenConversation | None = None
     """Makes the conversations of tasks, of which some are executed elsewhere; None where all are executed here."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of a task, by the names that programs use."""

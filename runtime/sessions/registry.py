@@ -21,8 +21,7 @@ from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.comebacks import Comebacks
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.node_context import Conversing, NodeContext
-from runtime.sessions.tasks.letters import PLATFORM as TASKS
+from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 
@@ -36,7 +35,7 @@ _PAGE_CHARS = 32
 class _Living:
     """A conversation in memory, under the one lease for which its backlog was read."""
 
-    conversation: Conversing
+    conversation: Conversation
     lease: Lease
     scope: anyio.CancelScope
     ended: bool = False
@@ -161,9 +160,7 @@ class Registry:
                 await page.finish(self._on(event.address.platform).texts("session.content_locked"))
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
-        platform = platform_in(key)
-        elsewhere = self._around.task_conversation if platform == TASKS else None
-        conversation = (elsewhere or Conversation)(lease.shard, key, lambda: lease, self._on(platform), self._inbox)
+        conversation = Conversation(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
         living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
         self._tasks.start_soon(self._live, key, living, wake)
         return living

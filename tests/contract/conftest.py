@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from adapters.web.rooms import RoomStore
-from gateway.isolation.agent.stores import RemoteInbox, RemoteStore
-from gateway.isolation.node.store_calls import StoreCalls
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileBounds, FileStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -32,7 +30,6 @@ from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.parts import has_all
 from tests.contract.stands.stand import Stand
-from tests.fakes.links import connected
 from tests.fakes.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.memory.nodes import MemoryNodeStore
@@ -60,7 +57,6 @@ class Stores:
     nodes: NodeStore
     fronts: NodeStore
     readers: TapeReader
-    """Where observers read: a process of a task has no place for them, so there it is its node's."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -73,9 +69,9 @@ def _is_possible(item: pytest.Function) -> bool:
     return platform not in STANDS or has_all(str(platform), item)  # the fencing model has stands of its own
 
 
-@pytest.fixture(params=["memory", "remote", *SETUPS, ENCRYPTED])
+@pytest.fixture(params=["memory", *SETUPS, ENCRYPTED])
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
-    if request.param in ("memory", "remote"):
+    if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
         inbox = MemoryInbox(leases, bound=BOUND)
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(FILE_BOUNDS)
@@ -83,12 +79,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         catalog = MemorySessionCatalog(sessions, leases)
         nodes, fronts = MemoryNodeStore(), MemoryNodeStore()
         letters = MemoryDeadLetters(inbox)
-        here = Stores(sessions, inbox, leases, rooms, files, letters, catalog, nodes, fronts, sessions)
-        if request.param == "memory":
-            yield here
-            return
-        async with connected(StoreCalls(sessions, inbox).table()) as peer:
-            yield replace(here, sessions=RemoteStore(peer), inbox=RemoteInbox(peer))
+        yield Stores(sessions, inbox, leases, rooms, files, letters, catalog, nodes, fronts, sessions)
         return
     location, sealing = location_of(request.param, request), sealing_of(request.param)
     async with open_connection(location, patience_s=20, sealing=sealing) as connection:

@@ -54,8 +54,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
-    limits, refuses = own.tasks.limits, own.tasks.isolation.refusal
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, limits, refuses))
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
     catalog = keeping_of(own, connection, foundation.archive).catalog
     shared = Shared(
         admission,

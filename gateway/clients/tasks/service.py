@@ -34,22 +34,16 @@ _TASK_CHARS = 32
 What: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """The class, the playbook and the arguments of an order."""
 
-_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "isolation", "key"})
+_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
 
 
 class TaskStore(SessionStore, TapeReader, Protocol):
     """Finds and reads sessions."""
 
 
-def _refuses_isolation(_program: str, asked: str) -> str | None:
-    return f"There is no isolation {asked[:40]!r} here." if asked else None
-
-
 @dataclass(frozen=True, slots=True)
 class TaskDoor:
-    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address, `refuses` why
-    a task of a program may not have an isolation that is asked for.
-    """
+    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address."""
 
     programs: Mapping[str, Program]
     store: TaskStore
@@ -57,7 +51,6 @@ class TaskDoor:
     known: Callable[[Address, str], Awaitable[bool]]
     clock: Clock
     limits: TaskLimits
-    refuses: Callable[[str, str], str | None] = _refuses_isolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +130,7 @@ class TaskService:
         task = _task_id(client, key or uuid.uuid4().hex)
         letter = self._letter(client, task, (klass, playbook, arguments), self._seconds(order.get("within_s")), context)
         tokens, dollars = _within(order.get("limits", {}), self._door.limits)
-        isolation = self._isolation(program, order.get("isolation", ""))
-        letter = replace(letter, tokens=tokens, dollars=dollars, isolation=isolation)
+        letter = replace(letter, tokens=tokens, dollars=dollars)
         return task, await self._put(client, task, program.name, letter)
 
     async def begin(self, client: Client, program: str, what: What, key: str, *, event: str) -> tuple[SessionId, bool]:
@@ -283,13 +275,6 @@ class TaskService:
         if program is None:
             raise HTTPException(422, f"There is no program {name!r}.")
         return _called(name, program)
-
-    def _isolation(self, program: Program, asked: object) -> str:
-        """What an order asks for, which the settings have to allow."""
-        refused = self._door.refuses(program.name, asked if isinstance(asked, str) else repr(asked))
-        if refused is not None:
-            raise HTTPException(422, refused)
-        return str(asked)
 
     def _seconds(self, within_s: object) -> float:
         if within_s is None:

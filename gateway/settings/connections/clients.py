@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from pydantic import Field, field_validator
 
-from gateway.clients.model.budget import Budget
 from gateway.clients.scopes import Scopes, scopes_from
 from gateway.settings.connections.participants import MIN_TOKEN_CHARS
 from gateway.settings.forms import FilePath, Section, Words
@@ -15,15 +14,10 @@ from runtime.language.participants import PARTICIPANT_NAME
 
 
 class ClientSettings(Section):
-    """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing.
-
-    What it may use of models in a day (UTC) has no limit while it is 0.
-    """
+    """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing."""
 
     token_file: FilePath
     scopes: Words = ()
-    model_tokens_per_day: int = Field(default=0, ge=0)
-    model_usd_per_day: float = Field(default=0, ge=0)
 
     @field_validator("scopes")
     @classmethod
@@ -73,11 +67,6 @@ class McpSettings(Section):
 def client_scopes(clients: Clients) -> dict[str, Scopes]:
     """What each client may, by name."""
     return {name: scopes_from(client.scopes) for name, client in clients.items()}
-
-
-def client_budgets(clients: Clients) -> dict[str, Budget]:
-    """What each client may use of models, by name."""
-    return {name: Budget(client.model_tokens_per_day, client.model_usd_per_day) for name, client in clients.items()}
 
 
 def client_tokens(clients: Clients) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import Field
 
 from gateway.settings.forms import Section
-from gateway.settings.programs.isolation import IsolationSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.execution.calls.task_limits import TaskLimits
@@ -45,7 +44,7 @@ class TaskSettings(Section):
     """The limits of tasks: how deep tasks may order tasks, how many tasks of one orderer may run at once, and how many
     seconds each may take unless its order says otherwise. `tokens` and `dollars` are for a task and all the tasks that
     come of it together; 0 is no limit. `places` are conversations that programs may have told what came of a task, by
-    name: `<platform>:<id>`, with `#<thread>` where they have one. `isolation` is what their code is kept away from.
+    name: `<platform>:<id>`, with `#<thread>` where they have one.
     """
 
     depth: int = Field(default=3, ge=1, le=20)
@@ -54,7 +53,6 @@ class TaskSettings(Section):
     tokens: int = Field(default=0, ge=0)
     dollars: float = Field(default=0, ge=0)
     places: dict[str, str] = Field(default_factory=dict)
-    isolation: IsolationSettings = IsolationSettings()
 
     def addresses(self, platforms: Collection[str]) -> dict[str, Address]:
         """The places by name. Raises ConfigError for one that is none, on one of the `platforms`."""

@@ -34,9 +34,8 @@ class _Letter:
 class Order(_Letter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
-    use `tokens` and `dollars` together, 0 for any number. `isolation` is what the order asks for, "" for that of the
-    settings. `event` is the type of the event of a client on which it begins, "" where that ordered it itself. `scope`
-    and `owner` say which memories the task may recall."""
+    use `tokens` and `dollars` together, 0 for any number. `event` is the type of the event of a client on which it
+    begins, "" where that ordered it itself. `scope` and `owner` say which memories the task may recall."""
 
     number: int
     orderer: SessionId
@@ -50,10 +49,16 @@ class Order(_Letter):
     root: str = ""
     tokens: int = 0
     dollars: float = 0.0
-    isolation: str = ""
     event: str = ""
     scope: str = ""
     owner: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The inverse of `str`. Raises ValueError or TypeError."""
+        fields = json.loads(text)
+        fields.pop("isolation", None)  # earlier versions wrote in which kind of process it was to be executed
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)

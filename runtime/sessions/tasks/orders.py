@@ -100,10 +100,9 @@ class TaskOrders:
         home = address_data(self._record.address)
         place = home if state.order is None else address_data(state.order.place)
         limits = self._around.tasks or TaskLimits()
-        root, tokens, dollars, isolation = str(task.id), limits.tokens, limits.dollars, ""
+        root, tokens, dollars = str(task.id), limits.tokens, limits.dollars
         if state.order is not None:
             root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
-            isolation = state.order.isolation
         letter = Order(
             task.number,
             self._record.id,
@@ -117,7 +116,6 @@ class TaskOrders:
             root,
             tokens,
             dollars,
-            isolation,
             scope=task.scope,
             owner=task.owner,
         )

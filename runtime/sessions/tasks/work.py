@@ -62,7 +62,6 @@ class TaskWork:
             root,
             order.tokens,
             order.dollars,
-            order.isolation,
             order.event,
             order.scope,
             order.owner,

@@ -102,8 +102,8 @@ class AnswerMeant(Content):
 @fact("order", session=True)
 class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
-    the first task of those that led to it, which may use `tokens` and `dollars` together. `isolation` is what the order
-    asks for, `event` the type of the event on which it begins. `scope` and `owner` say which memories it may recall."""
+    the first task of those that led to it, which may use `tokens` and `dollars` together. `event` is
+    the type of the event on which it begins. `scope` and `owner` say which memories it may recall."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -116,7 +116,6 @@ class OrderTaken(Content):
     root: str = key("root", default="")
     tokens: int = key("tokens", default=0)
     dollars: float = key("dollars", default=0.0)
-    isolation: str = key("isolation", default="")
     event: str = key("event", default="")
     scope: str = key("scope", default="")
     owner: str = key("owner", default="")

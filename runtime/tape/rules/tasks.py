@@ -135,8 +135,7 @@ def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None)
 def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
-    state.order.isolation, state.order.event = fact.isolation, fact.event
-    state.order.scope, state.order.owner = fact.scope, fact.owner
+    state.order.event, state.order.scope, state.order.owner = fact.event, fact.scope, fact.owner
 
 
 @rule(OrderBegun)

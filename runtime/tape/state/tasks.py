@@ -113,7 +113,6 @@ class OrderState:
     root: str = ""
     tokens: int = 0
     dollars: float = 0.0
-    isolation: str = ""
     event: str = ""
     scope: str = ""
     """The key of the scope whose memories it may recall, that of who ordered it; "" for none."""

@@ -68,6 +68,19 @@ def test_unknown_key_of_the_file_is_refused_by_name_with_the_nearest(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    "gone",
+    [
+        '[tasks.isolation]\ndefault = "process"\n',
+        '[tasks.isolation.programs]\nshop = "inline"\n',
+        "[clients.ci]\nmodel_tokens_per_day = 5\n",
+    ],
+)
+def test_a_setting_of_an_earlier_version_is_refused_with_what_to_do_instead(tmp_path: Path, gone: str) -> None:
+    with pytest.raises(ConfigError, match=r'parley\.toml: there is no setting ".*" any more; .* docs/\S+\.md\.$'):
+        _load(tmp_path, gone)
+
+
+@pytest.mark.parametrize(
     ("wrong", "right"), [("PARLEY_MODLE", "PARLEY_MODEL"), ("PARLEY_WEB_PORT", "PARLEY_WEB__PORT")]
 )
 def test_unknown_variable_is_refused_by_name_with_the_nearest(tmp_path: Path, wrong: str, right: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.letters import Order
 from runtime.stores.inbox import TASK, InboxEntry
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import snapshot_of, state_from
@@ -194,6 +196,11 @@ ENDING = """
 
 def how(talk: Talk) -> list[object]:
     return [fact.data["status"] for fact in talk.world.facts if fact.kind == "order_over"]
+
+
+def test_an_order_of_an_earlier_version_is_read_without_the_isolation_that_it_asked_for() -> None:
+    order = Order(1, SessionId("s"), "A", "Do", {}, 9.0, 1, ["web", "a", None], ["web", "a", None], owner="ada")
+    assert Order.read(json.dumps({**json.loads(str(order)), "isolation": "process"})) == order
 
 
 async def test_tasks_end_with_who_ordered_them(sandbox: MontySandbox) -> None:

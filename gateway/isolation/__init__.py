@@ -1,1 +1,0 @@
-"""Isolated tasks: executed by a process that holds no secret, for which the node that holds its shard writes."""

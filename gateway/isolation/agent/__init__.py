@@ -1,1 +1,0 @@
-"""`parley agent`: the process that executes one isolated task."""

@@ -1,1 +1,0 @@
-"""The ways to start the process of an isolated task."""
