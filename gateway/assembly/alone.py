@@ -30,7 +30,6 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.texts import load_texts
-from runtime.language.lowering.rules import RulesLowerer
 
 Announce = Callable[[Ready], None]
 
@@ -49,7 +48,7 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
             settings,
             routes,
             schedules=(),
-            programs=await compile_routes(settings, routes, RulesLowerer()),
+            programs=await compile_routes(settings, routes),
             engine=None,
             connection=connection,
             archive=archive,

@@ -28,7 +28,7 @@ from gateway.access.people import People
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
 from gateway.assembly.parts import open_archive, open_engine, open_storage
-from gateway.assembly.reloads import Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
 from gateway.assembly.sessions import node_context_of, schedules_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
@@ -117,8 +117,8 @@ async def serve(
             given = None if board is None or board.models is None else board.models(bus)
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         answers = await stack.enter_async_context(answers_on(bus))
-        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine, bus.publish))
-        compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
+        source = Source(read or (lambda: settings), programs)
+        compiled = ServedPrograms(await compile_routes(settings, routes))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
             engine = replace(engine, seen=Seen(bus))

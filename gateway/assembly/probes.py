@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from gateway.assembly.parts import open_archive, open_sandbox
 from gateway.catalog import Ground, Kind, catalog, platform_names
 from gateway.inbound.commands import menu
 from gateway.models.checking import ask, question_for
-from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
+from gateway.models.opening import check_programs, default_model, named_clients, open_models
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
@@ -121,15 +120,7 @@ async def _ask_seats(settings: Settings) -> str | None:
 async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
     from gateway.programs.loading import compile_routes
 
-    async with AsyncExitStack() as stack:
-        if settings.compiler != "llm":
-            from runtime.language.lowering.rules import RulesLowerer
-
-            return await compile_routes(settings, routes, RulesLowerer())
-        from runtime.language.lowering.model import ModelLowerer
-
-        models = await stack.enter_async_context(open_model(settings))
-        return await compile_routes(settings, routes, ModelLowerer(models.client_for("compile") or models))
+    return await compile_routes(settings, routes)
 
 
 async def _ask_schedules(settings: Settings) -> str | None:

@@ -13,7 +13,6 @@ from adapters.records import ChangedTogether
 from adapters.web.news import RoomNews
 from gateway.access.admission import Owners
 from gateway.assembly.foundation import Foundation
-from gateway.assembly.parts import Engine
 from gateway.assembly.stores import inbox_in
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import Board
@@ -36,19 +35,7 @@ from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell
 from runtime.events.service import ProgramRefused
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering.lowerer import Lowerer
-from runtime.language.lowering.model import ModelLowerer
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-
-
-def lowerer_of(settings: Settings, engine: Engine | None, tell: Tell) -> Lowerer:
-    """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""
-    if engine is None or settings.compiler == "rules":
-        return RulesLowerer()
-    model = engine.llm.client_for("compile")
-    return AutoLowerer(model, tell) if settings.compiler == "auto" else ModelLowerer(model or engine.llm, tell)
 
 
 async def versions_of(

@@ -13,7 +13,7 @@ from gateway.packaged import packaged
 from gateway.settings.tree import Settings
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.compiler import compile_program
-from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 
 
@@ -26,15 +26,20 @@ def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
     return only([packaged("examples/tour.pb")])
 
 
-async def compile_routes(settings: Settings, routes: Routes, lowerer: Lowerer) -> dict[str, Program]:
+async def compile_routes(settings: Settings, routes: Routes) -> dict[str, Program]:
     """Compile every program of the table, by name, with the calls of extensions. Raises ProgramError."""
-    return {name: await compile_one(settings, files, lowerer) for name, files in routes.files.items()}
+    return {name: await compile_one(settings, files) for name, files in routes.files.items()}
 
 
-async def compile_one(settings: Settings, files: Sequence[Path], lowerer: Lowerer) -> Program:
+async def compile_one(settings: Settings, files: Sequence[Path]) -> Program:
     """Compile the files of one program, with the calls of extensions. Raises ProgramError."""
-    cache_dir = settings.data_dir / "compiled"
-    return completed(settings, (await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program)
+    result = await compile_program(
+        files,
+        lowerer=RulesLowerer(),
+        cache_dir=settings.data_dir / "compiled",
+        with_locks=settings.compiler == "auto",
+    )
+    return completed(settings, result.program)
 
 
 def completed(settings: Settings, program: Program) -> Program:

@@ -30,7 +30,6 @@ from runtime.core.signals import Listeners
 from runtime.core.texts import Texts
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack, SettingsReloaded
 from runtime.language.diagnostics import Span
-from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.program import Program
 
 SETTINGS = "settings"
@@ -55,7 +54,6 @@ class Source:
 
     read: Callable[[], Settings]
     files: Sequence[Path]
-    lowerer: Lowerer
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +225,7 @@ class Reloading:
         refused: dict[str, str] = {}
         for name, files in routes.files.items():
             try:
-                programs[name] = await compile_one(settings, files, self._source.lowerer)
+                programs[name] = await compile_one(settings, files)
             except ParleyError as error:
                 refused[name] = str(error)
             except Exception as error:  # noqa: BLE001 - a file that nobody thought of must not end what is served

@@ -14,7 +14,7 @@ _TOGETHER_MS = 300
 """Files that are saved within this time are read together: an editor writes some of them twice."""
 
 _STEP_MS = 50
-_READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env"})
+_READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env", ".lock"})
 
 
 async def watch(reloading: Reloading, bus: Bus, *beside: Path) -> None:

@@ -78,7 +78,7 @@ class Settings(BaseSettings):
     model_api_key_file: FilePath | None = None
     model_file: FilePath | None = None
     models: ModelTable = Field(default_factory=dict)
-    compiler: Literal["auto", "rules", "llm"] = "auto"
+    compiler: Literal["auto", "rules"] = "auto"
     language: str = "en"
     feedback: bool = True
     texts_dir: FilePath | None = None

@@ -16,16 +16,18 @@ import anyio
 from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
-from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-from runtime.language.lowering.checks.source_check import compare, relocate
+from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
+from runtime.language.locking.locked_steps import unused_entries, with_locked
 from runtime.language.lowering.lowerer import Lowered, Lowerer, LoweringReport, Unclassified
+from runtime.language.lowering.read_back import read_lowered
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.humans import check_people
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse
-from runtime.language.syntax.source import read_paths, read_text
+from runtime.language.syntax.source import read_paths
 
 _VERSION = 2
 
@@ -61,14 +63,18 @@ async def compile_program(
     lowerer: Lowerer,
     cache_dir: Path | None = None,
     on_progress: OnProgress | None = None,
+    with_locks: bool = True,
 ) -> CompileResult:
-    """Compile files and globs into one program; agents from .pbasm files are taken as they are.
+    """Compile files and globs into one program; agents from .pbasm files are taken as they are. Steps that stay free
+    are read as the locks beside the files say, unless `with_locks` is False.
 
-    Agents are lowered at the same time. With `cache_dir` the result is kept by source, lowerer, prompt, model and
-    version. Raises ProgramRejected for what the author wrote, CompileError when the lowerer cannot do it.
+    Agents are lowered at the same time. With `cache_dir` what the lowerer makes is kept by source, lowerer and version.
+    Raises ProgramRejected for what the author wrote, CompileError when the lowerer cannot do it.
     """
     source = await to_thread.run_sync(read_paths, paths)
-    return await compile_parsed(parse(source), lowerer=lowerer, cache_dir=cache_dir, on_progress=on_progress)
+    locks = await to_thread.run_sync(read_locks, source.files) if with_locks else NO_LOCKS
+    parsed = parse(source)
+    return await compile_parsed(parsed, lowerer=lowerer, cache_dir=cache_dir, on_progress=on_progress, locks=locks)
 
 
 async def compile_parsed(
@@ -77,9 +83,10 @@ async def compile_parsed(
     lowerer: Lowerer,
     cache_dir: Path | None = None,
     on_progress: OnProgress | None = None,
+    locks: Locks = NO_LOCKS,
 ) -> CompileResult:
-    """Compile a syntax tree."""
-    compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
+    """Compile a syntax tree. Steps that stay free are read as `locks` say."""
+    compilation = _Compilation(parsed, lowerer, locks, cache_dir, on_progress)
     problems = Problems()
     check_people(parsed.agents, problems)
     check_trigger_codes(parsed.agents, problems)
@@ -94,38 +101,29 @@ async def compile_parsed(
         tuple(note for one in reports for note in one.decided),
     )
     program = build(parsed.name, agents, parsed.metadata)
-    return CompileResult(program, report, parsed.warnings, parsed.lines)
+    unused = (entry.unused for entry in unused_entries(locks, compilation.used))
+    return CompileResult(program, report, (*parsed.warnings, *unused), parsed.lines)
 
 
 def _needs_no_lowering(agent: ParsedAgent) -> bool:
     return agent.compiled or agent.kind is not AgentKind.AI
 
 
-def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
-    """The agent that a lowerer wrote, with the places of its source. Raises CompileError with one line for every
-    difference.
-    """
-    try:
-        parsed = parse(read_text(text, f"{agent.name}.pbasm"))
-        problems = Problems()
-        specs = [read_agent(each, problems) for each in parsed.agents]
-        problems.stop_if_any()
-    except ProgramRejected as error:
-        raise CompileError(f"{agent.name} was compiled to something that is not PBAsm:\n{error}") from error
-    differences = compare(agent, specs)
-    if differences:
-        raise CompileError(f"{agent.name} was compiled to something else:\n" + "\n".join(differences))
-    return relocate(agent, specs[0])
-
-
 class _Compilation:
     def __init__(
-        self, parsed: ParsedProgram, lowerer: Lowerer, cache_dir: Path | None, on_progress: OnProgress | None
+        self,
+        parsed: ParsedProgram,
+        lowerer: Lowerer,
+        locks: Locks,
+        cache_dir: Path | None,
+        on_progress: OnProgress | None,
     ) -> None:
         self.agents: dict[str, AgentSpec] = {}
         self.reports: dict[str, LoweringReport] = {}
+        self.used: list[LockedStep] = []
         self._parsed = parsed
         self._lowerer = lowerer
+        self._locks = locks
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._done = 0
@@ -152,22 +150,26 @@ class _Compilation:
                 self._tell(agent.name, "cached")
                 return
             lowered = await self._lowerer.lower(agent, self._parsed)
-            self.agents[agent.name] = read_lowered(lowered.pbasm, agent)
+            self._read(agent, lowered)
         except ParleyError as error:
             self._errors.append(error)
             return
-        self.reports[agent.name] = lowered.report
-        if path and lowered.final:
+        if path:
             await to_thread.run_sync(_write_cache, path, lowered)
         self._tell(agent.name, "compiled")
 
     def _take(self, agent: ParsedAgent, cached: Lowered) -> bool:
         try:
-            self.agents[agent.name] = read_lowered(cached.pbasm, agent)
+            self._read(agent, cached)
         except CompileError:
             return False
-        self.reports[agent.name] = cached.report
         return True
+
+    def _read(self, agent: ParsedAgent, lowered: Lowered) -> None:
+        completed, used = with_locked(lowered, agent, self._parsed, self._locks)
+        self.agents[agent.name] = read_lowered(completed.pbasm, agent)
+        self.reports[agent.name] = completed.report
+        self.used += used
 
     def _tell(self, agent: str, how: str) -> None:
         self._done += 1

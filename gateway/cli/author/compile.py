@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Sequence
 from functools import partial
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.output.diagnosis import warnings_of
+from gateway.cli.output.program_overview import counted
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     ConfigOption,
@@ -25,15 +27,20 @@ if TYPE_CHECKING:
     from gateway.settings.tree import Settings
     from runtime.events.happening import Happening
     from runtime.language.compiler import CompileResult, OnProgress, Progress
+    from runtime.language.locking.locked_steps import LockedProgram
 
 
 def compile_programs(  # noqa: PLR0913 - options of a command
     program: Annotated[list[Path], typer.Argument(help="Program files; together they are one program.")],
     config: ConfigOption = None,
     compiler: Annotated[
-        Literal["auto", "rules", "llm"] | None,
-        typer.Option(help="How prose becomes instructions (default: the setting)."),
+        Literal["auto", "rules"] | None,
+        typer.Option(help="Whether the lock beside the program counts, or the rules alone (default: the setting)."),
     ] = None,
+    lock: Annotated[
+        bool,
+        typer.Option("--lock", help="Ask the model for the steps that stay free, and write PROGRAM.lock."),
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Folder to write the .pbasm to, instead of showing it.")] = None,
     to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
     explain: Annotated[
@@ -48,6 +55,8 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     with plain_errors():
         settings = load_settings(config, {"compiler": compiler})
         try:
+            if lock:
+                _lock(settings, program)
             result = _compile(settings, program)
         except ProgramRejected as rejected:
             if not as_json:
@@ -84,30 +93,61 @@ def _compile(settings: Settings, programs: Sequence[Path]) -> CompileResult:
 
 
 async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgress) -> CompileResult:
-    """A program's files, compiled as the settings say. Raises ProgramError, LLMUnavailable and what a model raises."""
+    """A program's files, compiled as the settings say. Raises ProgramError."""
     from runtime.language.compiler import compile_program
+    from runtime.language.lowering.rules import RulesLowerer
 
     cache_dir = settings.data_dir / "compiled"
-    if settings.compiler == "rules":
-        from runtime.language.lowering.rules import RulesLowerer
+    return await compile_program(
+        programs,
+        lowerer=RulesLowerer(),
+        cache_dir=cache_dir,
+        on_progress=tell,
+        with_locks=settings.compiler == "auto",
+    )
 
-        return await compile_program(programs, lowerer=RulesLowerer(), cache_dir=cache_dir, on_progress=tell)
 
+def _lock(settings: Settings, programs: Sequence[Path]) -> None:
+    """Have a model read the steps that stay free, and write the locks; what changes is printed as a diff."""
+    import anyio
+
+    from runtime.language.locking.lock_file import lock_path, lock_text
+
+    files, found = anyio.run(_asked, settings, programs)
+    for file in files:
+        path, text = lock_path(file), lock_text(found.locks.get(file, ()))
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text == before:
+            continue
+        for line in difflib.unified_diff(before.splitlines(), text.splitlines(), f"{path}", f"{path}", lineterm=""):
+            note(line)
+        if text:
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.unlink()
+    entries = sum(map(len, found.locks.values()))
+    note(f"locked: {counted(entries, 'step')}; still free: {len(found.free)}")
+
+
+async def _asked(settings: Settings, programs: Sequence[Path]) -> tuple[Sequence[str], LockedProgram]:
     from rich.console import Console
 
     from gateway.models.opening import open_models
-    from runtime.language.auto_lowering import AutoLowerer
-    from runtime.language.lowering.model import ModelLowerer
+    from runtime.core.clock import SystemClock
+    from runtime.language.locking.lock_file import read_locks
+    from runtime.language.locking.locked_steps import ask_for_locks
+    from runtime.language.syntax.parser import parse
+    from runtime.language.syntax.source import read_paths
 
+    source = read_paths(programs)
     answers: list[Happening] = []
     async with open_models(settings) as (models, _):
-        model, costs = models.client_for("compile"), answers.append
+        model = models.client_for("compile") or models
         try:
-            with Console(stderr=True).status(f"asking {(model or models).model}"):
-                lowerer = (
-                    AutoLowerer(model, costs) if settings.compiler == "auto" else ModelLowerer(model or models, costs)
-                )
-                return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
+            with Console(stderr=True).status(f"asking {model.model}"):
+                today = SystemClock().now().date()
+                parsed, locks = parse(source), read_locks(source.files)
+                return source.files, await ask_for_locks(parsed, locks, model, answers.append, today)
         finally:
             _tell_costs(answers)
 

@@ -43,11 +43,10 @@ class LoweringReport:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The PBAsm of one agent. It is not `final`, and not cached, if a model could not be asked."""
+    """The PBAsm of one agent."""
 
     pbasm: str
     report: LoweringReport = LoweringReport()
-    final: bool = True
 
 
 class Lowerer(Protocol):

@@ -24,7 +24,6 @@ from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack, ProgramRefused, ProgramReloaded
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.cooldowns import Cooldowns
@@ -61,7 +60,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 async def weather() -> Program:
-    return replace(await compile_one(Settings(), [EXAMPLES / "weather.pb"], RulesLowerer()), name="weather")
+    return replace(await compile_one(Settings(), [EXAMPLES / "weather.pb"]), name="weather")
 
 
 def answered(model: str, seconds: float, kind: type[LLMAnswered] = LLMAnswered) -> LLMAnswered:

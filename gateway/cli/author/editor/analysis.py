@@ -14,6 +14,7 @@ from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.prompt import signature
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
+from runtime.language.locking.lock_file import read_locks
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.parser import parse
@@ -170,7 +171,8 @@ async def analyse(text: str, file: Path, calls: Collection[str] = ()) -> Analysi
     rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     try:
-        result = await compile_parsed(parse(read_text(text, str(file))), lowerer=RulesLowerer())
+        source = read_text(text, str(file))
+        result = await compile_parsed(parse(source), lowerer=RulesLowerer(), locks=read_locks(source.files))
     except ProgramRejected as rejected:
         return Analysis(str(file), rows, rejected.diagnostics, None)
     except (ParleyError, RecursionError) as error:

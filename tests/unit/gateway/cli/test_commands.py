@@ -231,17 +231,21 @@ def test_check_of_a_right_program_warns_of_steps_that_stay_free(tmp_path: Path) 
     assert "6 | - Frobnicate\n    |   ^" in done.stdout
 
 
-def test_compiled_files_need_no_model_whatever_compiles(tmp_path: Path) -> None:
+def test_compiled_files_are_taken_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "a.pb").write_text("# A\n\n## Main\ncli_entry: true\n- Greet the user\n")
     assert _parley(tmp_path, "compile", "a.pb", "--output", "out").returncode == 0
-    by_model = {"PARLEY_COMPILER": "llm"}
-    done = _parley(tmp_path, "compile", "out/a.pbasm", **by_model)
+    done = _parley(tmp_path, "compile", "out/a.pbasm")
     assert done.returncode == 0, done.stderr
     assert "[1/1] A: PBAsm as given" in done.stderr
     assert done.stdout == (tmp_path / "out" / "a.pbasm").read_text()
-    done = _parley(tmp_path, "compile", "a.pb", **by_model)
+
+
+def test_a_lock_without_a_model_says_what_to_set_up_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text("# A\n\n## Main\n- Frobnicate\n")
+    done = _parley(tmp_path, "compile", "a.pb", "--lock")
     assert done.returncode == 1
     assert "No language model is set up" in done.stderr
+    assert not (tmp_path / "a.pb.lock").exists()
 
 
 def test_check_of_a_program_warns_of_calls_of_what_is_not_there(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from runtime.core.errors import ConfigError
 from runtime.core.message import Choice
 from runtime.core.texts import english
 from runtime.events.happening import Event
-from runtime.language.lowering.rules import RulesLowerer
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
@@ -52,7 +51,7 @@ class Place:
     async def begin(self) -> Reloading:
         settings, clock = self.read(), self.clock
         self.routes = routes_of(settings)
-        self.served = ServedPrograms(await compile_routes(settings, self.routes, RulesLowerer()))
+        self.served = ServedPrograms(await compile_routes(settings, self.routes))
         taken = self.taken
         versions = KeptVersions(taken, self.texts, clock)
         self.pins = Pins(self.pinned, taken, clock)
@@ -61,7 +60,7 @@ class Place:
         await versions.take_up(self.served.values())
         bus = Bus(clock)
         bus.subscribe("*", self.events.append)
-        source = Source(self.read, [], RulesLowerer())
+        source = Source(self.read, [])
         made = Reloading(Programs(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell)
         made.apply = self.applied.append
         return made

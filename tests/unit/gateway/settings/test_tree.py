@@ -44,7 +44,7 @@ def test_every_public_name_is_read_from_the_environment(tmp_path: Path) -> None:
 
 def test_flags_win_over_environment_over_dotenv_over_file_over_defaults(tmp_path: Path) -> None:
     web = '[web]\nhost = "file"\nport = 1\nopen = true\n'
-    toml = f'model = "file"\nmodel_base_url = "http://file"\ncompiler = "llm"\n{web}'
+    toml = f'model = "file"\nmodel_base_url = "http://file"\ncompiler = "rules"\n{web}'
     (tmp_path / "parley.toml").write_text(toml)
     (tmp_path / ".env").write_text(
         "PARLEY_MODEL=dotenv\nPARLEY_MODEL_BASE_URL=http://dotenv\nPARLEY_WEB__HOST=dotenv\n"
@@ -57,7 +57,7 @@ def test_flags_win_over_environment_over_dotenv_over_file_over_defaults(tmp_path
     assert found.web.host == "flag"
     assert found.model == "environment"
     assert found.model_base_url == "http://dotenv"
-    assert found.compiler == "llm"
+    assert found.compiler == "rules"
     assert found.web.port == 1
     assert found.logs.level == "info"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from rich.console import Console
 
 from gateway.cli.output.explanation import explanation_of, say_explanation
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.compiler import compile_program
+from runtime.events.happening import unheard
+from runtime.language.compiler import compile_parsed, compile_program
+from runtime.language.locking.locked_steps import ask_for_locks
 from runtime.language.lowering.rules import RulesLowerer
-from tests.unit.runtime.language.lowering.test_model import ScriptedModel
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_paths
+from tests.fakes.models.answering import ListedAnswers
 
 pytestmark = pytest.mark.anyio
 
@@ -121,8 +125,10 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
 async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
     file = tmp_path / "desk.pb"
     file.write_text("# Desk\n\n## Main\n- Greet the user\n- Seat the guest at once and then\n  - Smile\n")
-    model = ScriptedModel("Desk.Main:02:QUE Say(user, Seat the guest at once and then)")
-    result = await compile_program([file], lowerer=AutoLowerer(model))
+    model = ListedAnswers("Desk.Main:02:QUE Say(user, Seat the guest at once and then)")
+    parsed = parse(read_paths([file]))
+    locks = (await ask_for_locks(parsed, {}, model, unheard, date(2026, 1, 1))).locks
+    result = await compile_parsed(parsed, lowerer=RulesLowerer(), locks=locks)
     explained = explanation_of(result.program, result.report)
     assert [(line["location"], line["by"]) for line in explained[0]["lines"]] == [
         ("01:QUE", "rules"),

@@ -1,0 +1,1 @@
+"""What a model made of free steps."""
