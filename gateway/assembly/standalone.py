@@ -244,7 +244,8 @@ class _Standalone:
         """A line is for the conversation where that waits for one, else for the oldest question of a task."""
         self._sent += 1
         self._store.calm = anyio.Event()
-        event = InboxEvent(str(self._sent), HERE, PERSON, "You", text, self._around.clock.now())
+        program, now = next(iter(self._around.programs)), self._around.clock.now()
+        event = InboxEvent(str(self._sent), HERE, PERSON, "You", text, now, program=program)
         ask = next(iter(self._store.asks), None)
         if ask is not None and "people" not in self._waits.values():
             event = replace(event, choice=f"{ask}.")

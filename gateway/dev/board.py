@@ -145,8 +145,9 @@ class Board:
             if place is None or watched.program.name not in names or not people:
                 continue
             person, known = people[-1]
-            now, id_ = self._clock.now(), f"dev.{uuid.uuid4().hex}"
-            await self._inbox.add(InboxEvent(id_, place, str(person), known.name, "", now, kind="new"))
+            who, now, program = (str(person), known.name), self._clock.now(), watched.program.name
+            event = InboxEvent(f"dev.{uuid.uuid4().hex}", place, *who, "", now, kind="new", program=program)
+            await self._inbox.add(event)
 
     # -- what reloads bring
 

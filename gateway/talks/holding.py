@@ -253,6 +253,7 @@ class Holding:
             message_id=f"m{self._sent}",
             choice=choice,
             private=self._private,
+            program=self._program.name,
         )
         await self._inbox.add(event)
         here = await self._conversation(at)

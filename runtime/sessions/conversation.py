@@ -27,7 +27,8 @@ from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.language.program import Program
-from runtime.sessions.commands.fork import forked, scratch_of, why_lost
+from runtime.sessions.beginning import Beginning, is_of_beginning, why_none
+from runtime.sessions.commands.fork import forked
 from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
@@ -51,10 +52,6 @@ MAX_ATTEMPTS = 3
 
 RETRY_S = 1.0
 """Pause before a session that failed is restored, times the number of its attempts."""
-
-
-_BEGINNING = frozenset({"message", "start", "new", TASK})
-"""The kinds of events with which a session begins that goes on from none."""
 
 
 class Conversation:
@@ -128,10 +125,10 @@ class Conversation:
         while True:
             record = record or await self._current()
             if record is None:
-                first = await self._first()
-                if first is None:
+                beginning = await self._first()
+                if beginning is None:
                     return True
-                record = self._new(first)
+                first, record = beginning.entry, self._new(beginning)
                 if first.event.kind == FORK:
                     succession = forked(record, first.event, self._around)
                     record = succession.record
@@ -196,7 +193,7 @@ class Conversation:
             return None
         return record
 
-    async def _first(self) -> InboxEntry | None:
+    async def _first(self) -> Beginning | None:
         """The event that begins a session; of one that needs a session and finds none, who did it is told."""
         while self.waiting:
             stop = self._backlog.take_stop()
@@ -208,16 +205,14 @@ class Conversation:
             if entry is not None and task and await self._around.store.session(self._shard, task) is not None:
                 await self._after_task(entry, task)
                 continue
-            if entry is None or entry.event.kind in _BEGINNING:
-                return entry
-            if entry.event.kind == FORK:
-                lost = await why_lost(entry.event, self._around.store)
-                if not lost:
-                    return entry
-                await self._inbox.discard(entry, self._lease().token, reason=lost)
-                await self._tell(entry, "session.fork_lost")
-                continue
-            await self._answered(entry)
+            if entry is None:
+                return None
+            if not is_of_beginning(entry):
+                await self._answered(entry)
+            elif not (why := await why_none(entry, self._around.store)):
+                return Beginning.of(entry)
+            else:
+                await self._put_aside(entry, why, why, told="fork_lost" if entry.event.kind == FORK else "not_taken")
         return None
 
     async def _after_task(self, entry: InboxEntry, task: SessionId) -> None:
@@ -297,11 +292,9 @@ class Conversation:
         with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
             await page.finish(text)
 
-    def _new(self, first: InboxEntry) -> SessionRecord:
-        address = first.event.address
-        id_ = session_of(address) or scratch_of(first.event) or SessionId(uuid.uuid4().hex)
-        program = self._around.program_name(first.event.program)
-        return SessionRecord(id_, address, program, self._around.clock.now(), seq=0)
+    def _new(self, beginning: Beginning) -> SessionRecord:
+        id_, address = beginning.session or SessionId(uuid.uuid4().hex), beginning.entry.event.address
+        return SessionRecord(id_, address, beginning.program, self._around.clock.now(), seq=0)
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""
@@ -345,17 +338,21 @@ class Conversation:
         reason = f"the session failed {self._attempts} times at it: {self._cause}"
         self._attempts, self._broken = 0, None
         with suppress(LeaseLost):  # the shard's next node finds it in the inbox
-            if entry.event.kind == TASK:
-                error = self._around.texts("session.task_not_taken", error=self._cause)
-                await refuse(entry.event, error, self._inbox, self._around.clock)
-            await self._inbox.discard(entry, self._lease().token, reason=reason)
+            await self._put_aside(entry, reason, self._cause)
             if self._around.runs is not None:
                 await self._around.runs.ended(entry.event.id, entry.event.address, "failed", why="DeadLetter")
             if self._around.reports is not None:
                 record = await self._around.store.session(self._shard, session.record.id) or session.record
                 await report_dead_letter(self._around.reports, entry.event, record, self._cause)
-            if entry.event.kind != TASK:
-                await self._tell(entry, "session.not_taken")
+
+    async def _put_aside(self, entry: InboxEntry, reason: str, error: str, *, told: str = "not_taken") -> None:
+        """Keep an event that no session takes among the dead letters, and tell who sent it."""
+        if entry.event.kind == TASK:
+            why = self._around.texts("session.task_not_taken", error=error)
+            await refuse(entry.event, why, self._inbox, self._around.clock)
+        await self._inbox.discard(entry, self._lease().token, reason=reason)
+        if entry.event.kind != TASK:
+            await self._tell(entry, f"session.{told}")
 
     async def _pause(self) -> None:
         now = self._around.clock.monotonic()

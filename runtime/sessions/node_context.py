@@ -73,12 +73,11 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
 class NodeContext:
     """The parts that all sessions of a node share.
 
-    `programs` are those served now, by the name that a conversation's record keeps; the first serves where an event
-    names none. `busy`
-    is by the same name, "queue" where it says nothing, and `models` are the names of what answers where a program does
-    not say. The past of a playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions
-    that wait for a time stay in memory; without `places` meetings are held where their sessions live. `texts_on` are
-    the texts of platforms by name, with commands as they are written there; where it says nothing, `texts` are.
+    `programs` are those served now, by the name that a conversation's record keeps. `busy` is by the same name, "queue"
+    where it says nothing, and `models` are the names of what answers where a program does not say. The past of a
+    playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions that wait for a time
+    stay in memory; without `places` meetings are held where their sessions live. `texts_on` are the texts of platforms
+    by name, with commands as they are written there; where it says nothing, `texts` are.
     `debugger` watches the sessions, where somebody debugs.
     """
 
@@ -153,14 +152,8 @@ class NodeContext:
         return self if texts is self.texts else replace(self, texts=texts)
 
     def program(self, name: str) -> Program:
-        """The program of that name, the first for "". A program that is not served (now) has no agents."""
-        if not name:
-            return next(iter(self.programs.values()))
+        """The program of that name. A program that is not served (now) has no agents."""
         return self.programs.get(name) or Program(name, (), "", "")
-
-    def program_name(self, asked: str) -> str:
-        """The name under which a session that begins now keeps its program."""
-        return asked or next(iter(self.programs))
 
 
 _ALONE: Mapping[str, Any] = {

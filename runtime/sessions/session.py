@@ -18,7 +18,7 @@ from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
-from runtime.sessions.commands.fork import why_lost
+from runtime.sessions.beginning import why_none
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
@@ -283,8 +283,8 @@ class Session:
         if await self._parts.turned_away(entry.event):
             self._consume(entry)
             await self._taken(entry)
-        elif kind == FORK and (lost := await why_lost(entry.event, self._around.store)):
-            await self._put_aside(entry, lost)
+        elif kind in ("new", FORK) and (why := await why_none(entry, self._around.store)):
+            await self._put_aside(entry, why)
         elif kind in ("new", FORK):
             await self._parts.builtins.end(wanted=True)
             return Outcome.RENEWED
@@ -294,12 +294,12 @@ class Session:
             await self._take(entry)
         return None
 
-    async def _put_aside(self, fork: InboxEntry, why: str) -> None:
-        """Leave a fork that cannot begin here to the dead letters, and go on untouched."""
-        self._parts.pages.tell(self._say("fork_lost"))
+    async def _put_aside(self, entry: InboxEntry, why: str) -> None:
+        """Leave what cannot begin here to the dead letters, and go on untouched."""
+        self._parts.pages.tell(self._say("fork_lost" if entry.event.kind == FORK else "not_taken"))
         await self._journal.commit()  # in a crash it is said twice rather than never
-        await self._inbox.discard(fork, self._lease().token, reason=why)
-        await self._taken(fork)
+        await self._inbox.discard(entry, self._lease().token, reason=why)
+        await self._taken(entry)
 
     async def _take(self, entry: InboxEntry) -> None:
         event = await self._parts.received_files.of(entry.event)

@@ -80,7 +80,7 @@ class InboxEvent:
     there, whatever goes on; FORK, FORK_WANTED and LOCKED. `message_id` is the platform's id of the
     message that was said, changed, taken back, marked or answered. `choice` is the id of a choice, or the `Rating` by a
     reaction. `private` is False where others can read along.
-    `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
+    `program` names the program that begins if no session lives there; without one, "", none begins. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting, or a thread below a question, and not
     `address` itself, in which the session lives. `spoken` is added by the session that takes it, where `text` has words
     of a recording. `looking_at` is what they have open in their client meanwhile, in words.

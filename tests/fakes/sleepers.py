@@ -112,7 +112,12 @@ class Sleepers:
 
     async def post(self, id_: str, text: str, kind: str = "message") -> None:
         """Ada does something."""
-        event = InboxEvent(id_, ADDRESS, "test:ada", "Ada", text, self.clock.now(), kind=kind, message_id=id_)
+        event = InboxEvent(
+            *(id_, ADDRESS, "test:ada", "Ada", text, self.clock.now()),
+            kind=kind,
+            message_id=id_,
+            program=self.program.name,
+        )
         await self.inbox.add(event)
 
     async def live(self, until: Callable[[], bool], *, node_clock: Clock | None = None, pass_s: float = 0.0) -> bool:

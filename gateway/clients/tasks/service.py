@@ -265,8 +265,9 @@ class TaskService:
             raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
         meant = ask if ask is not None else task.question.ask if task.question is not None else None
         choice = None if meant is None else f"{meant}."
-        now = self._door.clock.now()
-        return await self._add(InboxEvent(id_, address, _person(client), client.name, str(text), now, choice=choice))
+        who, now = (_person(client), client.name), self._door.clock.now()
+        event = InboxEvent(id_, address, *who, str(text), now, choice=choice, program=task.program)
+        return await self._add(event)
 
     def _program(self, client: Client, name: object) -> Program:
         program = self._door.programs.get(name) if isinstance(name, str) else None

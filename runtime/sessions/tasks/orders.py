@@ -266,8 +266,11 @@ def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
 
 
 def told_late(event: InboxEvent, texts: Texts) -> str | None:
-    """The text for people about a result whose orderer has gone; None of a task that came to none."""
-    result = Result.read(event.text)
+    """The text for people about a result whose orderer has gone; None of a task that came to none, and of no result."""
+    try:
+        result = Result.read(event.text)
+    except (ValueError, TypeError):
+        return None
     if result.status != "completed":
         return None
     return texts("session.task_over", text=words_within(in_words(result.value)))

@@ -102,7 +102,7 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
     """What a person does, as `World.arrive` has it."""
     kind, _, rest = does.partition(":")
     about, _, text = rest.partition(":")
-    event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}")
+    event = InboxEvent(number, address, "test:1", "Ada", does, at, message_id=f"m{number}", program="test")
     if kind == "by":
         return replace(event_of(number, text, at, offered, address), person_id=f"test:{about}", person_name=about)
     if kind in ("press", "answer"):

@@ -101,6 +101,8 @@ class Talk:
     world: World
     registry: Registry
     events: list[Event]
+    program: str
+    """What begins with what people do."""
     _count: int = field(default=0)
 
     @property
@@ -132,7 +134,7 @@ class Talk:
             text,
             self.world.clock.now(),
             attachments=tuple(asdict(file) for file in files),
-            **({"message_id": f"m{self._count}"} | more),
+            **({"message_id": f"m{self._count}", "program": self.program} | more),
         )
         entry = InboxEntry(0, str(self.world.taken_in + 1), event)
         self.world.take_in(entry)
@@ -197,5 +199,5 @@ async def talking(
         registry = Registry(around, world, tasks)
         world.hand_over = lambda entry: registry.dispatch(entry, Lease(0, 1))
         await registry.gained(Lease(0, 1))
-        yield Talk(world, registry, events, _count=world.taken_in)
+        yield Talk(world, registry, events, next(iter(programs)), _count=world.taken_in)
         tasks.cancel_scope.cancel()

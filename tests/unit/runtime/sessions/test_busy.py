@@ -119,7 +119,7 @@ async def test_nobody_is_told_that_a_schedule_has_to_wait(sandbox: MontySandbox)
     async with talking(worker(), model, sandbox, world=world) as talk:
         talk.post("go")
         await model.writing.wait()
-        bell = InboxEvent("bell", ADDRESS, schedule_id("bell"), "bell", "ding", world.clock.now())
+        bell = InboxEvent("bell", ADDRESS, schedule_id("bell"), "bell", "ding", world.clock.now(), program="test")
         entry = InboxEntry(0, "99", bell)
         world.take_in(entry)
         talk.registry.dispatch(entry, Lease(0, 1))

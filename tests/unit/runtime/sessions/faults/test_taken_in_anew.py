@@ -58,7 +58,7 @@ class Node:
 
     async def say(self, text: str, expected: str) -> None:
         """Say something, and return when this is the last that is seen."""
-        await self.inbox.add(InboxEvent(text, ADDRESS, "test:Ada", "Ada", text, self.world.clock.now()))
+        await self.inbox.add(InboxEvent(text, ADDRESS, "test:Ada", "Ada", text, self.world.clock.now(), program="test"))
         [entry] = await self.inbox.read({self.lease.shard: self._seen}, wait_s=1)
         self._seen = entry.entry_id
         self.registry.dispatch(entry, self.lease)

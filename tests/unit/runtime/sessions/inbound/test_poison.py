@@ -49,7 +49,9 @@ NOT_TAKEN = english()("session.not_taken")
 
 def poison(talk: Talk, number: str = "50") -> InboxEntry:
     """An event that every session breaks at: its file has no type."""
-    event = InboxEvent(number, ADDRESS, "test:Ada", "Ada", "look", talk.world.clock.now(), message_id="m99")
+    event = InboxEvent(
+        number, ADDRESS, "test:Ada", "Ada", "look", talk.world.clock.now(), message_id="m99", program="test"
+    )
     entry = InboxEntry(0, number, replace(event, attachments=({"name": "a.png"},)))
     talk.world.take_in(entry)
     talk.registry.dispatch(entry, Lease(0, 1))

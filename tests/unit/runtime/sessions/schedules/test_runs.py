@@ -145,7 +145,9 @@ class Desk:
 
     def event(self) -> InboxEvent:
         due = self.clock.now()
-        return InboxEvent(f"schedule:standup.{due.isoformat()}", ADDRESS, "schedule:standup", "standup", "x", due)
+        return InboxEvent(
+            f"schedule:standup.{due.isoformat()}", ADDRESS, "schedule:standup", "standup", "x", due, program="test"
+        )
 
     async def ends(self, status: str) -> None:
         event = self.event()

@@ -76,7 +76,7 @@ class Desk:
 
     async def says(self, text: str, *, name: str = "Ada") -> str:
         self._count += 1
-        event = InboxEvent(str(self._count), ADDRESS, f"test:{name}", name, text, self.clock.now())
+        event = InboxEvent(str(self._count), ADDRESS, f"test:{name}", name, text, self.clock.now(), program="test")
         return await self.take(event)
 
     async def take(self, event: InboxEvent) -> str:
@@ -190,7 +190,7 @@ async def test_each_time_comes_once_and_a_single_one_never_again() -> None:
 async def test_a_command_that_is_carried_out_again_makes_no_second_schedule() -> None:
     desk = Desk()
     await desk.open()
-    asked = InboxEvent("e", ADDRESS, "test:Ada", "Ada", "in 20 minutes x", desk.clock.now())
+    asked = InboxEvent("e", ADDRESS, "test:Ada", "Ada", "in 20 minutes x", desk.clock.now(), program="test")
     assert await desk.take(asked) == await desk.take(asked)
     assert [text for _, _, text in await desk.passes(2000)] == ["x"]
     await desk.take(asked)  # the process died for so long that its time has come and gone
