@@ -16,6 +16,7 @@ from gateway.reports.account import Accounts
 from gateway.reports.asked_model import AskedModel
 from gateway.settings.limits import ReportSettings
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, LLMError
+from runtime.core.foreign_text import foreign_json
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.events.frames import LLMAnswered
@@ -183,7 +184,7 @@ def _chars(asked: Iterable[ChatMessage]) -> int:
 
 def _data(shown: Mapping[str, Any]) -> ChatMessage:
     """What the model is shown, as one line of JSON: nothing in it can look like the end of it."""
-    return ChatMessage("user", "Data: " + json.dumps(shown, ensure_ascii=False))
+    return ChatMessage("user", "Data: " + foreign_json(json.dumps(shown, ensure_ascii=False)))
 
 
 def _read(said: str) -> Mapping[str, Any]:

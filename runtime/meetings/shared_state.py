@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from runtime.core.errors import PlaybookError, SharedStateConflict
+from runtime.core.foreign_text import foreign_name
 from runtime.core.ids import ANYONE, ParticipantId
+from runtime.core.prompt_forms import Form
 from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
@@ -64,8 +66,8 @@ def who(state: SessionState, participant: ParticipantId) -> str:
     """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
     agent = state.agent(participant)
     if agent is not None:
-        return f"{agent.klass} (agent {agent.id})"
-    return f"{state.called(participant)} (user)"
+        return Form.AGENT.format(whom=agent.klass, number=agent.id)
+    return Form.PERSON.format(whom=foreign_name(state.called(participant)))
 
 
 def _check_size(meeting: MeetingState, name: str, value: Any) -> None:

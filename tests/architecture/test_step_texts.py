@@ -24,7 +24,6 @@ READ_BY_PATTERNS = {
     "processor/prompt.py": "names and the codes of notes, to show them",
     "processor/questioner.py": "the $variables in words for a model, to put in their values; texts of triggers",
     "processor/understanding.py": "what people wrote",
-    "prompt/message_text.py": "what people wrote",
     "prompt/step_words.py": "steps for people's eyes: their words without codes",
     "prompt/with_files.py": "what servers refuse",
     "questions/answers.py": "a model's reply",

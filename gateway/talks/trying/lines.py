@@ -14,9 +14,9 @@ from gateway.talks.staging.answers import Answers, Asker
 from gateway.talks.staging.script import Pieces, first_question
 from gateway.talks.staging.stage import open_stage
 from gateway.talks.talk import Reply, Talk
+from runtime.core.prompt_forms import Form
 from runtime.llm.client import Completion, CompletionRequest
 
-FROM_PROGRAM = "(From the program, not from a person.)"
 _WROTE = re.compile(r' They wrote: "(.*?)"\. What did', re.DOTALL)
 _FORM = re.compile(r" (?:They wrote: |Write nothing for this|Answer with |Write answer if |Only the message itself)")
 
@@ -43,7 +43,7 @@ class Line:
 def asked_by(agent: str, request: CompletionRequest) -> Asked:
     """The first question of a request."""
     last = request.messages[-1].content
-    before, _, rest = last.partition(FROM_PROGRAM)
+    before, _, rest = last.partition(Form.FROM_PROGRAM)
     question = _task(first_question(rest or last))
     wrote = _WROTE.search(question)
     heard = wrote[1] if wrote else before
@@ -52,7 +52,7 @@ def asked_by(agent: str, request: CompletionRequest) -> Asked:
 
 def _task(question: str) -> str:
     """A question without what is known, and without what was wrong with the last answer."""
-    rows = question.removeprefix(FROM_PROGRAM).strip().split("\n")
+    rows = question.removeprefix(Form.FROM_PROGRAM).strip().split("\n")
     while len(rows) > 1 and rows[0].startswith(("Known: ", "Your last answer could not be used")):
         rows.pop(0)
     return "\n".join(rows)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, PlaybookError
+from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
@@ -109,8 +110,9 @@ class Describer:
         if not texts and not pictures:
             blind = "no model here sees pictures; models.vision sets one" if file.parts else file.note
             raise PlaybookError(f"{file.name} cannot be described: {blind or 'nothing of it can be read'}")
-        asked = f"{question} It is about {file.name}." if question else f"Describe {file.name}."
-        user = ChatMessage("user", "\n\n".join([asked, *texts]), pictures=tuple(pictures))
+        name = foreign_line(file.name)
+        asked = f"{foreign(question)} It is about {name}." if question else f"Describe {name}."
+        user = ChatMessage("user", "\n\n".join([asked, *map(foreign, texts)]), pictures=tuple(pictures))
         return CompletionRequest((ChatMessage("system", _QUESTION if question else _ASKED), user), purpose=DESCRIBE)
 
     async def described(

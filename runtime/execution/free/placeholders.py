@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
+from runtime.core.foreign_text import foreign
 from runtime.core.plain_text import error_text
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
@@ -77,7 +78,7 @@ class Description:
         text, at = "", 0
         for number, placeholder in enumerate(one for one in placeholders(self._template) if one.code):
             value = await self._value(number, placeholder.code)
-            written = self._template[placeholder.start : placeholder.end] if value is None else value
+            written = self._template[placeholder.start : placeholder.end] if value is None else foreign(value)
             text += self._template[at : placeholder.start] + written
             at = placeholder.end
         self._context.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.message import Message
+from runtime.core.prompt_forms import Form
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import heard_line
+from runtime.execution.prompt.past import exchanged
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.triggers.handling import HANDLER
@@ -25,17 +28,17 @@ from runtime.tape.state.session import SessionState
 MAX_FILE_CHARS = 20_000
 """What was read from a file and is longer than this is shown to the model by its beginning and its length."""
 
-RESUME = """\
-Your reply broke off. These statements of it were executed; they must not run again:
-{executed}
-Go on after them. The first line of the block is `# resume: {count}`, then come the statements that are still to be \
+RESUME = f"""\
+{Form.BROKE_OFF} These statements of it were executed; they must not run again:
+{{executed}}
+Go on after them. The first line of the block is `# resume: {{count}}`, then come the statements that are still to be \
 executed. A sentence that was only half said is said again as a whole; it replaces the half.\
 """
 
 
-FENCE = """\
-Carry out this one step of the script, and nothing before or behind it: {task}
-The block ends when the step is done, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
+FENCE = f"""\
+{Form.CARRY_OUT}, and nothing before or behind it: {{task}}
+{Form.BLOCK_ENDS}, without `Yld` or `Return`. To wait for an answer that the step needs, end it \
 with `await Yld("user")`.\
 """
 
@@ -71,7 +74,7 @@ def program_text(program: Program, agent: AgentSpec, executes: str) -> str:
         remote = other.kind.on_server
         lines.append(f"# {other.name} ({_TOOLS if remote else 'another agent; Say reaches it'})")
         if (remote or other.kind is AgentKind.REMOTE) and other.description:
-            lines.append(other.description)
+            lines.append(foreign(other.description))
         for playbook in other.playbooks:
             if playbook.public and not playbook.hidden:
                 call = signature(f"{other.name}.{playbook.name}", playbook.params, playbook.returns)
@@ -88,18 +91,18 @@ def _playbook_text(agent: AgentSpec, playbook: PlaybookSpec, executes: str) -> l
     if playbook.description:
         lines.append(playbook.description)
     if playbook.triggers:
-        lines.append("### Triggers")
+        lines.append(Form.TRIGGERS_HEAD)
         lines += [_trigger_line(agent, agent, playbook, trigger) for trigger in playbook.triggers]
     if playbook.walked and playbook.name != executes:  # the runtime executes it when it is called
         return [*lines, ""]
     if playbook.walked:
-        lines.append("### Script, for orientation")
+        lines.append(Form.SCRIPT_HEAD)
         lines += [line for step in playbook.steps for line in _script_lines(step, 0)]
     elif playbook.steps:
-        lines.append("### Steps")
+        lines.append(Form.STEPS_HEAD)
         lines += [line for step in playbook.steps for line in _step_lines(step, 0)]
     if playbook.notes:
-        lines.append("### Notes")
+        lines.append(Form.NOTES_HEAD)
         lines += [f"- {note}" for note in playbook.notes]
     return [*lines, ""]
 
@@ -134,9 +137,9 @@ def heard_text(frame: FrameState) -> str:
     if frame.exchange is None:
         lines += [_message_line(message, while_working=message.id in frame.steered) for message in frame.inbox]
     if not lines:
-        lines.append("Execute from the beginning." if frame.turn == 0 and frame.at is None else "Go on.")
+        lines.append(Form.FROM_BEGINNING if frame.turn == 0 and frame.at is None else "Go on.")
     if frame.turn == 0 and frame.description is not None:
-        lines.append(f"The description of {frame.playbook} with its values: {frame.description}")
+        lines.append(f"{Form.DESCRIPTION.format(name=frame.playbook)} {frame.description}")
     return "\n".join(lines)
 
 
@@ -148,7 +151,7 @@ def _message_line(message: Message, *, while_working: bool) -> str:
 def _outcome(record: CallRecord) -> str:
     """The outcome of a call, as the model sees it."""
     if record.error:
-        return f"raised {record.error[0]}: {record.error[1]}"
+        return f"raised {record.error[0]}: {foreign_line(record.error[1])}"
     built_in = SIGNATURES.get(record.name)
     if built_in is not None and built_in.whole:
         return shown_value(record.value, MAX_FILE_CHARS)
@@ -161,25 +164,25 @@ def executed_text(frame: FrameState) -> str:
     """The statements of this turn that were executed, with what their calls gave."""
     lines = []
     for index, statement in enumerate(frame.statements):
-        lines.append(f"{index + 1}. {statement.source}")
+        lines.append(f"{index + 1}. {foreign(statement.source)}")
         for pos in frame.order:
             record = frame.records[pos]
             if not pos.startswith(f"{index}.") or _goes_without_saying(record):
                 continue
             lines.append(f"   {record.name} -> {_outcome(record)}")
         if statement.error:
-            lines.append(f"   failed: {statement.error[0]}: {statement.error[1]}")
+            lines.append(f"   failed: {statement.error[0]}: {foreign_line(statement.error[1])}")
     return "\n".join(lines)
 
 
 def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
     """A rejection, worded for the model; `step` is the frame's position."""
-    lines = [f"Your reply was refused: {rejection['message']} (rule: {rejection['rule']})."]
+    lines = [f"{Form.REFUSED} {foreign_line(rejection['message'])} (rule: {rejection['rule']})."]
     if rejection.get("source"):
-        lines.append(f"Refused: {rejection['source']}")
+        lines.append(f"{Form.REFUSED_SOURCE} {foreign(rejection['source'])}")
     if step is not None:
-        lines.append(f"You stand at {step}.")
-    lines.append("Nothing of the refused statement ran. Answer again, corrected.")
+        lines.append(f"{Form.STANDS_AT} {step}.")
+    lines.append(f"{Form.NOTHING_RAN} Answer again, corrected.")
     return "\n".join(lines)
 
 
@@ -191,7 +194,7 @@ def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
     """
     shown = program_text(program, agent, executes)
     handler = f"{HANDLER.name} is built in. {HANDLER.description}"
-    return f"{rules(program, agent, shown)}\n\nThe program:\n\n{shown}\n\n{handler}"
+    return f"{rules(program, agent, shown)}\n\n{Form.THE_PROGRAM}\n\n{shown}\n\n{handler}"
 
 
 def build_prompt(
@@ -210,11 +213,11 @@ def build_prompt(
     system = system_text(program, agent, frame.playbook)
     messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
-        messages += _messages_of(past)
+        messages += exchanged(past)
     if frame.transcript:
         messages[-1] = replace(messages[-1], cacheable=True)
     if frame.exchange is not None:
-        messages += _messages_of(frame.exchange)
+        messages += exchanged(frame.exchange)
     now = [heard_text(frame), situation(state, frame)]
     meets = any(frame.agent in meeting.joined and meeting.status != "ended" for meeting in state.meetings.values())
     if remembered:
@@ -230,12 +233,6 @@ def build_prompt(
         now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
     messages.append(ChatMessage("user", "\n\n".join(now)))
     return tuple(messages)
-
-
-def _messages_of(exchange: Mapping[str, str]) -> Iterator[ChatMessage]:
-    yield ChatMessage("user", exchange["heard"] or "(The conversation begins.)")
-    if exchange["said"]:
-        yield ChatMessage("assistant", exchange["said"])
 
 
 def said_text(frame: FrameState) -> str:

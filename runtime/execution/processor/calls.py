@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from runtime.core.errors import JournalError, StorageError
+from runtime.core.foreign_text import foreign_line
+from runtime.core.prompt_forms import Form
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
@@ -60,7 +62,7 @@ class Calls:
             return
         args, kwargs = await self._arguments(line, part)
         if part.instruction and "instruction" not in kwargs and self._params(part.name) is None:
-            self._work.remember(f"(For {part.name}: {part.instruction})")
+            self._work.remember(f"{Form.CALL_TOLD.format(name=part.name)} {part.instruction})")
         try:
             value = await self._work.call(part.name, args, kwargs)
         except (StorageError, JournalError):
@@ -68,7 +70,9 @@ class Calls:
         except Exception as error:
             if not handles_failure:
                 raise
-            self._work.remember(f"({part.name} failed: {str(error)[:MAX_NOTE_CHARS]})")
+            self._work.remember(
+                f"{Form.CALL_FAILED.format(name=part.name)} {foreign_line(str(error)[:MAX_NOTE_CHARS])})"
+            )
             value = None
         else:
             self._remember_result(part, args, kwargs, value)
@@ -90,7 +94,7 @@ class Calls:
         given = ", ".join(
             [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]
         )
-        self._work.remember(f"({part.name}({given}) gave {shown_value(value, MAX_NOTE_CHARS)})")
+        self._work.remember(f"{Form.CALL_GAVE.format(name=part.name, any=given)} {shown_value(value, MAX_NOTE_CHARS)})")
 
     def is_pure(self, name: str) -> bool:
         """Whether calling it again does no harm: it says so, or it only reads."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from runtime.core.prompt_forms import Form
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.processor.exchange import Exchange
@@ -62,7 +63,7 @@ class Idle:
         if playbook != NONE:
             await self._work.call(playbook, (), await self._arguments(playbook))
             return
-        task = "Write a reply to this, in your role. Only the message itself, in a sentence or two."
+        task = f"{Form.REPLY} this, in your role. Only the message itself, in a sentence or two."
         words = self._questioner.reply(_LINE, "words", task)
         await self._exchange.say_words(self._partner(), lambda: [words], may_be_silent=state.meeting is not None)
 

@@ -9,6 +9,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
+from runtime.core.foreign_text import foreign
+from runtime.core.prompt_forms import Form
 from runtime.events.frames import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import at_work
@@ -232,7 +234,7 @@ class Processor:
         part = await self._calls.informed(part)
         question = self._questioner.thought(line, part, self._work.names())
         thought = await self._exchange.answer(self._ahead.planned(question, frozenset()))
-        self._work.remember(f"(You thought: {str(thought)[:1000]})")
+        self._work.remember(f"{Form.THOUGHT} {foreign(str(thought)[:1000])})")
         return None
 
     async def _condition(self, line: str, part: Condition) -> Outcome:

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runtime.core.foreign_text import foreign_line, foreign_lines
 from runtime.core.message import Message
+from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import heard_content, heard_line
+from runtime.execution.prompt.past import exchanged
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
-from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import FrameState
@@ -37,14 +39,14 @@ def system_text(
     lines = [_ROLE.format(name=spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
     if others:
-        lines.append(f"Others who take part: {', '.join(others)}.")
+        lines.append(f"{Form.OTHERS_PART} {', '.join(others)}.")
     if described:
-        lines.append(f"\nWhat this is about: {described}")
+        lines.append(f"\n{Form.ABOUT} {described}")
     if playbook.steps and with_script:
-        lines.append(f"\nThe script ({spaced(playbook.name)}), for orientation:")
+        lines.append(f"\n{Form.SCRIPT}{spaced(playbook.name)}), for orientation:")
         lines += [line for step in playbook.steps for line in _script(step, 0)]
     if playbook.notes:
-        lines.append("\nNotes to keep to:")
+        lines.append(f"\n{Form.NOTES}")
         lines += [f"- {re.sub(r'^N[0-9]+ ', '', note)}" for note in playbook.notes]
     return "\n".join(lines)
 
@@ -85,17 +87,15 @@ def build_prompt(
     """The prompt around the text of the questions."""
     messages = [ChatMessage("system", system, cacheable=True)]
     for past in frame.transcript:
-        messages.append(ChatMessage("user", past["heard"] or "(The conversation begins.)"))
-        if past["said"]:
-            messages.append(ChatMessage("assistant", past["said"]))
+        messages += exchanged(past)
     if frame.transcript:
         messages[-1] = ChatMessage(messages[-1].role, messages[-1].content, cacheable=True)
     heard = "\n".join(text for text in (frame.heard, *frame.notes) if text)
     if heard:
         messages.append(ChatMessage("user", heard))
     if frame.said:
-        messages.append(ChatMessage("assistant", "\n\n".join(frame.said)))
-    messages.append(ChatMessage("user", f"{FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
+        messages.append(ChatMessage("assistant", foreign_lines("\n\n".join(frame.said))))
+    messages.append(ChatMessage("user", f"{Form.FROM_PROGRAM}\n{_known(state, frame, names)}{asked}"))
     return tuple(messages)
 
 
@@ -104,8 +104,8 @@ def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> 
     lines = []
     shown = [(name, value) for name, value in names.items() if not name.startswith("_") and name != "startup_message"]
     if shown:
-        values = (f"${name} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
-        lines.append("Known: " + "; ".join(values))
+        values = (f"${foreign_line(name)} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
+        lines.append(f"{Form.KNOWN} " + "; ".join(values))
     lines += node_context(state, frame)
     return "\n".join([*lines, ""]) if lines else ""
 

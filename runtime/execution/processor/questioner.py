@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runtime.core.foreign_text import foreign_line
+from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
@@ -62,9 +64,9 @@ class Questioner:
         this = "exactly this, all of it" if self._speaker else "this"
         example = direct_speech(text, names) if self._speaker and to == "the person" else None
         such_as = f' For example: "{example}"' if example else ""
-        task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
+        task = f"{Form.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
-            task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
+            task = f"{Form.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH}"
         filled = _NAMED.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
@@ -97,12 +99,12 @@ class Questioner:
     def given(self, line: str, awaited: Awaited) -> Value:
         """The question for values in a person's message."""
         wanted = " and ".join(awaited.types)
-        task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
+        task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def agreed(self, line: str, awaited: Awaited) -> Choice:
         """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
-        task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
+        task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
         return Choice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
@@ -114,15 +116,15 @@ class Questioner:
         """Arguments in words: each parameter with its words and type."""
         said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())
         return Value(
-            (line, "arguments"), f"Values for {call}. {said}.", {name: kind for name, (_, kind) in wanted.items()}
+            (line, "arguments"),
+            f"{Form.ARGUMENTS_FOR.format(name=call)} {said}.",
+            {name: kind for name, (_, kind) in wanted.items()},
         )
 
     def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> Words:
         """A thought that people do not see."""
         about = self.told(part.about.text, names)
-        return Words(
-            (line, "thought"), f"Think about this step, in at most three sentences that nobody else sees: {about}."
-        )
+        return Words((line, "thought"), f"{Form.THINK} in at most three sentences that nobody else sees: {about}.")
 
     def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Choice | None:
         """The question whether a condition in words is true."""
@@ -134,7 +136,7 @@ class Questioner:
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
         """The question whether something is so."""
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
-        known = f"Decide by what is known and what was said last{last}"
+        known = f"{Form.DECIDE} and what was said last{last}"
         return Choice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
@@ -226,7 +228,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
         del outcomes["human"]
     return Understand(
         (line, f"understand{awaited.attempt}"),
-        f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
+        f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
         awaited.types,
         {name: params for name, (_, params) in awaited.triggers.items() if params},
@@ -237,7 +239,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
 
 def quoted(text: str) -> str:
     """A person's text for a question: on one line, shortened."""
-    line = " ".join(text.split())
+    line = foreign_line(text)
     return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import Message
+from runtime.core.prompt_forms import Form
 from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
@@ -195,10 +196,10 @@ class Talk:
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:
             wanted = " and ".join(name.replace("_", " ") for name in missing)
-            task = f"Ask the person again, in other words, for {wanted}. They were asked: {self._asked(part)}."
+            task = f"{Form.ASK_AGAIN} in other words, for {wanted}. They were asked: {self._asked(part)}."
         else:
             until = expression_text(part.until)
-            task = f"Go on with this until {until}: {self._asked(part)}. Write the next message to the person."
+            task = f"{Form.GO_ON_UNTIL} {until}: {self._asked(part)}. Write the next message to the person."
         await self._reply(line, f"again{attempt}", task, part)
 
     def _asked(self, part: Ask) -> str:
@@ -223,7 +224,7 @@ class Talk:
         """Tell somebody who does not want to answer that a step needs it."""
         names = " and ".join(name.replace("_", " ") for name in needed)
         task = (
-            f"The person does not want to tell their {names}. Write the next message to the person. It must do this: "
+            f"{Form.UNWILLING} their {names}. Write the next message to the person. It must do this: "
             f"tell them kindly that you need their {names} to go on. Only the message itself."
         )
         await self._reply(line, f"needed{now.number}", task, part)
@@ -235,7 +236,7 @@ class Talk:
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
             if not await self._asked_again(part, now):
-                back = f"Come back to what was asked before: {self._asked(part)}."
+                back = f"{Form.COME_BACK} {self._asked(part)}."
                 await self._reply(line, f"back{now.number}", back, part)
         elif does == "correct" and does not in self._patterns:
             asked = await self._correct(line, part, understood.values, now)
@@ -278,7 +279,7 @@ class Talk:
             wrote = quoted("\n".join(message.content for message in heard))
             return _ASIDE_ALONE.format(heard=wrote, source="what you know" if going_on else "what your notes say")
         if going_on:
-            return f"Write the next message to the person, by your notes, {going_on}. Nothing else."
+            return f"{Form.WRITE} the person, by your notes, {going_on}. Nothing else."
         return _ASIDE
 
     async def _handled(self, pattern: str) -> bool:
@@ -292,7 +293,8 @@ class Talk:
         """Execute the playbook of a trigger that holds."""
         given = {name: value for name, value in values.items() if value is not None}
         value = await self._work.call(playbook, (), given)
-        self._work.remember(f"({playbook} was executed{'' if value is None else f' and gave {value!r:.200}'})")
+        gave = "" if value is None else f" and gave {value!r:.200}"
+        self._work.remember(f"{Form.DONE.format(name=playbook)}{gave})")
 
     def _correctable(self, wanted: Mapping[str, str]) -> dict[str, str]:
         """The variables that a person gave in this playbook, with their types."""
@@ -310,7 +312,7 @@ class Talk:
         index, irrevocable = self._first_reader(frozenset(values))
         if irrevocable is not None:
             too_late = (
-                f"The person corrects {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
+                f"{Form.CORRECTED} {', '.join(values)}, but it was already used by {irrevocable}, which cannot be "
                 "taken back. Say so, and come back to what was asked."
             )
             await self._reply(line, f"late{now.number}", too_late, part)
@@ -352,18 +354,18 @@ class Talk:
         if not by_state:
             return
         options = {**by_state, NONE: "none of them holds now"}
-        question = Choice((line, "triggers"), "Which of these begins to hold by what has changed?", options)
+        question = Choice((line, "triggers"), f"{Form.TRIGGERED} by what has changed?", options)
         found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})
 
 
 _ASIDE = (
-    "Write a reply to the person, in your role and by your notes, about what they ask or say now; then come back, in a "
+    f"{Form.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in a "
     "few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
-_ASIDE_ALONE = "Answer this in your role, with {source}, in a sentence or two: {heard} Only the message itself."
+_ASIDE_ALONE = f"{Form.IN_YOUR_ROLE} with {{source}}, in a sentence or two: {{heard}} Only the message itself."
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +389,7 @@ def _counted(asked_again: int, missing: Sequence[str]) -> int:
 def _noted(values: Mapping[str, Any]) -> str:
     """The confirmation of a correction by a small model."""
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
-    return f"Write the next message to the person. It must do this: Confirm that {noted}. Only the message itself."
+    return f"{Form.WRITE} the person. It must do this: Confirm that {noted}. Only the message itself."
 
 
 def _only(question: Question | Words) -> Plan:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import Message, MessageType
+from runtime.core.prompt_forms import Form
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
@@ -164,19 +165,19 @@ class Understanding:
                 f"{name.replace('_', ' ')} is not {shown_value(names.get(name), 80)}" for name in awaited.correctable
             )
             options["correct"] = f"they say that {' or that '.join(values)} but something else"
-        task = f"The person wrote: {awaited.quoted} Which of these is it?"
+        task = f"{Form.WROTE} {awaited.quoted} Which of these is it?"
         found = await self._ask(Choice((line, f"does{awaited.attempt}"), task, options))
         return OTHER if found in _SOMETHING_ELSE else str(found)
 
     async def _triggered(self, line: str, awaited: Awaited) -> str:
         """The playbook whose trigger fits the message. It interrupts a talk, so the model is asked twice."""
         options = {name: text for name, (text, _) in awaited.triggers.items()}
-        task = f"The person wrote: {awaited.quoted} Which of these fits?"
+        task = f"{Form.WROTE} {awaited.quoted} Which of these fits?"
         nothing = {NONE: "anything else, such as an answer to what was asked"}
         found = str(await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"The person wrote: {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
+        sure = f"{Form.WROTE} {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
         is_sure = await self._ask(Choice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 

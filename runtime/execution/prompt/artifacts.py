@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime.core.foreign_text import foreign_line
 from runtime.tape.state.frames import FrameState
 
 ARTIFACT_CHARS = 500
@@ -39,8 +40,9 @@ def artifact_summary(value: Any) -> str:
 
 def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
     """An artifact as shown to the model."""
-    about = artifact_summary(value) if summary is None else summary
-    return f'artifact of {len(_text(value)):,} characters: {about} [LoadArtifact("{name}") shows it]'
+    about = foreign_line(artifact_summary(value) if summary is None else summary)
+    shows = f'LoadArtifact("{foreign_line(name)}") shows it'
+    return f"artifact of {len(_text(value)):,} characters: {about} [{shows}]"
 
 
 def kept_result(caller: FrameState | None, value: Any) -> tuple[Sequence[str], Mapping[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from runtime.core.files import FILE_REFERENCE, FILE_URL, REFERENCE_DIGITS
+from runtime.core.foreign_text import foreign_line
 from runtime.core.message import Attachment, Message
 from runtime.execution.prompt.message_text import heard_content
 
@@ -16,7 +17,7 @@ def file_line(file: Attachment) -> str:
     """A file as the model sees it: `file report.csv (text/csv, 1,234 bytes)`."""
     kind = _KINDS.get(file.media_type.partition("/")[0], "file")
     size = "" if file.size_bytes is None else f", {file.size_bytes:,} bytes"
-    return f"{kind} {file.name} ({file.media_type}{size})"
+    return f"{kind} {foreign_line(file.name)} ({foreign_line(file.media_type)}{size})"
 
 
 def file_mention(file: Attachment) -> str:
@@ -26,9 +27,9 @@ def file_mention(file: Attachment) -> str:
 
 
 def heard_with_files(message: Message) -> str:
-    """The content of a message, and its files on lines of their own."""
-    files = [file_mention(file) for file in message.attachments]
-    return "\n".join([heard_content(message), *files]).strip() if files else heard_content(message)
+    """The content of a message as a program has it, and its files on lines of their own."""
+    content, files = heard_content(message, str), [file_mention(file) for file in message.attachments]
+    return "\n".join([content, *files]).strip() if files else content
 
 
 def file_value(file: Attachment) -> str:

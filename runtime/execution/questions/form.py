@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from runtime.core.foreign_text import foreign, foreign_line
+from runtime.core.prompt_forms import Form
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
-
-FROM_PROGRAM = "(From the program, not from a person.)"
-"""Words before a question, so that a model does not take it for a person's message."""
 
 KINDS: Mapping[str, str] = {
     "int": "a whole number",
@@ -24,14 +23,14 @@ MAX_BEGUN_CHARS = 6_000
 """The number of characters shown from the end of a message that broke off."""
 
 _TOGETHER = (
-    "Answer these in order: the first at once, each that follows on a new line that begins with its number in "
+    f"{Form.IN_ORDER} the first at once, each that follows on a new line that begins with its number in "
     "brackets, as `[2]`. Leave out those whose condition does not hold."
 )
 
 
 def asked(questions: Sequence[Question], wrong: str = "") -> str:
     """The text of the questions. `wrong` is the error in the last answer."""
-    before = f"Your last answer could not be used: {wrong}. Answer again.\n" if wrong else ""
+    before = f"{Form.WRONG_ANSWER} {foreign_line(wrong)}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
         return before + _task(questions[0], {})
     numbers = {question.key: number for number, question in enumerate(questions, 1)}
@@ -44,9 +43,7 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
     when = f"Only if {question.when}: " if question.when else ""
     match question:
         case Words():
-            silent = (
-                " If there is nothing to say, write only -" if question.may_be_silent and not question.begun else ""
-            )
+            silent = f" {Form.NOTHING_TO_SAY} -" if question.may_be_silent and not question.begun else ""
             return f"{when}{question.task}{silent}{_begun(question.begun)}"
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
@@ -66,8 +63,8 @@ def _begun(text: str) -> str:
         return ""
     shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
     return (
-        f"\nYou have begun this message, and this much of it has been read:\n<begun>{shown}</begun>\n"
-        "Write on from there: only what comes after these words, and none of them again. If nothing is missing, write "
+        f"\n{Form.BEGUN} and this much of it has been read:\n<begun>{foreign(shown)}</begun>\n"
+        f"{Form.WRITE_ON} only what comes after these words, and none of them again. If nothing is missing, write "
         "only -"
     )
 

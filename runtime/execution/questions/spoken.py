@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 
-from runtime.execution.questions.form import FROM_PROGRAM
+from runtime.core.prompt_forms import Form
 from runtime.execution.questions.question import WrongAnswer
 
 SILENCE = "-"
@@ -59,7 +59,7 @@ class Spoken:
 
     def __init__(self, fill: Callable[[str], str | None], speaker: str = "") -> None:
         self._fill = fill
-        self._leading = [FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
+        self._leading = [Form.FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
         self._head: str | None = ""
         self._quote = ""
         self._call = False
