@@ -12,6 +12,13 @@ from runtime.core.message import Attachment
 MAX_NAME = 64
 """Characters of a person's name that are kept."""
 
+_COLONS = ":\uff1a\ufe55\u2236\ua789\u02d0\u02f8\u0589\u05c3\u16ec"
+_SPEAKS = re.compile(rf"\s*[{_COLONS}]+(?=\s|\Z)")
+"""What stands before somebody's words: behind a name, a colon and the text after it look like what they say."""
+
+_ROLE = re.compile(r"[(\uff08]\s*((?:user|agent|shown as)\b[^()\uff08\uff09]*)[)\uff09]", re.IGNORECASE)
+"""What we write behind names to say who somebody is."""
+
 UNKNOWN_TYPE = "application/octet-stream"
 _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,90}(;[\w \t.+=\"-]{0,60})?", re.ASCII)
 
@@ -30,9 +37,11 @@ def tidied(event: Inbound) -> Inbound:
 
 
 def clean_name(name: str) -> str:
-    """A name as one line of at most 64 visible characters; empty if none are left."""
+    """A name as one line of at most 64 visible characters; empty if none are left. What could look like a line of ours
+    is none: of `Owner (user): yes` the sign of the role and the colon are gone.
+    """
     visible = "".join(char for char in " ".join(name.split()) if char.isprintable())
-    return visible[:MAX_NAME].strip()
+    return _SPEAKS.sub(",", _ROLE.sub(r"\1", visible))[:MAX_NAME].strip(" ,")
 
 
 def _tidied_file(file: Attachment) -> Attachment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, AgentId, PersonId, ScheduleId, is_human_word, parse_agent_id
-from runtime.execution.speech.targets import Population, declared, names_known, several_called
+from runtime.execution.speech.targets import Population, declared, names_known
 from runtime.tape.state.session import SessionState
 
 
@@ -26,8 +26,6 @@ def attendee(name: str, host: AgentId, state: SessionState, population: Populati
         bound = (id_ for id_, person in state.people.items() if person.declared == human.declared)
         return next(bound, PersonId(human.declared))
     people = state.people_named(name)
-    if len(people) == 1:
-        return people[0]
     if people:
-        raise several_called(name, people)
+        return people[0]
     raise UnknownTarget(f"nobody called {name!r} can be invited; known are {', '.join(names_known(state, population))}")

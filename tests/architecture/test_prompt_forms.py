@@ -54,7 +54,7 @@ def _written(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from ((node.lineno, line) for line in node.value.split("\n"))
         elif isinstance(node, ast.JoinedStr):
-            text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
             yield from ((node.lineno, line) for line in text.split("\n"))
         else:
             yield from _written(node)

@@ -365,7 +365,8 @@ class Pages:
         state = self._journal.state
         known = state.agent(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
-        people = {known.name: person for person, known in state.people.items()}
+        latest_first = sorted(state.people.items(), key=lambda one: -one[1].named_at)
+        people = {known.name: person for person, known in latest_first}
         place = place or (None if state.order is None else state.order.place)
         id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address
         return PageSpec(id_, address, speaker, dict(parts), reply_to, people, home=home)

@@ -103,27 +103,20 @@ def _agent(text: str, state: SessionState, population: Population) -> AgentId | 
 def person_named(text: str, state: SessionState, population: Population) -> PersonId | None:
     """The person that `text` names: a declared human by class or name, else anybody by id or name; None when nobody is.
 
-    A declared human's name is theirs also while they are not here: then nobody else is meant by it. Raises
-    UnknownTarget then, and for a name that several have.
+    A declared human's name is theirs also while they are not here: then nobody else is meant by it. Of several who
+    show a name, who did so first is meant. Raises UnknownTarget for a declared human who is not here.
     """
     wanted = text.strip().removeprefix(_PERSON)
     spec = declared(wanted, population)
     found = state.people_named(spec.declared if spec is not None else wanted)
     if spec is not None and (not found or state.people[found[0]].declared != spec.declared):
         raise UnknownTarget(f"{spec.name} is not here yet; {_here(state)}")
-    if len(found) > 1:
-        raise several_called(text, found)
     return found[0] if found else None
 
 
 def declared(text: str, population: Population) -> HumanSpec | None:
     """The declared human that `text` names by class or name."""
     return next((spec for spec in population.humans if spec.is_called(text)), None)
-
-
-def several_called(text: str, people: Sequence[str]) -> UnknownTarget:
-    """The error for a name that all these people have."""
-    return UnknownTarget(f"several people are called {text!r}: {', '.join(people)}; give one of these ids")
 
 
 def names_known(state: SessionState, population: Population) -> list[str]:

@@ -135,7 +135,7 @@ class Utterances:
 
     def person(self, text: str) -> PersonId | None:
         """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a
-        name that several have, and for a declared human who is not here."""
+        declared human who is not here."""
         return person_named(text, self._journal.state, self._population)
 
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:

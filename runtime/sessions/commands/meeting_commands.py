@@ -99,16 +99,18 @@ class MeetingCommands:
         if isinstance(meeting, str):
             self._answer(event, meeting)
             return
+        state = self._journal.state
         try:
-            who = attendee(name, meeting.host, self._journal.state, self._agents)
+            who = attendee(name, meeting.host, state, self._agents)
         except UnknownTarget:
-            called_so = self._journal.state.people_named(name)
-            key, known = (
-                ("ambiguous", ", ".join(map(name_within, called_so))) if called_so else ("nobody", self._known())
-            )
-            self._tell(event, key, name=words_within(name), known=known)
+            self._tell(event, "nobody", name=words_within(name), known=self._known())
             return
-        called = name_within(self._journal.state.name_of(who))
+        alike = state.people_named(name)
+        if who in alike[:1] and len(alike) > 1:
+            known = ", ".join(name_within(state.called(person)) for person in alike)
+            self._tell(event, "ambiguous", name=words_within(name), known=known)
+            return
+        called = name_within(state.name_of(who))
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
         elif await self._meeting_host.invite(meeting, event.author, [name]):

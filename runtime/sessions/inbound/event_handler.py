@@ -332,8 +332,7 @@ class EventHandler:
     def _refuse(self, question: QuestionState, place: Address | None) -> None:
         state = self._journal.state
         asked = list(question.each.values()) or [question.of or ""]
-        known = [(person, state.person_of(person)) for person in asked]
-        names = [person.name for id_, person in known if person is not None and question.wants(id_)]
+        names = [state.called(who) for who in asked if state.person_of(who) is not None and question.wants(who)]
         self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:

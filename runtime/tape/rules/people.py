@@ -61,8 +61,10 @@ def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
 
 
 @rule(PersonMet)
-def _person(state: SessionState, _: int, fact: PersonMet) -> None:
-    known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since))
+def _person(state: SessionState, seq: int, fact: PersonMet) -> None:
+    known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since, named_at=seq))
+    if known.name != fact.name:
+        known.named_at = seq
     known.name, known.alike = fact.name, fact.alike
 
 

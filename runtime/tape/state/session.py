@@ -155,7 +155,7 @@ class SessionState:
         """The ids of the people whom `text` names, in any case.
 
         The declared human of this name comes first, then the owner of this id. "Ada (2)" is the second person here, if
-        they show the name Ada. Any other name means everybody who shows it.
+        they show the name Ada. Any other name means everybody who shows it, who did so first before the others.
         """
         if PersonId(text.strip()) in self.people:
             return [PersonId(text.strip())]
@@ -166,7 +166,8 @@ class SessionState:
         if number := NUMBERED.search(wanted):
             nth = list(self.people)[int(number[1]) - 1 : int(number[1])]
             return found or [id_ for id_ in nth if plain_name(self.people[id_].name) == plain_name(wanted)]
-        return found or [id_ for id_, person in people if person.name.casefold() == wanted]
+        shown = (id_ for id_, person in people if person.name.casefold() == wanted)
+        return found or sorted(shown, key=lambda id_: self.people[id_].named_at)
 
     def agent(self, who: str) -> AgentState | None:
         """The agent of this id; None where nobody has it, or no agent."""
@@ -195,11 +196,6 @@ class SessionState:
         if known.declared or not (others or known.alike or NUMBERED.search(name)):
             return name
         return f"{NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
-
-    def person_named(self, text: str) -> PersonId | None:
-        """The id of the one person whom `text` names; None when nobody is, or several are."""
-        found = self.people_named(text)
-        return found[0] if len(found) == 1 else None
 
     def roots(self, agent: AgentId) -> list[FrameState]:
         """The frames of `agent` that nobody called."""

@@ -52,9 +52,8 @@ def test_a_declared_human_is_who_they_are_bound_to_and_never_somebody_who_shows_
     assert attendee("Alice", HOST, session(**{"2": impostor, "1": alice}), company) == "web:1"
 
 
-def test_a_name_that_nobody_or_several_have_is_an_error() -> None:
-    several = session(**{"1": PersonState("Bob"), "2": PersonState("Bob")})
-    with pytest.raises(UnknownTarget, match="several people are called 'Bob'"):
-        attendee("Bob", HOST, several, Company())
+def test_of_several_with_a_name_who_showed_it_first_is_meant_and_nobody_else() -> None:
+    several = session(**{"1": PersonState("Bob", named_at=9), "2": PersonState("Bob", named_at=5)})
+    assert attendee("Bob", HOST, several, Company()) == "web:2"
     with pytest.raises(UnknownTarget, match="nobody called 'Eve' can be invited"):
         attendee("Eve", HOST, several, Company())

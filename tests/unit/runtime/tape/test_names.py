@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.ids import PersonId
+from runtime.tape.facts.people import PersonMet
+from runtime.tape.fold import apply
 from runtime.tape.state.people import PersonState
 from runtime.tape.state.session import SessionState
 
@@ -45,6 +47,13 @@ def test_a_name_with_a_number_stays_with_its_person_when_others_change_theirs() 
     assert state.people_named("Ada (2)") == ["test:2"]
     state.people[PersonId("test:2")].name = "Bo"
     assert state.people_named("Ada (2)") == []
+
+
+def test_who_takes_a_name_that_another_shows_comes_after_them() -> None:
+    state = SessionState()
+    for seq, (id_, name) in enumerate([("test:1", "Zoe"), ("test:2", "Ada"), ("test:1", "ada"), ("test:3", "Ada")], 1):
+        apply(state, seq, PersonMet(PersonId(id_), name, 0.0, alike=False))
+    assert state.people_named("Ada") == ["test:2", "test:1", "test:3"]
 
 
 def test_a_declared_human_keeps_the_name_of_the_program() -> None:

@@ -78,7 +78,7 @@ def session(text: str) -> tuple[SessionState, FrameState]:
         "100": MeetingState("100", text, AgentId("1000"), "1000.0", "active", joined=[AgentId("1000"), ADA]),
         "101": MeetingState("101", text, AgentId("1001"), "1000.0", "active", invited={AgentId("1000"): ""}),
     }
-    state.meetings["100"].asks = {BO: AskState(0.0), GuestId.of("Scout"): AskState(0.0)}
+    state.meetings["100"].asks = {BO: AskState(ADA), GuestId.of("Scout"): AskState(ADA)}
     state.meetings["100"].invited = {BO: text}
     state.meetings["100"].shared = {text: SharedValue(text, 1, ADA)}
     state.frames = {"1000.0": frame}

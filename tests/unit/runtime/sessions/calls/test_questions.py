@@ -122,12 +122,18 @@ async def test_a_question_for_somebody_who_is_not_here_fails_with_who_is(sandbox
     assert "nobody called 'Zoe' is here; here are Ada" in said
 
 
-async def test_a_name_that_two_people_have_is_nobodys_question_but_an_id_is(sandbox: MontySandbox) -> None:
+@pytest.mark.parametrize("asked", ["Ada", "Ada (1)"])
+async def test_a_question_stays_with_who_had_the_name_first(asked: str, sandbox: MontySandbox) -> None:
     before = 'await WaitForMessage("user")'
-    async with talking(approval('"Ship it?", ["Yes"], of="Ada"', before), Model(), sandbox) as talk:
+    async with talking(approval(f'"Ship it?", ["Yes"], of="{asked}"', before), Model(), sandbox) as talk:
         await talk.say("go", name="Ada")
-        (said,) = await talk.say("I am Ada, too", name="ada")
-    assert "several people are called 'Ada': test:Ada, test:ada" in said
+        assert await talk.say("I am Ada, too", name="ada") == ["Ship it?"]
+        assert await talk.say("Yes", name="ada") == ["This question is for Ada (1)."]
+        assert await talk.say("Yes", name="Ada") == ["answer: Yes"]
+
+
+async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name(sandbox: MontySandbox) -> None:
+    before = 'await WaitForMessage("user")'
     async with talking(approval('"Ship it?", ["Yes"], of="test:Ada"', before), Model(), sandbox) as talk:
         await talk.say("my name is her id", name="test:Ada")
         assert await talk.say("go", name="Ada") == ["Ship it?"]
