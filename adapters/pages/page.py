@@ -56,11 +56,6 @@ class Page:
         """Whether the page is over: nothing more of it is shown."""
         return self._live.over
 
-    @property
-    def vanishes(self) -> bool:
-        """Whether people have read a part in a draft, which goes if the page is not finished."""
-        return self._calls.draft is not None and not self._parts
-
     def update(self, text: str) -> None:
         """Set the whole text so far. The newest text wins; never blocks."""
         if len(text) < len(self._text) and not self._comes_again():
@@ -119,8 +114,8 @@ class Page:
         if self.spec.extras.file is not None or (self._parts and self._comes_again()):
             return None
         frame = self._frame(final=False)
-        if frame is None or not self._parts:
-            return frame
+        if frame is None:
+            return None
         return replace(frame, call=partial(self._calls.grow, self._text[: frame.covers], frame.call))
 
     def _comes_again(self) -> bool:
@@ -145,12 +140,14 @@ class Page:
 
         A part that also shows words of the next one counts until the next one is posted.
         """
-        part = self._parts.get(number)
-        if part is None or part.platform_id is None or part.streaming or part.shown is None:
+        part, after = self._parts.get(number), self._parts.get(number + 1)
+        if part is None or part.platform_id is None or part.streaming:
             return False
+        is_last = after is None or after.platform_id is None
+        if part.shown is None:  # an earlier process has shown it
+            return is_last and self._covers(cut) <= len(self._stands) and self._text.startswith(self._stands)
         shown, wanted = _letters(part.shown[0]), _letters(cut.text)
-        after = self._parts.get(number + 1)
-        return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
+        return shown == wanted or (shown.startswith(wanted) and is_last)
 
     def _lacks_messages(self) -> bool:
         """Whether a message of the whole text is not posted yet, or may be missing after a stream."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark
@@ -101,16 +101,6 @@ class LivePage(Protocol):
 
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
-        ...
-
-
-@runtime_checkable
-class CanVanish(LivePage, Protocol):
-    """A live page that may be seen before it is a message."""
-
-    @property
-    def vanishes(self) -> bool:
-        """Whether people have read a part that is no message, as in a draft: if nothing more comes, it is gone."""
         ...
 
 

@@ -108,6 +108,8 @@ class Form(StrEnum):
     FROM_BEGINNING = "Execute from the beginning."
     DESCRIPTION = "The description of {name} with its values:"
     BROKE_OFF = "Your reply broke off."
+    HALF_SAID = "What was to be said to"
+    SAY_AGAIN = "Say it again as a whole"
     REFUSED = "Your reply was refused:", "Your reply was"
     REFUSED_SOURCE = "Refused:"
     STANDS_AT = "You stand at"

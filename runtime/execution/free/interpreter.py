@@ -27,7 +27,7 @@ from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.prompt.with_files import filled_chars
-from runtime.execution.speech.utterances import LiveStream
+from runtime.execution.speech.live_stream import LiveStream
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import Fence

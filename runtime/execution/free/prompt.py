@@ -32,7 +32,13 @@ RESUME = f"""\
 {Form.BROKE_OFF} These statements of it were executed; they must not run again:
 {{executed}}
 Go on after them. The first line of the block is `# resume: {{count}}`, then come the statements that are still to be \
-executed. A sentence that was only half said is said again as a whole; it replaces the half.\
+executed. A sentence that was only half said is said again as a whole.\
+"""
+
+HALF_SAID = f"""\
+{Form.HALF_SAID} {{to}}, and this much of it has been read:
+{{begun}}
+{Form.SAY_AGAIN}, beginning with exactly these words.\
 """
 
 
@@ -231,8 +237,15 @@ def build_prompt(
         now.append(rejection_text(frame.rejections[-1], frame.step))
     if frame.statements:
         now.append(RESUME.format(executed=executed_text(frame), count=len(frame.statements)))
+    now += half_said(state, frame)
     messages.append(ChatMessage("user", "\n\n".join(now)))
     return tuple(messages)
+
+
+def half_said(state: SessionState, frame: FrameState) -> list[str]:
+    """What people have read of a frame's messages that broke off."""
+    pages = (page for page in state.pages.values() if page.frame == frame.id and page.status == "open")
+    return [HALF_SAID.format(to=page.to, begun=foreign(page.visible)) for page in pages if page.visible]
 
 
 def said_text(frame: FrameState) -> str:

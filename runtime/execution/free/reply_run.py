@@ -22,7 +22,7 @@ from runtime.execution.free.reply.items import (
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.statement import with_dollars
 from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head, verify_size
-from runtime.execution.speech.utterances import LiveStream
+from runtime.execution.speech.live_stream import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
 MAX_STATEMENTS = 200

@@ -24,7 +24,7 @@ from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, AskingHooks, Plan
 from runtime.execution.questions.question import Question, Words
 from runtime.execution.questions.spoken import Spoken, spoken
-from runtime.execution.speech.joint import beginning, joined
+from runtime.execution.speech.joint import beginning
 from runtime.execution.speech.utterances import Saying
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
@@ -146,11 +146,12 @@ class Exchange:
 
             async def say(pieces: AsyncIterator[str]) -> None:
                 pieces = pieces if self.context.watcher is None else self._watched(pieces, self.context.watcher)
-                filter_ = Spoken(self._filled, self.frame.agent.klass)
+                filter_ = Spoken(self._filled, self.frame.agent.klass, goes_on=bool(broken.begun))
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
-                    words = joined(broken.stands, words)
-                await utterances.speak(Saying(self.frame, HostCall(pos, "Say", (target, words)), target), words)
+                    words = _behind(self.asking.blanks, words)
+                said = Saying(self.frame, HostCall(pos, "Say", (target, words)), target, goes_on=bool(broken.begun))
+                await utterances.speak(said, words)
 
             await self.asking.words(broken.plan, say)
         text = (await self.work.settled(pos)).text or ""
@@ -258,16 +259,24 @@ class _BrokenOff:
     def __init__(self, plan: Plan, read: Callable[[], str]) -> None:
         self._plan = plan
         self._read = read
-        self.stands = ""
         self.begun = ""
         """What the model is to go on from; "" where it is asked for all of it."""
 
     def plan(self) -> Sequence[Question]:
         """The questions to ask together; a question alone where words are gone on with."""
-        self.stands = self._read()
-        self.begun = beginning(self.stands)
-        first, *more = self._plan()
-        return [replace(first, begun=self.begun)] if self.begun and isinstance(first, Words) else [first, *more]
+        stands, (first, *more) = self._read(), self._plan()
+        self.begun = beginning(stands) if isinstance(first, Words) else ""
+        if not self.begun or not isinstance(first, Words):
+            return [first, *more]
+        return [replace(first, begun=self.begun, unfinished=stands[len(self.begun) :])]
+
+
+async def _behind(blanks: Callable[[], str], words: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Words with the blanks that the reply had before them."""
+    begun = False
+    async for text in words:
+        yield text if begun else blanks() + text
+        begun = True
 
 
 _TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")

@@ -71,6 +71,11 @@ class Asking:
         self.prompt_chars = 0
         """The length of the last prompt."""
 
+    def blanks(self) -> str:
+        """The blanks with which the present reply begins."""
+        text = "" if self._reply is None else self._reply.text
+        return text[: len(text) - len(text.lstrip())]
+
     async def answer(self, plan: Plan) -> Any:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
 

@@ -44,7 +44,7 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
     match question:
         case Words():
             silent = f" {Form.NOTHING_TO_SAY} -" if question.may_be_silent and not question.begun else ""
-            return f"{when}{question.task}{silent}{_begun(question.begun)}"
+            return f"{when}{question.task}{silent}{_begun(question)}"
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case Choice():
@@ -57,15 +57,17 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
             return when + _understanding(question, numbers)
 
 
-def _begun(text: str) -> str:
+def _begun(question: Words) -> str:
     """The words about a message that broke off, for a model."""
+    text = question.begun
     if not text:
         return ""
+    word = f"The next word begins with `{foreign_line(question.unfinished)}`. " if question.unfinished else ""
     shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
     return (
         f"\n{Form.BEGUN} and this much of it has been read:\n<begun>{foreign(shown)}</begun>\n"
-        f"{Form.WRITE_ON} only what comes after these words, and none of them again. If nothing is missing, write "
-        "only -"
+        f"{Form.WRITE_ON} only what comes after these words, and none of them again. {word}If nothing is missing, "
+        "write only -"
     )
 
 

@@ -13,13 +13,15 @@ Key = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class Words:
     """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
-    read of it already, `authored` how the program says what it does."""
+    read of it already, `unfinished` the word behind that of which they may have read a part, `authored` how the program
+    says what it does."""
 
     key: Key
     task: str
     may_be_silent: bool = False
     when: str = ""
     begun: str = ""
+    unfinished: str = ""
     authored: tuple[str, ...] = ()
 
 

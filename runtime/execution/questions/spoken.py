@@ -54,13 +54,13 @@ class Spoken:
     `fill` gives the text of a `{name}` or `$name`, None where it names nothing: then it stays. Quotes around the whole
     are taken off, and so are the beginning of the question, the speaker's name or "Sure, here is the message:" before
     it, and a call of `Say` or a code fence around it. A fence stays where it holds code: where it names a language, or
-    its first line is no sentence.
+    its first line is no sentence. The rest of a message that broke off (`goes_on`) stays as it is.
     """
 
-    def __init__(self, fill: Callable[[str], str | None], speaker: str = "") -> None:
+    def __init__(self, fill: Callable[[str], str | None], speaker: str = "", *, goes_on: bool = False) -> None:
         self._fill = fill
         self._leading = [Form.FROM_PROGRAM.casefold(), *([f"{speaker}:".casefold()] if speaker else [])]
-        self._head: str | None = ""
+        self._head: str | None = None if goes_on else ""
         self._quote = ""
         self._call = False
         self._fenced = False

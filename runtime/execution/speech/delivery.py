@@ -241,6 +241,13 @@ def surely_addressed(text: str, name: str | None) -> str:
     return "" if undecided else addressed(text, name)
 
 
+def untagged(text: str, name: str | None) -> tuple[str, str]:
+    """The `@name` at the beginning of a text with the blank behind it, and the rest."""
+    tag = f"@{name}"
+    count = 0 if name is None or not _begins_with(text, tag) else len(tag) + (text[len(tag) :][:1] == " ")
+    return text[:count], text[count:]
+
+
 def _begins_with(text: str, tag: str) -> bool:
     rest = text[len(tag) : len(tag) + 1]
     return text[: len(tag)].casefold() == tag.casefold() and not (rest.isalnum() or rest == "_")

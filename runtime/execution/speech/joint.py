@@ -1,75 +1,226 @@
-"""Going on with a message that broke off: what people have read is its beginning, and a model writes the rest.
+"""Going on with a message that broke off: what people have read stays, and what is written next comes behind it.
 
-Models do not always do as they are asked: some write the whole message again, some begin with the last words once more.
-So the beginning and the rest are compared where they meet.
+A model that is asked for the rest does not always write the rest alone: some begin with the last words once more, some
+write the whole message again. What a reply repeats is left out where it repeats what stands up to its end, word for
+word, and not because the text has the same words several times in a row. Everything else is appended.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import re
+from dataclasses import dataclass
+from functools import cached_property
 
-LEAST_CHARS = 60
-"""The length below which a message is written again from its start, which costs little."""
+INTERRUPTED = " ⏹"
+"""Closes an utterance that was broken off and will not be finished."""
 
-_SAME_CHARS = 20
-"""The common length from which a rest counts as the whole message again."""
+NEARLY_ALL = 0.9
+"""The part of a text that a repetition of it agrees with."""
 
-_OVERLAP_CHARS = 500
-"""The distance within which the last words are searched for in the rest."""
+_ANEW = f"{INTERRUPTED}\n\n"
+"""Between a text that broke off and one that was not to go on from it."""
+
+_SURE_CHARS = 20
+"""The length from which a word, or words that begin within one, count as repeated."""
+
+_UNFINISHED_CHARS = 40
+"""A longer text without a blank is no unfinished word."""
+
+_BLOCK = re.compile(r"(?P<title>#{1,6} )|```")
+"""The beginning of a heading or a fence."""
+
+_ENTRY = re.compile(r"[-*+>] |\d{1,3}[.)] ")
+"""The beginning of an entry of a list, or of a quotation."""
+
+_MAY_BE_BLOCK = re.compile(r"[#`*+>\d-]")
+
+_LONGEST_MARK_CHARS = 7
+
+_ALIKE_CHARS = 4
+"""The number of characters with which lines begin that are alike."""
+
+_ENDS = (".", "!", "?", "…", ":", ";", ",", ")")
 
 
 def beginning(stands: str) -> str:
-    """The part of a visible text that can be continued: its whole words, with the space after them. "" if that is not
-    worthwhile.
-    """
+    """The part of a visible text that a model is told as begun: its whole words, with the blank behind them; all of it
+    where it has no blanks."""
     end = max(stands.rfind(" "), stands.rfind("\n")) + 1
-    return stands[:end] if end >= LEAST_CHARS else ""
+    return stands if len(stands) - end > _UNFINISHED_CHARS else stands[:end]
 
 
-async def joined(stands: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
-    """A message of which `stands` was seen, gone on with by `pieces`: all of it. Nothing comes before it is known how
-    the two meet."""
-    begun, rest, met = beginning(stands), "", False
-    async for piece in pieces:
-        if met:
-            yield piece
-            continue
-        rest += piece
-        text = _met(begun, rest.lstrip(), final=False)
-        if text is not None:
-            met = True
-            yield text
-    if not met:
-        yield _met(begun, rest.strip(), final=True) or stands.rstrip()
+@dataclass(frozen=True, slots=True)
+class _Seam:
+    """The way two texts meet: `before`, then the reply without its first `skipped` characters."""
+
+    before: str
+    skipped: int
 
 
-def _met(begun: str, rest: str, *, final: bool) -> str | None:
-    """The start and the rest as one text; None while more of the rest is needed, or if there is none."""
-    same = _common_chars(begun, rest)
-    whole = begun.rstrip()
-    if same == len(rest) and same < len(whole):  # it may be the message from its beginning
-        if not final or not rest:
+class Joint:
+    """A text of which `stands` was read, and the reply that comes after it. How the reply is cut makes no difference.
+
+    `told`: the reply's author was asked to go on from the `beginning` of it. Else the reply is a message of its own:
+    the same one, which then takes the place of the unfinished one, or another one, which comes below it.
+    """
+
+    def __init__(self, stands: str, *, told: bool) -> None:
+        self._stands = stands
+        self._told = told
+        self._seam: _Seam | None = None
+        self._alive: list[int] = []
+        """The positions in what stands from which on the reply may say it again, in their order."""
+        self._compared_chars = 0
+        self._twice: dict[str, bool] = {}
+
+    @property
+    def met(self) -> bool:
+        """Whether it is known how the two meet."""
+        return self._seam is not None
+
+    def text(self, reply: str, *, final: bool = False) -> str:
+        """The whole text as far as it is sure; what stands, as long as the reply may be a repetition of it."""
+        if self._seam is None:
+            self._seam = self._met(reply, final=final) if self._told else self._repeated(reply, final=final)
+        if self._seam is None:
+            return self._stands
+        text = self._seam.before + reply[self._seam.skipped :]
+        return text if final or len(text) >= len(self._stands) else self._stands
+
+    # -- a message of its own
+
+    def _repeated(self, reply: str, *, final: bool) -> _Seam | None:
+        last = self._stands.rpartition(_ANEW)[2]
+        kept, last = self._stands[: len(self._stands) - len(last)], last.rstrip()
+        body = reply.lstrip()
+        lead, same = len(reply) - len(body), _common_chars(last, body)
+        if same >= NEARLY_ALL * len(last):
+            return _Seam(self._stands, len(reply)) if final and same == len(body) else _Seam(kept, lead)
+        if same == len(body) and not final:
             return None
-        return whole if same >= _SAME_CHARS else begun + rest
-    if same >= min(_SAME_CHARS, len(whole)):
-        return rest
-    repeated = _repeated(whole, rest, final=final)
-    if repeated is None:
-        return None
-    return whole + rest[len(repeated) :] if repeated else begun + rest
+        return _Seam(self._stands.rstrip() + _ANEW, lead) if body else _Seam(self._stands, lead)
 
+    # -- the rest of a message
 
-def _repeated(whole: str, rest: str, *, final: bool) -> str | None:
-    """The last words of the start that the rest repeats; None while there may be more."""
-    near = whole[-_OVERLAP_CHARS:]
-    starts = [at for at in range(len(near)) if not near[at].isspace() and (not at or near[at - 1].isspace())]
-    for tail in (near[at:] for at in starts):
-        if len(rest) <= len(tail) and tail.startswith(rest) and not final:
+    @cached_property
+    def _core(self) -> str:
+        return self._stands.rstrip()
+
+    @cached_property
+    def _gap(self) -> str:
+        """The blanks at the end of what stands."""
+        return self._stands[len(self._core) :]
+
+    @cached_property
+    def _word(self) -> int:
+        """The position of the last word, which may be unfinished; the end where it is whole."""
+        return min(len(beginning(self._stands)), len(self._core))
+
+    def _met(self, reply: str, *, final: bool) -> _Seam | None:
+        core, body = self._core, reply.lstrip()
+        lead = reply[: len(reply) - len(body)]
+        if not body:
+            return _Seam(core, len(reply)) if final else None
+        self._compare(body)
+        for index, at in enumerate(self._alive):
+            says = self._says_again(index, lead, body, final=final)
+            if says is None:
+                return None
+            if says:
+                end = len(lead) + len(core) - at
+                return _Seam(self._stands, end + _common_chars(self._gap, reply[end:]))
+        if final and self._alive[:1] == [0] and NEARLY_ALL * len(core) <= len(body) < len(core):
+            return _Seam(core, len(reply))
+        if self._is_anew_but_for_its_last_word(lead, body):
+            return _Seam("", len(lead))
+        parting = self._parting(lead, body, final=final)
+        if parting is None:
             return None
-        after = rest[len(tail) : len(tail) + 1]
-        if rest.startswith(tail) and not (after.isalnum() and tail[-1].isalnum()):
-            return tail
-    return ""
+        is_line = "\n" in self._gap + lead
+        return _Seam(self._stands + parting, len(lead) if self._gap and not is_line else 0)
+
+    def _compare(self, body: str) -> None:
+        """Keep the positions from which on what stands is as the reply, up to the end of one of them."""
+        core, known = self._core, self._compared_chars
+        came, self._compared_chars = body[known:], len(body)
+        found = [at for at in range(len(core)) if not core[at].isspace()] if not known else self._alive
+        self._alive = [at for at in found if came.startswith(core[at + known : at + len(body)])]
+
+    def _says_again(self, index: int, lead: str, body: str, *, final: bool) -> bool | None:
+        """Whether the reply says again what stands from a position on; None while that is not known."""
+        core, at = self._core, self._alive[index]
+        said, after = core[at:], body[len(core) - at :]
+        following = self._alive[index + 1] if index + 1 < len(self._alive) else len(core)
+        if at != self._word and (self._leads_on(lead) or self._is_run(at, following, body)):
+            return False
+        if len(body) < len(said):
+            return False if final else None
+        if len(after) <= len(self._gap) and not final:
+            return None
+        if at == self._word:
+            told = beginning(self._stands)
+            return lead in ("", told[len(told.rstrip()) :])
+        if not self._are_words(at, said, after):
+            return False
+        return self._is_once(core[at:following].strip(), body[following - at :].lstrip(), final=final)
+
+    def _leads_on(self, lead: str) -> bool:
+        """Whether the blanks before a reply say that it goes on, and says nothing again."""
+        return "\n" in lead or (bool(lead) and not self._gap)
+
+    def _is_run(self, at: int, following: int, body: str) -> bool:
+        """Whether the same words come twice in a row there, as far as the reply has come."""
+        count = following - at
+        return count <= len(body) and following + count <= len(self._core)
+
+    def _are_words(self, at: int, said: str, after: str) -> bool:
+        """Whether it is several words that are repeated, more of them where a line has ended, and they begin and end as
+        words do; the last one may be unfinished."""
+        core = self._core
+        is_whole = not (after[:1].isalnum() and said[-1].isalnum())
+        if not any(map(str.isalnum, said)) or (self._gap and not is_whole):
+            return False
+        if len(said) < _SURE_CHARS and (len(said.split()) == 1 or "\n" in self._gap):
+            return False
+        begins_inside = at > self._word or (at > 0 and core[at - 1].isalnum() and core[at].isalnum())
+        return is_whole or len(said) >= _SURE_CHARS or not begins_inside
+
+    def _is_once(self, words: str, follows: str, *, final: bool) -> bool | None:
+        """Whether neither the text nor the reply has these words twice in a row: else they are no sign that a reply
+        repeats what stands. None while that is not known."""
+        if follows.startswith(words):
+            return False
+        if words not in self._twice:
+            twice = rf"(?<!\w){re.escape(words)}\s*{re.escape(words)}(?!\w)"
+            self._twice[words] = re.search(twice, self._core) is not None
+        if self._twice[words]:
+            return False
+        return True if final or not words.startswith(follows) else None
+
+    def _is_anew_but_for_its_last_word(self, lead: str, body: str) -> bool:
+        """Whether a reply begins with all that its author was told, which is more than one line or sentence."""
+        told = beginning(self._stands).rstrip()
+        several = re.search(r"\n|[.!?] ", told) is not None and self._word < len(self._core)
+        return several and "\n" not in lead and body.startswith(told) and len(told) >= NEARLY_ALL * len(self._core)
+
+    def _parting(self, lead: str, body: str, *, final: bool) -> str | None:
+        """What comes between the text and a reply that goes on with it, where neither has blanks there. None while that
+        is not known."""
+        stands, first = self._stands, body[0]
+        if "\n" in self._gap + lead or stands.count("```") % 2:
+            return ""
+        if not final and len(body) < (_LONGEST_MARK_CHARS if _MAY_BE_BLOCK.match(body) else _ALIKE_CHARS):
+            return None
+        if block := _BLOCK.match(body):
+            return "\n\n" if block["title"] else "\n"
+        if self._gap or lead:
+            return ""
+        if _ENTRY.match(body) and not (first.isdigit() and stands[-1].isdigit()):
+            return "\n"
+        if not first.isupper() or not (stands[-1].islower() or stands[-1].isdigit() or stands[-1] in _ENDS):
+            return ""
+        line = stands[stands.rfind("\n") + 1 :]
+        return "\n" if body[:_ALIKE_CHARS] == line[:_ALIKE_CHARS] else " "
 
 
 def _common_chars(one: str, other: str) -> int:

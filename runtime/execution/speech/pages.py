@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import CanVanish, LivePage, Outbox, PageSpec
+from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -20,6 +20,7 @@ from runtime.core.texts import Texts
 from runtime.events import talk as talk_events
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
+from runtime.execution.speech.joint import INTERRUPTED
 from runtime.execution.speech.mentions import mentioned
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
@@ -30,9 +31,6 @@ from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.state.people import PageState
-
-INTERRUPTED = " ⏹"
-"""Closes an utterance that was broken off and will not be finished."""
 
 SPOKEN = "voice"
 """The target of a page that is the voice note of another one."""
@@ -120,9 +118,8 @@ class Pages:
 
         One that is open in another place than what is said now is closed.
         """
-        place = self._place_of(frame, to)
-        page = self._journal.state.open_page(frame, to)
-        if page is not None and page.place == place:
+        page, place = self.begun(frame, to), self._place_of(frame, to)
+        if page is not None:
             return page
         await self._close(
             lambda other: other.to == to and (frame == other.frame or frame.startswith(other.frame + ":"))
@@ -130,6 +127,11 @@ class Pages:
         agent = self._journal.state.frames[frame].agent
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
+
+    def begun(self, frame: str, to: str) -> PageState | None:
+        """The open page that the frame's next utterance goes on with."""
+        page = self._journal.state.open_page(frame, to)
+        return page if page is not None and page.place == self._place_of(frame, to) else None
 
     def _place_of(self, frame: str, to: str) -> Address | None:
         """The place where people see what a frame says. What an event of another program began has no conversation: it
@@ -170,7 +172,7 @@ class Pages:
     def standing(self, page: PageState) -> str:
         """The text of an open page that people may have read, and the part of it that came since then, in this
         process."""
-        known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
+        known, came = page.visible, self._texts.get(page.id, "")
         return known if known.startswith(came) else came
 
     async def close_own(self, frame: str) -> None:
@@ -183,8 +185,9 @@ class Pages:
 
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
         for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
-            said = (self._texts.pop(page.id, None) or page.opened.get(0, "")).rstrip() + INTERRUPTED
-            if not page.opened and self._vanishes(page.id):
+            said = self.standing(page).rstrip() + INTERRUPTED
+            self._texts.pop(page.id, None)
+            if not page.opened and page.stands:
                 self._journal.note(PageFinished(page.id, said))  # a message takes the place of what they have read
                 self.show(page)
                 continue
@@ -206,11 +209,6 @@ class Pages:
             self._abandon(page.id)
             if owed:
                 self._journal.note(PageShown(page.id, lost=True))
-
-    def _vanishes(self, page_id: str) -> bool:
-        """Whether people have read a part of a page that goes if the page is not finished."""
-        live = self._live.get(page_id)
-        return isinstance(live, CanVanish) and live.vanishes
 
     def _abandon(self, page_id: str) -> None:
         live = self._live.pop(page_id, None)
@@ -344,7 +342,7 @@ class Pages:
                 choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
                 people=mentioned(page, self._journal.state, self._humans),
-                stands=page.stands or page.opened.get(0, ""),
+                stands=page.visible,
                 alone=page.alone,
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))

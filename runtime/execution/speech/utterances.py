@@ -23,7 +23,8 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
+from runtime.execution.speech.delivery import Delivery, Way
+from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import AckWithin, Receipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
@@ -54,50 +55,17 @@ class Conduits(Protocol):
     def queue(self, agent: AgentId) -> MessageQueue: ...
 
 
-class LiveStream:
-    """An utterance in progress: `Say` whose text is still being written."""
-
-    def __init__(
-        self, channel: Channel, start: StreamStart, page: PageState, target: Target, show: tuple[int, str | None]
-    ) -> None:
-        """`show`: the smallest number of characters shown at a time; the addressees among several people, by name."""
-        piece_chars, whom = show
-        self.channel = channel
-        self.stream = start.stream_id
-        self.page = page
-        self.target = target
-        self.whom = whom
-        self._piece_chars = piece_chars
-        self._text = ""
-        self._shown_chars = 0
-
-    async def write(self, text: str) -> None:
-        """Show the next piece, when there is enough of it."""
-        self._text += text
-        await self._show(self._piece_chars)
-
-    async def _show(self, at_least_chars: int) -> None:
-        said = surely_addressed(self._text, self.whom) if self._text.strip() else ""
-        if len(said) - self._shown_chars >= at_least_chars:
-            piece, self._shown_chars = said[self._shown_chars :], len(said)
-            await self.channel.stream_chunk(self.stream, piece)
-
-    async def fail(self, reason: str) -> None:
-        """End the stream without a message; its page stays open for the frame's next utterance."""
-        await self._show(1)
-        await self.channel.complete_stream(self.stream, None, error=reason)
-
-
 @dataclass(frozen=True, slots=True)
 class Saying:
     """A call that says something: to whom, as the program names them, in what time it is to be acknowledged, and its
-    message's type if it has one of its own."""
+    message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest."""
 
     frame: Frame
     call: Call
     to: str
     within_s: float | None = None
     type: str | None = None
+    goes_on: bool = False
 
 
 class Utterances:
@@ -138,7 +106,7 @@ class Utterances:
         declared human who is not here."""
         return person_named(text, self._journal.state, self._population)
 
-    async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
+    async def begin_stream(self, frame: Frame, target: Target, saying: Saying | None = None) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
         await channel.opened()
@@ -150,7 +118,12 @@ class Utterances:
         self._pages.expect_stream(start.stream_id, page)
         if not await channel.start_stream(start):
             return None
-        return LiveStream(channel, start, page, target, (way.piece_chars, self._whom(target)))
+        return LiveStream(channel, start, page, target, (way.piece_chars, self._words(saying, target, page)))
+
+    def _words(self, saying: Saying | None, target: Target, page: PageState | None) -> SpokenText:
+        """What becomes of the text that is said on a page."""
+        stands = "" if page is None else self._pages.standing(page)
+        return SpokenText(self._whom(target), stands, told=saying is not None and saying.goes_on)
 
     def _whom(self, target: Target) -> str | None:
         """The name of the one person whom it is said to, where others read along."""
@@ -257,7 +230,7 @@ class Utterances:
                 self._turns.pop(key, None)
 
     async def _say_written(self, saying: Saying, target: Target, pieces: AsyncIterable[str]) -> bool:
-        live = await self.begin_stream(saying.frame, target)
+        live = await self.begin_stream(saying.frame, target, saying)
         text = ""
         try:
             async for written in pieces:
@@ -283,6 +256,8 @@ class Utterances:
     async def _finish_say(self, saying: Saying, target: Target, text: str, live: LiveStream | None) -> bool:
         """Bring a text to whom it is for; False when there is none: then nobody hears anything, or sees a page."""
         frame, call = saying.frame, saying.call
+        words = live.words if live is not None else self._words(saying, target, self._pages.begun(frame.id, target.key))
+        text = words.whole(text) if text.strip() or words.told else ""
         if not text.strip():
             if live is not None:
                 await live.fail("nothing was said")
@@ -291,7 +266,6 @@ class Utterances:
             return False
         channel = self._conduits.channel(frame.state.agent, target)
         await channel.opened()
-        text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
         self._tell_routed(saying, channel, text)
         await self.delivery.hand_over(frame, call, way, target, text)

@@ -37,7 +37,7 @@ class PageState:
     opened: dict[int, str] = field(default_factory=dict)
     parts: dict[int, str] = field(default_factory=dict)
     stands: str = ""
-    """What people may see of it while it is open."""
+    """How much of it was shown at last while it is open; "" before that."""
     shown: bool = False
     reply_to: str | None = None
     choices: list[list[Any]] = field(default_factory=list)
@@ -53,6 +53,11 @@ class PageState:
     """The model that had answered last when it began, where a model speaks."""
     due: float | None = None
     """When what is held back is shown at the latest, in seconds since the epoch."""
+
+    @property
+    def visible(self) -> str:
+        """What people may see of it while it is open."""
+        return self.stands or self.opened.get(0, "")
 
 
 @dataclass(slots=True)

@@ -101,6 +101,10 @@ class Rig:
         self.player = Player(self.mailboxes, lambda _content: (), self.inbox, self.clock)
         self.points = self.deaths = 0
         self.met: Counter[Fault] = Counter()
+        self.boundaries: list[str] = []
+        """What each point is."""
+        self.died: list[str] = []
+        """Those at which a process died."""
         self.facts: list[Fact] = []
         self.offered: list[PageSpec] = []
         self.events: Counter[str] = Counter()
@@ -112,11 +116,13 @@ class Rig:
         self._arrived = 0
         self._dead = False
 
-    def point(self, *, applied: bool) -> Fault | None:
+    def point(self, what: str, *, applied: bool) -> Fault | None:
         """Something is about to leave the process, or has; what goes wrong with it."""
         if self._dead:
             raise Crash
         self.points += 1
+        boundary = f"{'after' if applied else 'before'} {what}"
+        self.boundaries.append(boundary)
         fault = self.plan.get(self.points)
         if fault is None or (fault == "lose") != applied:
             fault = None if fault is None else "die"
@@ -125,6 +131,7 @@ class Rig:
         if fault == "die":
             self._dead = True
             self.deaths += 1
+            self.died.append(boundary)
             recorded = {fact.data["pid"] for fact in self.facts if fact.kind == "sent"}
             self.unrecorded |= self.platform.messages.keys() - recorded
             raise Crash
@@ -162,7 +169,7 @@ class Rig:
             self.idle.set()
 
     def _post(self, applied: bool) -> None:
-        if self.point(applied=applied):
+        if self.point("letter", applied=applied):
             raise StorageUnavailable("whether the letter is in the mailbox nobody knows")
 
 
@@ -194,11 +201,12 @@ class FaultyStore(MemorySessionStore):
 
     async def commit(self, commit: Commit, /) -> None:
         await checkpoint()
-        if self._rig.point(applied=False):
+        what = f"commit of {commit.facts[-1].kind}" if commit.facts else "commit"
+        if self._rig.point(what, applied=False):
             raise StorageUnavailable("the commit was not applied")
         await super().commit(commit)
         self._rig.facts += commit.facts
-        if self._rig.point(applied=True):
+        if self._rig.point(what, applied=True):
             raise StorageUnavailable("the commit was applied, and its answer is lost")
         await self._rig.rested()
 
@@ -212,15 +220,20 @@ class FaultyPlatform(RichPlatform):
         self.faults.latency_s = (0.0, 0.0)
         self.room_for_marks = MARKS_MAX
         self.gone: set[str] = set()
+        self._call = ""
+        self.seen: dict[str, list[list[str]]] = {}
+        """What people saw of each page after each call: the texts of its messages, and that of its draft."""
+        self._drafts: dict[str, str] = {}
 
     def _meet(self, kind: Any) -> AdapterError | None:
-        if self._rig.point(applied=False):
+        self._call = str(kind)
+        if self._rig.point(self._call, applied=False):
             raise OutcomeUncertain("time-out: it was not applied")
         return super()._meet(kind)
 
     def _lose(self, unclear: AdapterError | None) -> None:
         super()._lose(unclear)
-        if self._rig.point(applied=True):
+        if self._rig.point(self._call, applied=True):
             raise OutcomeUncertain("502: it was applied")
 
     async def send(
@@ -248,14 +261,39 @@ class FaultyPlatform(RichPlatform):
         unclear = self._meet("delete")
         await self._apply(to)
         self.gone.add(message)
+        self._note_seen(message)
         self._lose(unclear)
+
+    async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
+        await super().preview(to, text, speaker=speaker, nonce=nonce)
+        page = nonce.rpartition(".")[0]
+        self._drafts[page] = text
+        self.seen.setdefault(page, []).append(self._visible(page))
+
+    def _show(self, to: Address, message: str, text: str, final: bool) -> None:
+        is_new = message not in self.messages
+        super()._show(to, message, text, final)
+        self._note_seen(message, is_new=is_new)
+
+    def _note_seen(self, message: str, *, is_new: bool = False) -> None:
+        page = next(nonce for nonce, known in self._by_nonce.items() if known == message).rpartition(".")[0]
+        if is_new:
+            self._drafts.pop(page, None)
+        self.seen.setdefault(page, []).append(self._visible(page))
+
+    def _visible(self, page: str) -> list[str]:
+        """The texts of a page's messages, in their order, and of its draft."""
+        split = ((nonce.partition("+")[0].rpartition("."), message) for nonce, message in self._by_nonce.items())
+        parts = sorted((int(number), message) for (of, _, number), message in split if of == page)
+        texts = ["" if message in self.gone else self.messages[message] for _, message in parts]
+        return [*texts, self._drafts[page]] if page in self._drafts else texts
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """One that stands in the same shard; known by its nonce everywhere."""
-        if self._rig.point(applied=False):
+        if self._rig.point("thread", applied=False):
             raise OutcomeUncertain("time-out: it was not applied")
         opened = self._rig.threads.setdefault(nonce, replace(to, thread=thread_in_shard(len(self._rig.threads) + 1)))
-        if self._rig.point(applied=True):
+        if self._rig.point("thread", applied=True):
             raise OutcomeUncertain("502: it was applied")
         return opened
 
@@ -298,7 +336,7 @@ class RigOutbox:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         if spec.choices:
             self._rig.offered.append(spec)
-        extras = Extras(spec.reply_to, spec.people, spec.choices, spec.file)
+        extras = Extras(spec.reply_to, spec.people, spec.choices, spec.file, stands=spec.stands)
         return self._presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=extras)
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:

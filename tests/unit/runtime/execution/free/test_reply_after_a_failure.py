@@ -8,7 +8,7 @@ import pytest
 
 from runtime.execution.free.position import Position
 from runtime.execution.free.reply_run import ReplyRun
-from runtime.execution.speech.utterances import LiveStream
+from runtime.execution.speech.live_stream import LiveStream
 
 pytestmark = pytest.mark.anyio
 

@@ -21,10 +21,17 @@ def free(*more: object) -> Program:
     return program(agent("Main", llm("Main", begins=True), *more))  # type: ignore[arg-type]
 
 
-async def test_it_is_finished_in_its_place_however_worded(sandbox: MontySandbox) -> None:
+async def test_it_is_finished_in_its_place(sandbox: MontySandbox) -> None:
+    whole = block('await Say("user", "the beginning of a long sentence")', 'await Yld("user")')
+    async with talking(free(), Model(HALF, whole), sandbox) as talk:
+        assert await talk.say("hi") == ["the beginning of a long sentence"]
+
+
+async def test_it_stays_above_other_words_in_its_place(sandbox: MontySandbox) -> None:
     whole = block('await Say("user", "something else, but whole")', 'await Yld("user")')
     async with talking(free(), Model(HALF, whole), sandbox) as talk:
-        assert await talk.say("hi") == ["something else, but whole"]
+        assert await talk.say("hi") == ["the beginning of a long ⏹\n\nsomething else, but whole"]
+        assert talk.world.chat[0].texts[-1].startswith(talk.world.chat[0].texts[0])
 
 
 async def test_words_to_somebody_else_do_not_come_into_it(sandbox: MontySandbox) -> None:

@@ -90,10 +90,10 @@ class FaultyPlaces(MemoryPlaceStore):
         self._rig = rig
 
     async def put(self, place: Address, held: HeldPlace, /) -> None:
-        if self._rig.point(applied=False):
+        if self._rig.point("place", applied=False):
             raise StorageUnavailable("it was not kept")
         await super().put(place, held)
-        if self._rig.point(applied=True):
+        if self._rig.point("place", applied=True):
             raise StorageUnavailable("it was kept, and the answer is lost")
 
     async def release(self, place: Address, session: SessionId, /) -> None:

@@ -45,7 +45,36 @@ async def test_it_may_break_off_again(sandbox: MontySandbox) -> None:
 async def test_words_of_an_earlier_step_are_not_gone_on_with(sandbox: MontySandbox) -> None:
     async with walking(ASKS, WHOLE, half("The sea is"), "The sea is wide.", sandbox=sandbox) as walk:
         assert await walk.say("hi") == [WHOLE, "The sea is wide."]
-        assert "<begun>" not in "".join(walk.asked(index) for index in range(3))
+        assert "<begun>" not in walk.asked(0) + walk.asked(1)
+        assert "<begun>The sea </begun>" in walk.asked(2)
+        assert "The next word begins with `is`" in walk.asked(2)
+
+
+async def test_what_was_read_stays_when_the_rest_begins_as_the_message_does(sandbox: MontySandbox) -> None:
+    lines = [f"Answer line {number} of 40." for number in range(1, 41)]
+    whole = "\n".join(lines)
+    async with walking(TELLS, half("\n".join(lines[:15])), "\n".join(lines[15:]), sandbox=sandbox) as walk:
+        assert await walk.say("hi") == [whole]
+        [shown] = walk.talk.world.chat
+        seen = list(shown.texts)
+    assert all(later.startswith(earlier) for earlier, later in pairwise(seen))
+
+
+@pytest.mark.parametrize("rest", ["Rivers are long.", "# The river\n\nIt is long.", f"{BEGUN[:30]}and is long."])
+async def test_what_was_read_stays_before_a_reply_that_begins_anew(rest: str, sandbox: MontySandbox) -> None:
+    async with walking(TELLS, half(), rest, sandbox=sandbox) as walk:
+        [said] = await walk.say("hi")
+        [shown] = walk.talk.world.chat
+        seen = list(shown.texts)
+    assert said.startswith(f"{BEGUN}down to")
+    assert said.endswith(rest)
+    assert all(later.startswith(earlier) for earlier, later in pairwise(seen))
+
+
+async def test_code_and_quotes_of_the_rest_stay_as_they_are(sandbox: MontySandbox) -> None:
+    code = "Run this, and nothing else at all:\n\n```python\nx = 1\n"
+    async with walking(TELLS, half(f"{code}y"), 'y = 2\n```\n"So," he said.', sandbox=sandbox) as walk:
+        assert await walk.say("hi") == [f'{code}y = 2\n```\n"So," he said.']
 
 
 async def test_a_small_model_writes_it_anew(sandbox: MontySandbox) -> None:

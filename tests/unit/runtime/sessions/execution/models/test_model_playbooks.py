@@ -166,12 +166,13 @@ async def test_a_reply_that_breaks_off_is_asked_for_again_with_what_was_executed
     broken = Reply(
         '```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "A half', breaks=LLMTimeout("too slow")
     )
-    model = Model(broken, block("# resume: 2", 'await Say("user", f"A whole sentence, {x}.")', 'await Yld("user")'))
+    model = Model(broken, block("# resume: 2", 'await Say("user", f"A half sentence, {x}.")', 'await Yld("user")'))
     async with talking(one_step(), model, sandbox) as talk:
-        assert await talk.say("go") == ["A whole sentence, 5."]
+        assert await talk.say("go") == ["A half sentence, 5."]
         assert talk.world.chat[0].texts[0].startswith("A ")
     assert '1. await Step("Main:01:QUE")\n2. x = 5' in model.told(1)
     assert "# resume: 2" in model.told(1)
+    assert "this much of it has been read:\nA half\n" in model.told(1)
     assert len([said for said in talk.facts("res", "fin") if "Step" in str(said)]) == 1
 
 
@@ -180,12 +181,14 @@ async def test_a_model_that_always_breaks_off_is_reported_and_the_half_sentence_
 ) -> None:
     half = Reply('```python\nawait Step("Main:01:QUE")\nawait Say("user", "Half a sent', LLMRateLimited("Slow down."))
     again = Reply('```python\n# resume: 1\nawait Say("user", "Half a sent', LLMRateLimited("Slow down."))
-    model = Model(half, again, again, block("# resume: 1", 'await Say("user", "All of it.")', 'await Yld("user")'))
+    model = Model(
+        half, again, again, block("# resume: 1", 'await Say("user", "Half a sentence.")', 'await Yld("user")')
+    )
     async with talking(one_step(), model, sandbox) as talk:
         talk.post("go")
         await talk.until(lambda: talk.chat[-1:] == [BUSY])
         await talk.say("and?")
-        assert talk.chat == ["All of it.", BUSY]
+        assert talk.chat == ["Half a sentence.", BUSY]
 
 
 async def test_a_say_to_nobody_is_refused_with_those_who_are_there(sandbox: MontySandbox) -> None:

@@ -1,0 +1,70 @@
+"""An utterance while it is written, and the text that people read of it."""
+
+from __future__ import annotations
+
+from runtime.channels.channel import Channel
+from runtime.core.stream import StreamStart
+from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
+from runtime.execution.speech.joint import Joint
+from runtime.execution.speech.targets import Target
+from runtime.tape.state.people import PageState
+
+
+class SpokenText:
+    """The text of an utterance as people read it: with the name of whom it is said to, behind what stands of it."""
+
+    def __init__(self, whom: str | None, stands: str, *, told: bool) -> None:
+        """`whom`: the addressee among several people, by name. `told`: see `Joint`."""
+        self._whom = whom
+        self._tag, begun = untagged(stands, whom)
+        self._joint = Joint(begun, told=told) if stands.strip() else None
+        self.told = told and self._joint is not None
+
+    def sure(self, text: str) -> str:
+        """The part of it that is sure while it is written; "" while that is no more than what stands."""
+        said = surely_addressed(text, self._whom) if text.strip() else ""
+        return self._with_what_stands(said, final=False) if said else ""
+
+    def whole(self, text: str) -> str:
+        """All of it."""
+        return self._with_what_stands(addressed(text, self._whom) if text else "", final=True)
+
+    def _with_what_stands(self, said: str, *, final: bool) -> str:
+        if self._joint is None:
+            return said
+        joined = self._joint.text(untagged(said, self._whom)[1], final=final)
+        return self._tag + joined if final or self._joint.met else ""
+
+
+class LiveStream:
+    """An utterance in progress: `Say` whose text is still being written."""
+
+    def __init__(
+        self, channel: Channel, start: StreamStart, page: PageState, target: Target, show: tuple[int, SpokenText]
+    ) -> None:
+        """`show`: the smallest number of characters shown at a time; what becomes of the text."""
+        piece_chars, words = show
+        self.channel = channel
+        self.stream = start.stream_id
+        self.page = page
+        self.target = target
+        self.words = words
+        self._piece_chars = piece_chars
+        self._text = ""
+        self._shown_chars = 0
+
+    async def write(self, text: str) -> None:
+        """Show the next piece, when there is enough of it."""
+        self._text += text
+        await self._show(self._piece_chars)
+
+    async def _show(self, at_least_chars: int) -> None:
+        said = self.words.sure(self._text)
+        if len(said) - self._shown_chars >= at_least_chars:
+            piece, self._shown_chars = said[self._shown_chars :], len(said)
+            await self.channel.stream_chunk(self.stream, piece)
+
+    async def fail(self, reason: str) -> None:
+        """End the stream without a message; its page stays open for the frame's next utterance."""
+        await self._show(1)
+        await self.channel.complete_stream(self.stream, None, error=reason)
