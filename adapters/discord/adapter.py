@@ -167,6 +167,10 @@ class DiscordAdapter:
         """As the port says."""
         self._hooks.unless(nonce, away)
 
+    def answers(self, message: str, answered: str, /) -> None:
+        """As the port says, for messages of webhooks: Discord itself shows what the bot's own answer."""
+        self._voice.answers(message, answered)
+
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A growing message that is too old for more edits is deleted and then counts as
         MessageGone.

@@ -75,7 +75,7 @@ class PageOperations:
                 speaker=self._spec.speaker,
                 nonce=self._nonce(number),
                 final=checked,
-                reply_to=self._reply_to(number),
+                reply_to=self._stage.answered(self._spec, number),
             )
         except OutcomeUncertain as error:
             self._doubt(number, error, searched=self._stage.recoverer is not None)
@@ -134,7 +134,7 @@ class PageOperations:
                 text,
                 speaker=self._spec.speaker,
                 nonce=self._nonce(number),
-                reply_to=self._reply_to(number),
+                reply_to=self._stage.answered(self._spec, number),
             )
         except OutcomeUncertain as error:
             part.refuses_streams = True
@@ -188,6 +188,7 @@ class PageOperations:
         if part.platform_id is None:
             return
         checked = final and part.differs < DIFFERS_MAX
+        self._stage.remind(self._spec, number, part.platform_id)
         try:
             await editor.edit(
                 self._spec.address,
@@ -216,6 +217,7 @@ class PageOperations:
         part, offerer = self.parts[number], self._stage.offerer
         if part.platform_id is None or offerer is None:
             return
+        self._stage.remind(self._spec, number, part.platform_id)
         try:
             await offerer.offer(
                 self._spec.address,
@@ -290,7 +292,7 @@ class PageOperations:
                 text,
                 speaker=self._spec.speaker,
                 nonce=self._nonce(number),
-                reply_to=self._reply_to(number),
+                reply_to=self._stage.answered(self._spec, number),
             )
         except OutcomeUncertain as error:
             self._doubt(number, error)
@@ -331,9 +333,6 @@ class PageOperations:
             return True
         self.diverges(f"message {platform_id} belongs to another page", part=number)
         return False
-
-    def _reply_to(self, number: int) -> str | None:
-        return self._spec.extras.reply_to if number == 0 and self._stage.capabilities.quotes else None
 
     def _nonce(self, number: int) -> str:
         """A nonce that every repetition of a post shares; a new one when the message is gone and is posted again."""

@@ -23,6 +23,7 @@ from adapters.adapter import (
     CountsByMethod,
     File,
 )
+from adapters.answered import ShowsAnswered
 from adapters.capabilities import Budget, Capabilities, StreamLimits
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.part import Line
@@ -105,6 +106,7 @@ class PlatformContext:
         streams = able.stream is not None and self.editor is not None and isinstance(limits, CanStream)
         self.streamer: CanStream | None = limits if streams and isinstance(limits, CanStream) else None
         self._counter: CountsByMethod | None = adapter if isinstance(adapter, CountsByMethod) else None
+        self._shows_answered: ShowsAnswered | None = adapter if isinstance(adapter, ShowsAnswered) else None
 
     @property
     def capabilities(self) -> Capabilities:
@@ -164,6 +166,16 @@ class PlatformContext:
         if owner is None:
             self._owners.keep(key, spec.id)
         return owner in (None, spec.id)
+
+    def answered(self, spec: Line, number: int) -> str | None:
+        """What a message of the page answers: the first one does, where messages can."""
+        return spec.extras.reply_to if number == 0 and self.capabilities.quotes else None
+
+    def remind(self, spec: Line, number: int, platform_id: str) -> None:
+        """Tell the platform what a message answers before it is changed, where its text shows that."""
+        answered = self.answered(spec, number)
+        if answered is not None and self._shows_answered is not None:
+            self._shows_answered.answers(platform_id, answered)
 
     def landed(self, spec: Line) -> None:
         """A part of the page has become visible."""

@@ -114,6 +114,7 @@ class Presenter:
             nonce=f"{spec.id}.{number}",
         )
         key, budget = self.adapter.budget(spec.address)
+        self._stage.remind(spec, number, message)
         await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
 
     def _text_of_last(self, number: int, said: str) -> str:

@@ -79,6 +79,7 @@ class Sender:
         self._show_names = show_names
         self._avatar_url = avatar_url
         self._lines = Recent[str, str](MAX_LINES)
+        self._answered = Recent[str, str](MAX_LINES)
 
     def through_hooks(self, to: Address, speaker: Speaker) -> bool:
         """Whether this speaker uses a webhook there, as far as known."""
@@ -108,6 +109,7 @@ class Sender:
         """Replace the text, and the choices unless None."""
         if not final and self._is_old(message):
             await self._make_way(to, message, "it is too old for Discord to let it grow")
+        await self._know_line(to, message)
         words = self._words(to, message, text, speaker)
         try:
             if is_hooked(message):
@@ -188,6 +190,22 @@ class Sender:
             return None
         server = await self._hooks.server(said.to.conversation, said.speaker.id)
         return None if server is None else answer_line(link_to(server, channel_id_of(said.to), said.answered))
+
+    def answers(self, message: str, answered: str) -> None:
+        """As the port says."""
+        if is_hooked(message) and message not in self._lines:
+            self._answered.keep(message, number_of(answered))
+
+    async def _know_line(self, to: Address, message: str) -> None:
+        """Make the line of a message that another process has posted, or that was posted long ago."""
+        answered = self._answered.get(message)
+        if answered is None or answered == to.thread:
+            return
+        with suppress(HookGone):
+            server = await self._hooks.server_of(_spot(to), message)
+            if server is not None:
+                self._remember(message, answer_line(link_to(server, channel_id_of(to), answered)))
+        self._answered.forget(message)
 
     def _remember(self, message: str, line: str | None) -> None:
         if line is not None:

@@ -106,6 +106,10 @@ class Webhooks:
         hook = await self._seated(channel, seat_of(speaker_id))
         return None if hook is None else hook.server
 
+    async def server_of(self, spot: Spot, message: str) -> str | None:
+        """The server of the webhook that posted a message, given by our id. Raises HookGone."""
+        return (await self._author(spot, message)).server
+
     async def send(self, spot: Spot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
         """Post a message; returns it under our id, or None where webhooks are not permitted. Raises as
         `Adapter.send`.

@@ -5,12 +5,19 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from adapters.adapter import CanDelete, CanReact
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.outbound.reactions import EMOJIS
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.part import Extras, Line
+from adapters.pages.presenter import Presenter
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY
+from runtime.core.clock import SystemClock
+from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, edit, general, listening, new_adapter, private, send
 from tests.fakes.discord.wire import DiscordPlatform
 
@@ -162,6 +169,28 @@ async def test_webhook_says_by_a_link_what_it_answers_and_keeps_it_when_it_goes_
     link = f"https://discord.com/channels/{world.guild.id}/{world.general}/{asked}"
     [posted] = world.messages(world.general)
     assert posted.history == [f"-# ↪ [in answer]({link})\nyes", f"-# ↪ [in answer]({link})\nyes, indeed"]
+
+
+async def test_message_keeps_what_it_answers_when_another_process_goes_on_with_it_and_closes_its_question(
+    adapter: DiscordAdapter, platform: DiscordPlatform, options: DiscordOptions
+) -> None:
+    us, world, clock = general(platform), platform.world, SystemClock()
+    asked = world.say("well?")
+    message = await adapter.send(us, "yes", speaker=HOST, nonce="a.0", final=False, reply_to=asked)
+    extras = Extras(asked, choices=(Choice("1", "so"), Choice("2", "not so")), stands="yes")
+    async with aclosing(new_adapter(options)) as later, anyio.create_task_group() as tasks:
+        presenter = Presenter(later, EditScheduler(later.capabilities.total_budget, clock, tasks), clock, tasks=tasks)
+        page = presenter.page("a", us, HOST, {0: message}, UNRECORDED, extras=extras)
+        assert await page.finish("yes, indeed")
+        async with aclosing(new_adapter(options)) as last:
+            scheduler = EditScheduler(last.capabilities.total_budget, clock, tasks)
+            line = Line("a", us, HOST, extras)
+            await Presenter(last, scheduler, clock, tasks=tasks).settle(line, {0: message}, "yes, indeed", "✓ so")
+        tasks.cancel_scope.cancel()
+    above = f"-# ↪ [in answer](https://discord.com/channels/{world.guild.id}/{world.general}/{asked})\n"
+    [posted] = world.messages(world.general)
+    assert all(text.startswith(above) for text in posted.history)
+    assert posted.text == f"{above}yes, indeed\n\n✓ so"
 
 
 async def test_first_answer_in_a_thread_needs_no_link_to_what_the_thread_begins_with(
