@@ -69,7 +69,7 @@ class Song:
     async def sung(self, sandbox: MontySandbox) -> Rig:
         case = case_of(TEXTS[self.name])
         rig = Rig(list(case.people), PLACES[self.platform], dict.fromkeys(self.deaths, "die"))
-        singer = Singer(case, random.Random(str(self.deaths)), rig.clock)
+        singer = Singer(case, random.Random(self.name), rig.clock)
         with anyio.fail_after(LIMIT_S):
             await live(rig, case.program, singer, sandbox, busy="queue")
         return rig
