@@ -62,11 +62,11 @@ def _begun(question: Words) -> str:
     text = question.begun
     if not text:
         return ""
-    word = f"The next word begins with `{foreign_line(question.unfinished)}`. " if question.unfinished else ""
+    word = f", the next word begins with `{foreign_line(question.unfinished)}`" if question.unfinished else ""
     shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
     return (
         f"\n{Form.BEGUN} and this much of it has been read:\n<begun>{foreign(shown)}</begun>\n"
-        f"{Form.WRITE_ON} only what comes after these words, and none of them again. {word}If nothing is missing, "
+        f"{Form.WRITE_ON} only what comes after these words, and none of them again{word}. If nothing is missing, "
         "write only -"
     )
 

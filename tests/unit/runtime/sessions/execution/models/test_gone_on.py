@@ -47,7 +47,7 @@ async def test_words_of_an_earlier_step_are_not_gone_on_with(sandbox: MontySandb
         assert await walk.say("hi") == [WHOLE, "The sea is wide."]
         assert "<begun>" not in walk.asked(0) + walk.asked(1)
         assert "<begun>The sea </begun>" in walk.asked(2)
-        assert "The next word begins with `is`" in walk.asked(2)
+        assert "the next word begins with `is`" in walk.asked(2)
 
 
 async def test_what_was_read_stays_when_the_rest_begins_as_the_message_does(sandbox: MontySandbox) -> None:
