@@ -29,6 +29,7 @@ READ_BY_PATTERNS = {
     "questions/answers.py": "a model's reply",
     "questions/reply.py": "a model's reply",
     "questions/spoken.py": "a model's reply",
+    "speech/joint.py": "a model's reply, and what stands of its message",
     "speech/delivery.py": "how a program wants its messages delivered",
     "triggers/conditions.py": "texts of triggers",
     "triggers/kinds.py": "texts of triggers",
