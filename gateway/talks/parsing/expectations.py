@@ -23,7 +23,7 @@ from gateway.talks.talk import (
     Wording,
     check_wording,
 )
-from runtime.language.instructions.expression import read_condition
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 

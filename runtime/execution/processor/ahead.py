@@ -256,7 +256,7 @@ class _Walk:
         try:
             return bool(test.evaluate(Lenient(way.names)))
         except NotComputable:
-            return False
+            return None
 
 
 def said_of(test: Operand, holds: bool) -> str:

@@ -32,7 +32,7 @@ from runtime.language.instructions.model import (
     Set,
     Think,
 )
-from runtime.language.instructions.wording import speaks_of_failure
+from runtime.language.instructions.speaking_of import speaks_of_failure
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Code, Condition, Instruction, Loop, Node, Side
-from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""

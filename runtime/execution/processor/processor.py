@@ -52,7 +52,7 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
-from runtime.language.instructions.wording import speaks_of_ending
+from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.value_types import coerced
 from runtime.tape.facts.content import NOTHING
@@ -246,7 +246,7 @@ class Processor:
 
     async def _holds(self, line: str, part: Condition | Loop | Jump, test: Operand) -> bool:
         if isinstance(test, Expression):
-            return await self._work.holds(test)
+            return await self._work.holds(test, waits=not isinstance(part, Condition))
         part = await self._calls.informed(part)
         question = self._questioner.test(line, part, self._work.names())
         assert question is not None

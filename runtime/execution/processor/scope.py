@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.execution.frames.frame import Frame
-from runtime.language.instructions.wording import MEETING_ACTIVE
+from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.tape.state.session import SessionState
 
 

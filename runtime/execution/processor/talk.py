@@ -191,7 +191,7 @@ class Talk:
         return [want.name for want in part.wants if want.name not in given]
 
     async def _is_done(self, part: Ask) -> bool:
-        return await self._work.holds(part.until) if isinstance(part.until, Expression) else True
+        return await self._work.holds(part.until, waits=True) if isinstance(part.until, Expression) else True
 
     async def _ask_again(self, line: str, part: Ask, missing: Sequence[str], attempt: int) -> None:
         if missing:

@@ -105,13 +105,19 @@ class Work:
         """The current meaning of names."""
         return names_of(self.context.journal.state, self.frame, self._state_params)
 
-    async def holds(self, test: Expression) -> bool:
-        """Whether an exact condition is true; an unset variable is None."""
-        results = await self._results(test)
+    async def holds(self, test: Expression, *, waits: bool = False) -> bool:
+        """Whether an exact condition is true; an unset variable is None. `waits` is for what may be set later, as in a
+        loop: what is unset is neither more nor less than a value.
+
+        Raises NotComputable where values cannot be compared: then nobody knows whether it is true.
+        """
+        names = Lenient(self.names(), orders_nothing=waits)
         try:
-            return bool(test.evaluate(Lenient(self.names()), results))
-        except NotComputable:
-            return False
+            return bool(test.evaluate(names, await self._results(test)))
+        except NotComputable as error:
+            unset = [f"${name}" for name in sorted(test.names) if names[name] is None]
+            why = f"{' and '.join(unset)} {'is' if len(unset) == 1 else 'are'} not set" if unset else str(error)
+            raise NotComputable(f'"{test.source}" cannot be computed: {why}') from error
 
     async def evaluate(self, expression: Expression) -> Any:
         """The value of an exact operand. Raises NotComputable."""

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import NotComputable
-from runtime.language.instructions.expression import Expression, read_condition
+from runtime.language.instructions.expression import Expression
 
 Condition = Callable[[Mapping[str, Any]], bool]
 

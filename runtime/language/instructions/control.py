@@ -20,7 +20,7 @@ from runtime.language.instructions.model import (
     Variable,
 )
 from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
-from runtime.language.instructions.wording import speaks_of_failure, without_then
+from runtime.language.instructions.speaking_of import speaks_of_failure
 from runtime.language.program import Op, Step
 
 _WHOLE = r"\d+|\$\w+"
@@ -92,6 +92,16 @@ _TARGET_LINE = re.compile(
     r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*[,;]?\s*(?:(if|unless|until|while|as long as)\s+(.*))?\Z",
     re.IGNORECASE | re.DOTALL,
 )
+
+_THEN = re.compile(r"[,\s]\s*(?:then|(?:then\s+)?do(?:\s+(?:this|these|the following)(?:\s+steps)?)?)\Z", re.IGNORECASE)
+_LONGEST_THEN = 40
+
+
+def without_then(text: str) -> str:
+    """A condition without the "then" or "do the following" at its end."""
+    text = text.rstrip()
+    found = _THEN.search(text, max(0, len(text) - _LONGEST_THEN))
+    return text[: found.start()].rstrip(" ,") if found else text
 
 
 def jump_of(text: str) -> Action:

@@ -34,10 +34,12 @@ CONSTANTS: Mapping[str, Any] = {
 
 
 class Lenient(Mapping[str, Any]):
-    """Names for conditions: an unset variable is None, and so is a missing field."""
+    """Names for conditions: an unset variable is None, and so is a missing field. With `orders_nothing`, None is
+    neither more nor less than a value, as a loop asks before its first round; else that cannot be computed."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
+    def __init__(self, names: Mapping[str, Any], *, orders_nothing: bool = True) -> None:
         self._names = names
+        self.orders_nothing = orders_nothing
 
     def __getitem__(self, name: str) -> Any:
         return self._names.get(name)
@@ -229,6 +231,8 @@ class _Evaluation:
         for op, right in zip(ops, rights, strict=True):
             other = self.value(right)
             if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) and (value is None or other is None):
+                if isinstance(self._names, Lenient) and not self._names.orders_nothing:
+                    raise NotComputable("nothing is neither more nor less than a value")
                 return False
             if not _COMPARE[type(op)](*_alike(value, other)):
                 return False

@@ -14,18 +14,21 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
-from runtime.language.instructions.text import with_straight_quotes
-from runtime.language.instructions.wording import in_symbols
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
 
-_MAX_SOURCE = 2_000
+MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
 """The nesting depth beyond which a text counts as prose."""
 
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
 """A date, which is no subtraction or division."""
+
+_THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!,?\w)")
+"""1,500: one number to people, two in a list."""
+
+_UNSURE = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.000(?![\d.])")
 
 _NAME = re.compile(r"\$([^\W\d]\w*)")
 
@@ -65,38 +68,15 @@ class Expression:
 def read_expression(text: str) -> Expression | None:
     """The expression in a text; None for prose."""
     source = text.strip()
-    if not source or len(source) > _MAX_SOURCE:
+    if not source or len(source) > MAX_SOURCE:
         return None
-    return _read(source, source)
-
-
-@lru_cache(maxsize=4096)
-def read_condition(text: str) -> Expression | None:
-    """The condition in a text, where words such as `is at least` and `is empty` are exact too."""
-    source = text.strip()
-    if not source or len(source) > _MAX_SOURCE:
-        return None
-    found = _read(source, in_symbols(with_straight_quotes(source)))
-    return None if found is not None and _is_list_of_tests(found.tree) else found
-
-
-def _is_list_of_tests(tree: ast.expr) -> bool:
-    """Whether a condition has a literal in place of a test, as in `$x == 3 or 4`, which means something else to its
-    author.
-    """
-    if isinstance(tree, ast.BoolOp):
-        return any(_is_value(part) or _is_list_of_tests(part) for part in tree.values)
-    return isinstance(tree, ast.Tuple)
-
-
-def _is_value(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Constant) and not isinstance(tree.value, bool)
+    return expression_of(source, source)
 
 
 @lru_cache(maxsize=4096)
 def read_placeholder(code: str, said: str) -> Expression | None:
     """The expression between braces, written as `said`, in which a plain name is a variable too."""
-    if not code or len(code) > _MAX_SOURCE:
+    if not code or len(code) > MAX_SOURCE:
         return None
     try:
         tree = ast.parse(code, mode="eval").body
@@ -106,7 +86,7 @@ def read_placeholder(code: str, said: str) -> Expression | None:
     owners = {func.value for func in called if isinstance(func, ast.Attribute) and _is_agent(func.value)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called | owners}
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return _read(said, code, frozenset(read - bound - CONSTANTS.keys()))
+    return expression_of(said, code, frozenset(read - bound - CONSTANTS.keys()))
 
 
 def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression | None:
@@ -118,12 +98,14 @@ def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression 
     return Expression(said, tree, frozenset(variables))
 
 
-def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
-    """The expression; `more` are names written without `$`."""
+def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
+    """The expression that is `code`, as `source` says it; `more` are names written without `$`. None for prose."""
     filled = frozenset(_NAME.findall("".join(_FILLED_IN.findall(code))))
-    code, more = _TEXT.sub(_with_values, code), more | filled
-    marked = _marked(code)
-    if marked is None or _DATE.search(_STRING.sub("", code)):
+    plain = _with_plain_numbers(code)
+    if plain is None or has_date(plain):
+        return None
+    marked = _marked(_TEXT.sub(_with_values, plain))
+    if marked is None:
         return None
     plain, names = marked
     try:
@@ -133,6 +115,7 @@ def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Express
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         return None
     tree = body[0].value
+    more |= filled
     if _depth(tree) > _MAX_DEPTH:
         return None
     reader = _Reader(names | more)
@@ -141,6 +124,48 @@ def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Express
     except _Prose:
         return None
     return Expression(source, tree, frozenset(reader.read), tuple(reader.calls))
+
+
+def has_date(code: str) -> bool:
+    """Whether a date stands outside of quotes."""
+    return _DATE.search(_STRING.sub("", code)) is not None
+
+
+def is_unsure_number(text: str) -> bool:
+    """Whether a number is one to some people and a thousand to others: 1.000."""
+    return _UNSURE.fullmatch(text) is not None
+
+
+def _with_plain_numbers(code: str) -> str | None:
+    """The code with 1500 in place of 1,500. None where a comma may separate as well, as in `Pay(1,000)`; between
+    brackets it separates, as their notation says."""
+    if _UNSURE.search(_STRING.sub("", code)):
+        return None
+    if not _THOUSANDS.search(code):
+        return code
+    quoted = [found.span() for found in _STRING.finditer(code)]
+    pieces, at = [], 0
+    for found in _THOUSANDS.finditer(code):
+        if any(start < found.start() < end for start, end in quoted):
+            continue
+        if _in_brackets(_STRING.sub(lambda one: "_" * len(one[0]), code[: found.start()])):
+            if ",0" in found[0]:
+                return None
+            continue
+        pieces += [code[at : found.start()], found[0].replace(",", "")]
+        at = found.end()
+    return "".join((*pieces, code[at:]))
+
+
+def _in_brackets(before: str) -> bool:
+    """Whether a call, a list or an index is open at the end of a text."""
+    open_ones: list[bool] = []
+    for at, char in enumerate(before):
+        if char in "([{":
+            open_ones.append(char != "(" or re.match(r"[\w\])]", before[at - 1 : at]) is not None)
+        elif char in ")]}" and open_ones:
+            open_ones.pop()
+    return any(open_ones)
 
 
 def _with_values(found: re.Match[str]) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.expression import (
     Expression,
-    read_condition,
     read_expression,
     read_placeholder,
     read_python,

@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from runtime.language.instructions.expression import Expression, read_condition, read_expression
+from runtime.language.instructions.conditions.reading import in_symbols, read_condition, read_worded_value
+from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.text import with_straight_quotes
-from runtime.language.instructions.wording import in_symbols
 
+_TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+_NO_TESTS = (ast.Constant, ast.BinOp, ast.List, ast.Dict, ast.JoinedStr)
 _PATH = r"(?:\.\w+|\[[^\]]*\])*"
 _RESULT_OF = re.compile(
     r"(?:the\s+)?(?:results?|outputs?|return(?:ed)?\s+value|value)\s+(?:of|from|returned\s+by|given\s+by)\s+"
@@ -48,11 +50,25 @@ def read_value(text: str) -> Expression | None:
     """The exact value that a text is, in symbols or in words; None for prose."""
     found = read_expression(text)
     if found is not None:
-        return found
+        return _with_all(found)
     bare = with_straight_quotes(text.strip())
     said = bare if bare != text.strip() and read_expression(bare) is not None else _in_symbols(bare.rstrip(".;"))
-    read = None if said is None else read_expression(said)
+    read = read_worded_value(bare.rstrip(".;")) if said is None else read_expression(said)
     return None if read is None else replace(read, source=text.strip())
+
+
+def _with_all(found: Expression) -> Expression | None:
+    """`$name and "x"` as a value is both, in a list. None where it may be a test as well, as `$a and $b` is."""
+    tree = found.tree
+    if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
+        return found
+    if all(isinstance(part, _TESTS) for part in tree.values):
+        return found
+    if any(isinstance(part, _NO_TESTS) for part in tree.values) and not any(
+        isinstance(part, _TESTS) for part in tree.values
+    ):
+        return replace(found, tree=ast.List(tree.values, ast.Load()))
+    return None
 
 
 def _in_symbols(text: str) -> str | None:
@@ -63,12 +79,13 @@ def _in_symbols(text: str) -> str | None:
     if empty := _EMPTY.match(text):
         return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
     either = _EITHER.match(text)
-    if either is None or read_condition(either["test"]) is None:
+    test = None if either is None else read_condition(either["test"])
+    if either is None or test is None:
         return None
     first, second = (_side(either[side].strip()) for side in ("first", "second"))
     if first is None or second is None:
         return None
-    return f"({first}) if ({in_symbols(with_straight_quotes(either['test']))}) else ({second})"
+    return f"({first}) if ({in_symbols(test)}) else ({second})"
 
 
 def _side(text: str) -> str | None:

@@ -15,6 +15,7 @@ from runtime.language.lint.headings import before_joining, hidden_by_built_in, w
 from runtime.language.lint.names import NameLint
 from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
+from runtime.language.lint.readings import two_readings
 from runtime.language.lint.steps import in_steps, unknown_notes
 from runtime.language.lint.unfinished import unfinished_steps
 from runtime.language.lint.unseen_words import unseen_words
@@ -52,6 +53,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
             yield from before_joining(agent, playbook)
             yield from misspelt_beginnings(playbook)
             yield from in_steps(playbook)
+            yield from two_readings(playbook)
             yield from unfinished_steps(playbook, lines)
             yield from unknown_notes(playbook)
             yield from calls.in_playbook(agent, playbook)

@@ -10,7 +10,7 @@ from runtime.core.errors import CompileError
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.fence import names_playbook
 from runtime.language.instructions.model import Free
-from runtime.language.instructions.wording import speaks_of_ending
+from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
 from runtime.language.lowering.checks.source_check import lost_names

@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.expression import Expression, read_condition
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of

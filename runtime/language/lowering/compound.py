@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.expression import read_condition
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints, unquoted

@@ -9,8 +9,9 @@ import pytest
 from runtime.language.compiler import compile_program
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.actions import GIVEN
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode, decode_playbook
-from runtime.language.instructions.expression import Expression, read_condition, read_expression
+from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import (
     Argument,
     Ask,

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import MAX_SIZE, Lenient, NotComputable, size_of
-from runtime.language.instructions.expression import read_condition, read_expression
+from runtime.language.instructions.expression import read_expression
 
 ORDER = {"total": 40, "items": ["tea", "jam"], "by": {"name": "Ada"}}
 

@@ -1,0 +1,110 @@
+"""Conditions and values in English or symbols: exact where they have one meaning."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from functools import lru_cache
+
+from runtime.language.instructions.conditions.chart import ConditionChart
+from runtime.language.instructions.conditions.grammar import condition_grammar
+from runtime.language.instructions.conditions.meanings import ACTIONS, ClauseMeaning, ValueMeaning
+from runtime.language.instructions.conditions.tokens import tokens_of
+from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
+from runtime.language.instructions.text import with_straight_quotes
+
+_WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
+_OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
+_APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+
+
+def read_condition(text: str) -> Expression | None:
+    """The condition in a text; None for prose, and for what can be read in two ways."""
+    readings = condition_readings(text)
+    return readings[0] if len(readings) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def condition_readings(text: str) -> tuple[Expression, ...]:
+    """All that a condition can mean, each in symbols as its author could write it; none for prose."""
+    source = text.strip()
+    if not source or len(source) > MAX_SOURCE or has_date(source):
+        return ()
+    said = _plain(source)
+    found: dict[str, Expression] = {}
+    for clause in _meanings(said, "condition"):
+        assert isinstance(clause, ClauseMeaning)
+        expression = expression_of(source, clause.test.yes)
+        if expression is not None:
+            found.setdefault(ast.dump(_flat(expression.tree)), expression)
+    if not found and (symbols := _in_symbols(source, said)) is not None:
+        return (symbols,)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=4096)
+def read_worded_value(text: str) -> Expression | None:
+    """The value in a text in words: `$price times $count`, `the length of $list`; None for prose."""
+    source = text.strip()
+    if not source or len(source) > MAX_SOURCE or has_date(source):
+        return None
+    values = {value for value in _meanings(_plain(source), "value") if isinstance(value, ValueMeaning)}
+    codes = {value.code for value in values if value.form == "computed"}
+    return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
+
+
+def in_symbols(expression: Expression) -> str:
+    """A reading as its author could write it, so that it has no other."""
+    tree = copy.deepcopy(expression.tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in expression.names:
+            node.id = f"${node.id}"
+    return ast.unparse(tree)
+
+
+def _plain(text: str) -> str:
+    """A text with straight quotation marks and apostrophes."""
+    return _APOSTROPHE.sub("'", with_straight_quotes(text))
+
+
+def _meanings(text: str, rule: str) -> tuple[object, ...]:
+    tokens = tokens_of(text)
+    return () if not tokens else ConditionChart(condition_grammar(), ACTIONS, tokens).meanings(rule)
+
+
+def _in_symbols(source: str, said: str) -> Expression | None:
+    """A condition in symbols that the grammar does not have, such as a comprehension, as Python reads it."""
+    if not set(_WORD.findall(_STRING.sub("", said))) <= _OF_SYMBOLS and " for " not in said:
+        return None
+    found = expression_of(source, said)
+    return None if found is not None and _is_list_of_tests(found.tree) else found
+
+
+def _is_list_of_tests(tree: ast.expr) -> bool:
+    """Whether a literal stands in place of a test, as in `$x == 3 or 4`, which means something else to its author."""
+    if isinstance(tree, ast.BoolOp):
+        return any(_is_value(part) or _is_list_of_tests(part) for part in tree.values)
+    return isinstance(tree, ast.Tuple)
+
+
+def _is_value(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and not isinstance(tree.value, bool)
+
+
+def _flat(tree: ast.expr) -> ast.expr:
+    """A tree in which joints of one kind are one."""
+
+    class _Flattening(ast.NodeTransformer):
+        def visit_BoolOp(self, node: ast.BoolOp) -> ast.BoolOp:
+            parts = [self.visit(part) for part in node.values]
+            same = type(node.op)
+            values = [
+                inner
+                for part in parts
+                for inner in (part.values if isinstance(part, ast.BoolOp) and isinstance(part.op, same) else [part])
+            ]
+            return ast.BoolOp(node.op, values)
+
+    return _Flattening().visit(ast.parse(ast.unparse(tree), mode="eval").body)

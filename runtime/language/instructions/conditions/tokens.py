@@ -1,0 +1,114 @@
+"""The tokens of a condition: a call, a list, a quotation is one, with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from runtime.language.instructions.expression import is_unsure_number, read_expression
+from runtime.language.instructions.text import inside_of
+
+Kind = Literal["WORD", "OPERAND", "PERCENT", "MARK"]
+
+_PATTERN = re.compile(
+    r"""\s*(?:
+      (?P<string>[fF]?"[^"\n]*"|[fF]?'[^'\n]*'(?!\w))
+    | (?P<percent>\d+(?:\.\d+)?)\s?%(?=\s+of\b)
+    | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?!\w))
+    | (?P<name>\$?[^\W\d]\w*(?:'\w+)?)
+    | (?P<open>[\[{])
+    | (?P<mark>===|!==|==|!=|<=|>=|\*\*|//|&&|\|\||[-+*/%<>=!(),])
+    )""",
+    re.VERBOSE,
+)
+_PATH = re.compile(r"\.[^\W\d]\w*")
+_SHORTENED = re.compile(r"(?i)\A(is|are|was|were|does|do|did|has|have)n't\Z")
+_LONGEST = 120
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionToken:
+    """A word (in small letters), a mark, a number of percent, or an operand, whose text is code. `at` and `end` are its
+    place."""
+
+    kind: Kind
+    text: str
+    at: int
+    end: int
+    form: Literal["", "variable", "call", "literal"] = ""
+
+
+def tokens_of(text: str) -> tuple[ConditionToken, ...] | None:
+    """The tokens of a text; None where a part is none, or where there are too many."""
+    try:
+        found = tuple(_tokens(text))
+    except ValueError:
+        return None
+    return found if len(found) <= _LONGEST else None
+
+
+def _tokens(text: str) -> Iterator[ConditionToken]:
+    at = 0
+    while at < len(text):
+        match = _PATTERN.match(text, at)
+        if match is None:
+            if text[at:].strip():
+                raise ValueError(text[at:])
+            return
+        start = match.start(match.lastgroup or 0)
+        found = list(_of(text, match, start))
+        yield from found
+        at = max(match.end(), found[-1].end)
+
+
+def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
+    kind, said, end = match.lastgroup, match[match.lastgroup or 0], match.end()
+    if kind == "mark":
+        yield ConditionToken("MARK", said, at, end)
+    elif kind == "percent":
+        yield ConditionToken("PERCENT", said, at, end)
+    elif kind == "number":
+        if is_unsure_number(said):
+            raise ValueError(said)
+        yield ConditionToken("OPERAND", said.replace(",", ""), at, end, "literal")
+    elif kind == "open":
+        yield _operand(text, at, _closed(text, at), "literal")
+    elif kind == "string":
+        yield _operand(text, at, _behind(text, end), "literal")
+    elif said.startswith("$"):
+        yield _operand(text, at, _behind(text, end), "variable")
+    elif (behind := _behind(text, end)) > end and ("(" in text[end:behind] or "[" in text[end:behind]):
+        yield _operand(text, at, behind, "call")
+    elif shortened := _SHORTENED.match(said):
+        yield ConditionToken("WORD", shortened[1].lower(), at, end)
+        yield ConditionToken("WORD", "not", at, end)
+    else:
+        yield ConditionToken("WORD", said.lower(), at, end)
+
+
+def _operand(text: str, at: int, end: int, form: Literal["variable", "call", "literal"]) -> ConditionToken:
+    code = text[at:end]
+    if read_expression(code) is None:
+        raise ValueError(code)
+    return ConditionToken("OPERAND", code, at, end, "call" if form == "variable" and "(" in code else form)
+
+
+def _behind(text: str, at: int) -> int:
+    """The end of an operand's fields, indexes and calls that begin at a place."""
+    while at < len(text):
+        if text[at] in "([":
+            at = _closed(text, at)
+        elif (match := _PATH.match(text, at)) is not None:
+            at = match.end()
+        else:
+            break
+    return at
+
+
+def _closed(text: str, at: int) -> int:
+    inside = inside_of(text, at)
+    if inside is None:
+        raise ValueError(text[at:])
+    return at + len(inside) + 2
