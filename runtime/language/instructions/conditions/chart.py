@@ -75,7 +75,7 @@ class ConditionChart:
 
     def _phrases(self, name: str, at: int) -> list[tuple[int, str]]:
         said = [token.text for token in self._tokens[at : at + self._grammar.longest] if token.kind != "OPERAND"]
-        found = {}
+        found: dict[tuple[int, str], None] = {}
         for words, value in self._grammar.classes[name]:
             if tuple(said[: len(words)]) == words and all(
                 token.kind != "OPERAND" for token in self._tokens[at : at + len(words)]

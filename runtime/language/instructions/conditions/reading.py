@@ -93,18 +93,16 @@ def _is_value(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Constant) and not isinstance(tree.value, bool)
 
 
-def _flat(tree: ast.expr) -> ast.expr:
-    """A tree in which joints of one kind are one."""
+class _Flattening(ast.NodeTransformer):
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.BoolOp:
+        self.generic_visit(node)
+        values: list[ast.expr] = []
+        for part in node.values:
+            same = isinstance(part, ast.BoolOp) and type(part.op) is type(node.op)
+            values += part.values if isinstance(part, ast.BoolOp) and same else [part]
+        return ast.BoolOp(node.op, values)
 
-    class _Flattening(ast.NodeTransformer):
-        def visit_BoolOp(self, node: ast.BoolOp) -> ast.BoolOp:
-            parts = [self.visit(part) for part in node.values]
-            same = type(node.op)
-            values = [
-                inner
-                for part in parts
-                for inner in (part.values if isinstance(part, ast.BoolOp) and isinstance(part.op, same) else [part])
-            ]
-            return ast.BoolOp(node.op, values)
 
-    return _Flattening().visit(ast.parse(ast.unparse(tree), mode="eval").body)
+def _flat(tree: ast.expr) -> ast.AST:
+    """A copy of a tree in which joints of one kind are one."""
+    return ast.Module([_Flattening().visit(copy.deepcopy(tree))], [])
