@@ -61,7 +61,18 @@ def in_symbols(expression: Expression) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in expression.names:
             node.id = f"${node.id}"
-    return ast.unparse(tree)
+    return _written(tree)
+
+
+def _written(tree: ast.expr) -> str:
+    """The code, with brackets around tests beside a bare value, which might share what is compared else."""
+    if not isinstance(tree, ast.BoolOp):
+        return ast.unparse(tree)
+    alone = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+    parts = [ast.unparse(part) if isinstance(part, alone) else f"({_written(part)})" for part in tree.values]
+    if not any(isinstance(part, alone) for part in tree.values):
+        parts = [ast.unparse(part) if isinstance(part, ast.Compare) else f"({_written(part)})" for part in tree.values]
+    return (" and " if isinstance(tree.op, ast.And) else " or ").join(parts)
 
 
 def _plain(text: str) -> str:

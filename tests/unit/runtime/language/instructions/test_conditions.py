@@ -154,22 +154,24 @@ def test_a_comparison_that_does_not_fit_its_values_has_no_value() -> None:
 @pytest.mark.parametrize(
     ("text", "readings"),
     [
-        ("$a or $b is 3", ["$a == 3 or $b == 3", "$a or $b == 3"]),
-        ("$a and $b is at least 3", ["$a >= 3 and $b >= 3", "$a and $b >= 3"]),
-        ("$n is $a or $b", ["$n == $a or $b", "$n in [$a, $b]"]),
-        ("$n is not $a or $b", ["$n != $a or $b", "$n not in [$a, $b]"]),
-        ("$n equals $a or $b", ["$n == $a or $b", "$n in [$a, $b]"]),
-        ("$n is less than $a or $b", ["$n < $a or $b", "$n < $a or $n < $b"]),
-        ("$n > $a or $b", ["$n > $a or $b", "$n > $a or $n > $b"]),
-        ("$n == $a or $b", ["$n == $a or $b", "$n == $a or $n == $b"]),
-        ("$a or $b is missing", ["$a == None or $b == None", "$a or $b == None"]),
-        ("$items contains $n and $a", ["$n in $items and $a", "$n in $items and $a in $items"]),
+        ("$a or $b is 3", ["$a == 3 or $b == 3", "$a or ($b == 3)"]),
+        ("$a and $b is at least 3", ["$a >= 3 and $b >= 3", "$a and ($b >= 3)"]),
+        ("$n is $a or $b", ["($n == $a) or $b", "$n in [$a, $b]"]),
+        ("$n is not $a or $b", ["($n != $a) or $b", "$n not in [$a, $b]"]),
+        ("$n equals $a or $b", ["($n == $a) or $b", "$n in [$a, $b]"]),
+        ("$n is less than $a or $b", ["($n < $a) or $b", "$n < $a or $n < $b"]),
+        ("$n > $a or $b", ["($n > $a) or $b", "$n > $a or $n > $b"]),
+        ("$n == $a or $b", ["($n == $a) or $b", "$n == $a or $n == $b"]),
+        ("$a or $b is missing", ["$a == None or $b == None", "$a or ($b == None)"]),
+        ("$items contains $n and $a", ["($n in $items) and $a", "$n in $items and $a in $items"]),
         ("$n is 3 and not $a", ["$n == 3 and $n != $a", "$n == 3 and (not $a)"]),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_not_exact_and_each_way_can_be_written(text: str, readings: list[str]) -> None:
     assert sorted(in_symbols(one) for one in condition_readings(text)) == sorted(readings)
     assert read_condition(text) is None
+    for written in readings:
+        assert [in_symbols(one) for one in condition_readings(written)] == [written]
 
 
 @pytest.mark.parametrize(
@@ -178,14 +180,14 @@ def test_what_can_be_read_in_two_ways_is_not_exact_and_each_way_can_be_written(t
         ("$limit > 1,500", "$limit > 1500"),
         ("$amount is at least 10,000, or $n is 1,250.5", "$amount >= 10000 or $n == 1250.5"),
         ("$guess is $n + 1 or $n - 1", "$guess in [$n + 1, $n - 1]"),
-        ('$name is not empty and not "x"', "not not $name and $name != 'x'"),
+        ('$name is not empty and not "x"', "(not not $name) and $name != 'x'"),
         ("$x is 3 and not 4", "$x == 3 and $x != 4"),
         ('$a is "yes" or yes', "$a in ['yes', True]"),
         ("both $a and $b are given", "$a != None and $b != None"),
-        ("$a or $b are empty", "not $a or not $b"),
+        ("$a or $b are empty", "(not $a) or (not $b)"),
         ("neither $a nor $b is given", "$a == None and $b == None"),
         ('$items contains "a" and "b"', "'a' in $items and 'b' in $items"),
-        ("not $done and $n is 4", "not $done and $n == 4"),
+        ("not $done and $n is 4", "(not $done) and $n == 4"),
         ("$n is more than 3 but less than 10", "$n > 3 and $n < 10"),
         ("$n is 150 to 175", "150 <= $n <= 175"),
         ("$n is $a or $b is 3", "$n == $a or $b == 3"),
