@@ -18,7 +18,15 @@ _EXTENSION = "parley.send_at_once"
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """Uvicorn's protocol, which hands the application `send_at_once` as an extension of ASGI."""
+    """Uvicorn's protocol, which hands the application `send_at_once` as an extension of ASGI. `on_lost` is called when
+    the connection has ended."""
+
+    on_lost: Callable[[], None] | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.on_lost is not None:
+            self.on_lost()
+        super().connection_lost(exc)
 
     async def run_asgi(self) -> None:
         cast("dict[str, Any]", self.scope["extensions"])[_EXTENSION] = self._send_at_once

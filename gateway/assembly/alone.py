@@ -25,6 +25,7 @@ from gateway.settings.tree import Settings, secrets
 from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.guard import Guard, allowed_hosts
 from gateway.web.health import health_routes
+from gateway.web.server import ServerRules
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -61,7 +62,7 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
         )
         clients = bus_of(foundation, tasks)
         assert clients is not None  # there are clients
-        await _serve(settings, "bus", (Mount(BUS, clients.app()), clients.doors), tasks, (host, port), on_ready)
+        await _serve((settings, bus), "bus", (Mount(BUS, clients.app()), clients.doors), tasks, (host, port), on_ready)
 
 
 async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Announce) -> None:
@@ -75,7 +76,7 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
     ):
         made = tapes_of(settings, connection, archive, clock, stack)
         assert made is not None  # there are clients
-        await _serve(settings, "tape", (Mount(TAPES, made.app()), ()), tasks, (host, port), on_ready)
+        await _serve((settings, bus), "tape", (Mount(TAPES, made.app()), ()), tasks, (host, port), on_ready)
 
 
 def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
@@ -89,7 +90,7 @@ def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
 
 
 async def _serve(
-    settings: Settings,
+    around: tuple[Settings, Bus],
     role: str,
     doors: tuple[Mount, Sequence[BaseRoute]],
     tasks: TaskGroup,
@@ -97,12 +98,12 @@ async def _serve(
     on_ready: Announce,
 ) -> None:
     """Serve doors; people are told of the first of them."""
-    (host, port), (first, others) = place, doors
+    (settings, bus), (host, port), (first, others) = around, place, doors
     app = Starlette(
         routes=[first, *others, *health_routes(lambda: (), None)],
         middleware=[Middleware(Guard, hosts=allowed_hosts(host, settings.web.public_hosts))],
     )
-    listens_at: int = await tasks.start(serve_web, app, host, port, settings.web.trusted_proxies)
+    listens_at: int = await tasks.start(serve_web, app, host, port, ServerRules(settings.web.trusted_proxies, bus))
     url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
     lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
     on_ready(Ready(lines, _nothing_to_drain))

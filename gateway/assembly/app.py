@@ -68,6 +68,7 @@ from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
+from gateway.web.server import ServerRules
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -258,7 +259,8 @@ async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tas
     """Start serving pages; returns the port."""
     settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
-    port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    rules = ServerRules(settings.trusted_proxies, foundation.bus)
+    port: int = await tasks.start(serve_web, app, settings.host, settings.port, rules)
     return port
 
 

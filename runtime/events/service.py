@@ -52,6 +52,17 @@ class NotebooksRetired(Happening):
     deleted: int
 
 
+@happening("connections.ended", "warning")
+class ConnectionsEnded(Happening):
+    """Connections to the web server were ended, `count` of them since the last such line: their requests were too slow,
+    or they took the place of others. The last one came from `address`.
+    """
+
+    trouble: str
+    count: int
+    address: str
+
+
 @happening("model.ready")
 class ModelReady(Happening):
     """The process that asks the model has started, after `seconds`."""

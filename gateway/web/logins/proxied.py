@@ -25,25 +25,33 @@ FROM_PROXY = "parley.from_proxy"
 _MAX_HEADER = 300
 
 
-class MarkProxied:
-    """ASGI middleware: marks what trusted proxies send. Has to stand before whatever rewrites the peer's address."""
+class Proxies:
+    """Trusted proxies: addresses and networks."""
 
-    def __init__(self, app: ASGIApp, proxies: Sequence[str]) -> None:
-        self._app = app
-        self._proxies = [ip_network(proxy) for proxy in proxies]
+    def __init__(self, proxies: Sequence[str]) -> None:
+        self._networks = [ip_network(proxy) for proxy in proxies]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket"):
-            scope[FROM_PROXY] = self._is_proxy(scope.get("client"))
-        await self._app(scope, receive, send)
-
-    def _is_proxy(self, client: tuple[str, int] | None) -> bool:
+    def __contains__(self, host: str) -> bool:
         try:
-            address = ip_address(client[0] if client else "")
+            address = ip_address(host)
         except ValueError:
             return False
         mapped = getattr(address, "ipv4_mapped", None)
-        return any((mapped or address) in network for network in self._proxies)
+        return any((mapped or address) in network for network in self._networks)
+
+
+class MarkProxied:
+    """ASGI middleware: marks what trusted proxies send. Has to stand before whatever rewrites the peer's address."""
+
+    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
+        self._app = app
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            client = scope.get("client")
+            scope[FROM_PROXY] = client is not None and client[0] in self._proxies
+        await self._app(scope, receive, send)
 
 
 class ProxiedLogIn:

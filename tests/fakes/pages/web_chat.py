@@ -16,7 +16,7 @@ from gateway.web.identity import COOKIE, Identities
 from gateway.web.logins.door import LogIn
 from gateway.web.names import ReservedNames
 from gateway.web.pushes.subscriptions import Subscriptions
-from gateway.web.server import serve
+from gateway.web.server import ServerRules, serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.observing.records import MemoryRecords
@@ -99,6 +99,6 @@ async def web_chat(
     app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)
-        real_port = await tasks.start(serve, app, "127.0.0.1", port, trusted_proxies)
+        real_port = await tasks.start(serve, app, "127.0.0.1", port, ServerRules(trusted_proxies))
         yield WebChat(rooms, adapter, real_port, options, reasons, files)
         tasks.cancel_scope.cancel()
