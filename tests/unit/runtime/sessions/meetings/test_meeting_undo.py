@@ -62,7 +62,7 @@ async def test_an_invitation_to_a_name_that_several_have_says_so(sandbox: MontyS
     async with talking(talks, Model(), sandbox) as talk:
         await talk.say("go", private=False)
         await talk.say("me too", person_id="test:2", private=False)
-        told = "Several people are called “Ada”: test:Ada, test:2. Invite one of them by that id."
+        told = "Several people are called “Ada”: Ada (1), Ada (2). Invite one of them by that name."
         assert await talk.say("Ada", kind="invite", private=False) == [told]
         assert (await talk.say("test:2", kind="invite", private=False))[-1].endswith("is invited to meeting 100.")
 
