@@ -21,7 +21,7 @@ _ANEW = f"{INTERRUPTED}\n\n"
 """Between a text that broke off and one that was not to go on from it."""
 
 _SURE_CHARS = 20
-"""The length from which a word, or words that begin within one, count as repeated."""
+"""The length from which one word, or a line that has ended, counts as repeated."""
 
 _UNFINISHED_CHARS = 40
 """A longer text without a blank is no unfinished word."""
@@ -160,7 +160,7 @@ class Joint:
         if at == self._word:
             told = beginning(self._stands)
             return lead in ("", told[len(told.rstrip()) :])
-        if not self._are_words(at, said, after):
+        if not self._are_words(said, after):
             return False
         return self._is_once(core[at:following].strip(), body[following - at :].lstrip(), final=final)
 
@@ -173,17 +173,13 @@ class Joint:
         count = following - at
         return count <= len(body) and following + count <= len(self._core)
 
-    def _are_words(self, at: int, said: str, after: str) -> bool:
-        """Whether it is several words that are repeated, more of them where a line has ended, and they begin and end as
-        words do; the last one may be unfinished."""
-        core = self._core
+    def _are_words(self, said: str, after: str) -> bool:
+        """Whether it is several words that are repeated, more of them where a line has ended. The last one may be
+        unfinished where no blank ends it."""
         is_whole = not (after[:1].isalnum() and said[-1].isalnum())
         if not any(map(str.isalnum, said)) or (self._gap and not is_whole):
             return False
-        if len(said) < _SURE_CHARS and (len(said.split()) == 1 or "\n" in self._gap):
-            return False
-        begins_inside = at > self._word or (at > 0 and core[at - 1].isalnum() and core[at].isalnum())
-        return is_whole or len(said) >= _SURE_CHARS or not begins_inside
+        return len(said) >= _SURE_CHARS or (len(said.split()) > 1 and "\n" not in self._gap)
 
     def _is_once(self, words: str, follows: str, *, final: bool) -> bool | None:
         """Whether neither the text nor the reply has these words twice in a row: else they are no sign that a reply
