@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import logging
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+_log = logging.getLogger(__name__)
+_Read = TypeVar("_Read")
 
 
 class Records(Protocol):
@@ -29,3 +33,17 @@ class ChangedTogether(Records, Protocol):
         False, without a change, if something else is there; True if it was done before.
         """
         ...
+
+
+def what_can_be_read(kept: Mapping[str, str], read: Callable[[str], _Read]) -> dict[str, _Read]:
+    """The texts of a table by name, each as `read` has it. What it cannot read is left out: nobody is kept from
+    starting by it."""
+    found: dict[str, _Read] = {}
+    for name, text in kept.items():
+        try:
+            found[name] = read(text)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            _log.warning(
+                "A stored record cannot be read, and is left out", extra={"record": name, "error": repr(error)}
+            )
+    return found

@@ -16,11 +16,16 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
+from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 from runtime.events.service import NodeDrained, NodeDraining
-from runtime.events.talk import AdapterConnected, AdapterFailed
+from runtime.events.talk import AdapterBroke, AdapterConnected, AdapterFailed
 from runtime.llm.client import LLMClient, warm_up
 from runtime.sessions.registry import Registry
+
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
+"""Between two connections to a platform, of which the first ended by a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,11 @@ class ServingNode:
 class Service:
     """Everything that runs while the gateway does. `platforms` are those that this process listens to."""
 
-    def __init__(self, member: Member, bots: BotLeases, platforms: Mapping[str, Platform], bus: Bus) -> None:
+    def __init__(
+        self, member: Member, bots: BotLeases, platforms: Mapping[str, Platform], bus: Bus, clock: Clock
+    ) -> None:
         self._member = member
+        self._clock = clock
         self._bots = bots
         self._platforms = platforms
         self._bus = bus
@@ -140,8 +148,7 @@ class Service:
             if platform.exclusive:
                 await self._listen_alone(name, platform)
             else:
-                while True:
-                    await platform.router.run()
+                await self._listen_always(name, platform)
         except AuthFailed as error:
             self._waiting_for[name] = f"{name} is off: {error}"
             self._bus.publish(AdapterFailed(name, str(error)))
@@ -156,9 +163,28 @@ class Service:
             with scope:
                 while True:
                     async with self._bots.hold(name):
-                        await platform.router.run()
+                        await self._listen_always(name, platform)
         finally:
             deaf.set()
+
+    async def _listen_always(self, name: str, platform: Platform) -> None:
+        """Listen again and again, also after a fault: it is one platform's, and ends neither it nor the others. Raises
+        AuthFailed."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            began = self._clock.monotonic()
+            try:
+                await platform.router.run()
+                pause_s = FIRST_PAUSE_S
+            except AuthFailed:
+                raise
+            except Exception as error:  # noqa: BLE001 - a fault of one platform must not end the gateway
+                lasted_s = self._clock.monotonic() - began
+                pause_s = FIRST_PAUSE_S if lasted_s > LONGEST_PAUSE_S else pause_s
+                self._waiting_for[name] = f"{name} has failed, and is connected again"
+                self._bus.publish(AdapterBroke(name, repr(error), pause_s))
+                await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _note_connected(self, what: AdapterConnected, _at: datetime) -> None:
         self._waiting_for.pop(what.platform, None)

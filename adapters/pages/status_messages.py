@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import StorageUnavailable
 
@@ -43,7 +43,8 @@ class StatusMessages:
     async def left(self) -> Sequence[Note]:
         """The status messages that an earlier process of this node did not remove. Raises StorageUnavailable."""
         kept = await self._records.all()
-        return [_read(value) for name, value in kept.items() if name.startswith(f"{self._node}/")]
+        own = {name: value for name, value in kept.items() if name.startswith(f"{self._node}/")}
+        return list(what_can_be_read(own, _read).values())
 
     def _name(self, note: Note) -> str:
         return f"{self._node}/{note.address.key}/{note.message}"

@@ -7,12 +7,13 @@ there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from adapters.recent import Recent
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
 from adapters.telegram.codec.envelope import Envelope, Known
 from runtime.core.address import Address
@@ -23,6 +24,9 @@ MAX_TOPICS: Final = 10_000
 
 MAX_RECENT: Final = 10_000
 """The number of messages, people and chats remembered; the oldest are forgotten first."""
+
+
+_TOPIC = re.compile(r"topic:-?\d+#\d+")
 
 
 class ChatState:
@@ -44,16 +48,16 @@ class ChatState:
 
     async def load(self) -> None:
         """Read the stored records."""
-        for name, value in (await self._records.all()).items():
-            self._take(name, value)
+        kept = await self._records.all()
+        for name, new in what_can_be_read({k: v for k, v in kept.items() if k.startswith("moved:")}, int).items():
+            self._take_moved(name, new)
+        self._topics |= {name.removeprefix("topic:"): since for name, since in kept.items() if _TOPIC.fullmatch(name)}
 
-    def _take(self, name: str, value: str) -> None:
-        kind, _, key = name.partition(":")
-        if kind == "moved":
-            self._moved[int(key)] = int(value)
-            self._came[int(value)] = int(key)
-        elif kind == "topic":
-            self._topics[key] = value
+    def _take_moved(self, name: str, new: int) -> None:
+        old = name.removeprefix("moved:")
+        if re.fullmatch(r"-?\d+", old):
+            self._moved[int(old)] = new
+            self._came[new] = int(old)
 
     async def known(self, envelopes: Sequence[Envelope]) -> Known:
         """Our knowledge of the chat of these updates. Remembers their authors."""
@@ -72,7 +76,7 @@ class ChatState:
         if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and self._is_news(f"came:{chat_id}"):
             old = await self._records.get(f"came:{chat_id}")
             if old is not None:
-                self._take(f"moved:{old}", str(chat_id))
+                self._take_moved(f"moved:{old}", chat_id)
         key = f"{self.home(chat_id)}#{topic}"
         if topic is not None and key not in self._topics:
             since = await self._records.get(f"topic:{key}")
@@ -95,7 +99,7 @@ class ChatState:
     async def note_moved(self, old: int, new: int) -> None:
         """A group has become a supergroup."""
         if self._moved.get(old) != new:
-            self._take(f"moved:{old}", str(new))
+            self._take_moved(f"moved:{old}", new)
             await self._records.put(f"came:{new}", str(old))
             await self._records.put(f"moved:{old}", str(new))
 

@@ -204,7 +204,7 @@ async def _start(
     )
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
-    service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
+    service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus, clock)
     scrape = counting(settings.metrics, bus, gauges)
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)

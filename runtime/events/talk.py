@@ -154,3 +154,12 @@ class AdapterFailed(Happening):
 
     platform: str
     error: str
+
+
+@happening("adapter.broke", "error")
+class AdapterBroke(Happening):
+    """The connection to a platform ended by a fault; it is opened again after a pause."""
+
+    platform: str
+    error: str
+    pause_s: float

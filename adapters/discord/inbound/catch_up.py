@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from adapters.discord.api.bot import PAGE, BotApi
 from adapters.discord.codec.addresses import private_channel_of
 from adapters.discord.inbound.listener import LastSaid
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.errors import AdapterError
 
 MAX_CONVERSATIONS: Final = 100
@@ -49,7 +49,7 @@ class CatchUp:
 
     async def load(self, now: int) -> None:
         """Read the marks. Without any it begins `now`, as Discord's ids tell the time, and nothing was missed."""
-        self._known = dict(await self._marks.all())
+        self._known = {name: str(mark) for name, mark in what_can_be_read(await self._marks.all(), int).items()}
         if not self._known:
             self._begun = str(now + (OVERLAP_MS << 22))
             await self._marks.put(BEGUN, self._begun)
@@ -112,6 +112,10 @@ class CatchUp:
                 page = await self._read(partial(self._api.after, channel, after))
             except AdapterError as error:
                 _log.info("History cannot be read", extra={"channel": channel, "error": str(error)})
+                return missed
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one channel, the others are read
+                about = {"channel": channel, "error": repr(error)}
+                _log.warning("History cannot be read", extra=about, exc_info=error)
                 return missed
             missed += page
             if len(page) < PAGE:

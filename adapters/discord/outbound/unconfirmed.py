@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from adapters.discord.codec.addresses import snowflake_at
 from adapters.recent import Recent
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import RateLimited, StorageUnavailable
 
@@ -73,7 +73,7 @@ class UnconfirmedPosts:
             except StorageUnavailable as error:
                 raise _later(error) from error
             if text is not None:
-                known[nonce] = _read(text)
+                known |= what_can_be_read({nonce: text}, _read)
             self._elsewhere.forget(nonce)
         return known.get(nonce)
 
@@ -105,7 +105,7 @@ class UnconfirmedPosts:
                 kept: Mapping[str, str] = await self._records.all()
             except StorageUnavailable as error:
                 raise _later(error) from error
-            self._known = {nonce: _read(text) for nonce, text in kept.items()}
+            self._known = what_can_be_read(kept, _read)
             oldest = snowflake_at(self._clock.now() - KEPT_FOR)
             for nonce in [nonce for nonce, doubt in self._known.items() if int(doubt.since) < oldest]:
                 await self.settle(nonce)
@@ -114,7 +114,7 @@ class UnconfirmedPosts:
 
 def _read(text: str) -> UnconfirmedPost:
     name, since, *digests = json.loads(text)
-    return UnconfirmedPost(name, since, tuple(digests))
+    return UnconfirmedPost(str(name), str(int(since)), tuple(map(str, digests)))
 
 
 def _digest(trace: str) -> str:

@@ -15,7 +15,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from adapters.adapter import HttpAnswer, HttpRequest
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from adapters.slack.api.app import AppApi
 from adapters.slack.manifest import SCOPES
 from runtime.core.clock import Clock
@@ -47,7 +47,7 @@ class Installations:
             kept = await self._records.get(team)
         except StorageUnavailable as error:
             raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
-        return None if kept is None else str(json.loads(kept)["token"])
+        return None if kept is None else what_can_be_read({team: kept}, _token).get(team)
 
     async def keep(self, team: str, name: str, token: str) -> None:
         """The app was installed, perhaps again."""
@@ -65,7 +65,7 @@ class Installations:
 
     async def names(self) -> list[str]:
         """The workspaces' names, in order."""
-        return sorted(str(json.loads(one)["team"]) for one in (await self._kept()).values())
+        return sorted(what_can_be_read(await self._kept(), _team).values())
 
     async def teams(self) -> list[str]:
         """The workspaces' ids, in order."""
@@ -76,6 +76,14 @@ class Installations:
             return await self._records.all()
         except StorageUnavailable as error:
             raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
+
+
+def _token(kept: str) -> str:
+    return str(json.loads(kept)["token"])
+
+
+def _team(kept: str) -> str:
+    return str(json.loads(kept)["team"])
 
 
 class Door:

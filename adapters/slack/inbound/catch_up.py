@@ -85,13 +85,22 @@ class CatchUp:
         wanted = await self._conversations()
         await self._marks.begin(wanted)
         for conversation, talk in wanted.items():
-            team, _, channel = conversation.partition(":")
-            for thread in talk.threads:
-                self._threads.ours.keep(Address(PLATFORM, conversation, thread).key, True)
-            for message in await self._read(team, channel, talk):
-                await self._deliver(team, channel, message, deliveries)
+            try:
+                await self._catch_up_in(conversation, talk, deliveries)
+            except (AuthFailed, StorageUnavailable):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one conversation, the others are read
+                about = {"conversation": conversation, "error": repr(error)}
+                _log.warning("History of a conversation on Slack cannot be read", extra=about, exc_info=error)
             await self._marks.caught_up(conversation)
         await self._marks.end()
+
+    async def _catch_up_in(self, conversation: str, talk: Talk, deliveries: Deliveries) -> None:
+        team, _, channel = conversation.partition(":")
+        for thread in talk.threads:
+            self._threads.ours.keep(Address(PLATFORM, conversation, thread).key, True)
+        for message in await self._read(team, channel, talk):
+            await self._deliver(team, channel, message, deliveries)
 
     async def _conversations(self) -> dict[str, Talk]:
         """The conversations to read with their marks, those with one first."""

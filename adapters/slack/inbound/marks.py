@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeGuard
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 
 MAX_THREADS: Final = 20
 """The number of our threads remembered of one conversation, the ones that were written in last."""
@@ -17,6 +18,9 @@ OVERLAP_US: Final = 60_000_000
 
 READING: Final = "reading"
 """The name of the record with the time up to which all was taken when a catch-up began that has not ended."""
+
+
+_STAMP = re.compile(r"\d{1,12}(\.\d{1,9})?")
 
 
 @dataclass(slots=True)
@@ -54,8 +58,8 @@ class Marks:
         """Read the marks. Without any it begins `now`, and nothing before was missed."""
         kept = dict(await self._records.all())
         since = kept.pop(READING, None)
-        self._talks = {name: _read(text) for name, text in kept.items()}
-        self._since = since or self._newest() or later(now, OVERLAP_US)
+        self._talks = what_can_be_read(kept, _read)
+        self._since = since if is_stamp(since) else self._newest() or later(now, OVERLAP_US)
         self._floors = self._unread = None
 
     def hold(self) -> None:
@@ -75,9 +79,11 @@ class Marks:
         return self._since or "0"
 
     async def taken(self, conversation: str, message: str, thread: str | None) -> None:
-        """A message is safe."""
+        """A message is safe. What has no time stamp of Slack's is not marked."""
+        if not is_stamp(message):
+            return
         talk = self._talks.setdefault(conversation, Talk(message))
-        talk.note(message, thread)
+        talk.note(message, thread if is_stamp(thread) else None)
         if self._floors is None or (self._unread is not None and conversation not in self._unread):
             await self._records.put(conversation, _written(talk))
 
@@ -106,6 +112,11 @@ class Marks:
         return max((talk.newest for talk in self._talks.values()), key=microseconds, default=None)
 
 
+def is_stamp(value: object) -> TypeGuard[str]:
+    """Whether something is a time stamp of Slack's."""
+    return isinstance(value, str) and _STAMP.fullmatch(value) is not None
+
+
 def microseconds(stamp: str) -> int:
     """A time stamp of Slack's, as a number that can be compared. Raises ValueError for another form."""
     seconds, _, rest = stamp.partition(".")
@@ -124,4 +135,6 @@ def _written(talk: Talk) -> str:
 
 def _read(text: str) -> Talk:
     newest, *threads = json.loads(text)
-    return Talk(newest, threads)
+    if not is_stamp(newest):
+        raise ValueError(f"{newest!r} is no time stamp")
+    return Talk(newest, [thread for thread in threads if is_stamp(thread)])

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from adapters.records import what_can_be_read
 from runtime.core.address import Address
 
 RoomKind = Literal["open", "private", "direct"]
@@ -81,10 +82,15 @@ class Charter:
 
 def charter_of(room: str, text: str | None) -> Charter:
     """The charter that is kept as this text. Without one a room is open, unless its id is that of another kind: whoever
-    was in that room, nobody sees it any more.
+    was in that room, nobody sees it any more. One that cannot be read admits nobody.
     """
     if text is None:
         return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
+    known = what_can_be_read({room: text}, _charter)
+    return known.get(room, Charter(kind="private"))
+
+
+def _charter(text: str) -> Charter:
     data = json.loads(text)
     return Charter(**{**data, "left": frozenset(data.get("left", ()))})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from adapters.records import ChangedTogether
+from adapters.records import ChangedTogether, what_can_be_read
 from adapters.web.charters.charters import Charters
 
 FILES_TABLE = "web:files"
@@ -62,4 +62,11 @@ _PERSON = ":"
 
 
 def _whom(kept: str | None) -> Sequence[str]:
-    return [] if kept is None else [str(one) for one in json.loads(kept)]
+    return [] if kept is None else what_can_be_read({"file": kept}, _rooms).get("file", [])
+
+
+def _rooms(kept: str) -> Sequence[str]:
+    rooms = json.loads(kept)
+    if not isinstance(rooms, list) or not all(isinstance(room, str) for room in rooms):
+        raise TypeError(f"{rooms!r} is no list of rooms")
+    return rooms

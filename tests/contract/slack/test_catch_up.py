@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -13,8 +14,9 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackOptions
+from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.event_socket import REPEATED_FOR_S
-from adapters.slack.inbound.marks import OVERLAP_US, READING
+from adapters.slack.inbound.marks import OVERLAP_US, READING, Marks, Talk
 from tests.contract.slack.speaking import ADA, new_adapter, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -61,9 +63,9 @@ async def _listens(options: SlackOptions, marks: MemoryRecords, clock: FakeClock
 
 def _safe(heard: list[Inbound], marks: MemoryRecords) -> bool:
     """Whether history was read and all of this is marked as taken."""
-    taken = {name: json.loads(text)[0] for name, text in marks.records.items() if name != READING}
+    stored = ((each, marks.records.get(each.address.conversation, '[""]')) for each in heard)
     ended = READING not in marks.records
-    return ended and all((each.message_id or "") <= taken.get(each.address.conversation, "") for each in heard)
+    return ended and all((each.message_id or "") <= json.loads(text)[0] for each, text in stored)
 
 
 async def _away(platform: SlackPlatform, clock: FakeClock) -> None:
@@ -193,6 +195,49 @@ async def test_a_channel_that_cannot_be_read_keeps_nothing_from_the_others(
     platform.say("missed", channel=DIRECT)
     platform.conversations.open("G0PRIVATE").member = False
     assert "missed" in [each.text for each in await _listens(options, marks, clock, "missed")]
+
+
+@pytest.mark.parametrize("stored", ['["1767225600.5", []]', "[[]]", '{"ts": 1', "[]", '["now"]'])
+async def test_a_mark_that_cannot_be_read_keeps_nothing_from_the_others(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, marks: MemoryRecords, stored: str
+) -> None:
+    platform.say("hello", channel=DIRECT)
+    await _listens(options, marks, clock, "hello")
+    marks.records["T1:C0BAD"] = stored
+    await _away(platform, clock)
+    platform.say("missed", channel=DIRECT)
+    assert "missed" in [each.text for each in await _listens(options, marks, clock, "missed")]
+
+
+async def test_a_fault_in_one_conversation_keeps_nothing_from_the_others(
+    options: SlackOptions,
+    platform: SlackPlatform,
+    clock: FakeClock,
+    marks: MemoryRecords,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    platform.say("hello", channel=DIRECT)
+    platform.say("hi", channel="G0PRIVATE")
+    await _listens(options, marks, clock, "hello", "hi")
+    await _away(platform, clock)
+    platform.say("missed", channel=DIRECT)
+    read = CatchUp._read
+
+    async def broken(self: CatchUp, team: str, channel: str, talk: Talk) -> Sequence[Mapping[str, Any]]:
+        if channel == "G0PRIVATE":
+            raise TypeError("a fault that nobody thought of")
+        return await read(self, team, channel, talk)
+
+    monkeypatch.setattr(CatchUp, "_read", broken)
+    assert "missed" in [each.text for each in await _listens(options, marks, clock, "missed")]
+
+
+async def test_what_is_no_time_stamp_is_never_stored() -> None:
+    marks, records = Marks(stored := MemoryRecords()), stored.records
+    await marks.load("1767225600.000000")
+    await marks.taken("T1:C1", "1767225601.000000", [])  # type: ignore[arg-type]
+    await marks.taken("T1:C1", [], "1767225600.000000")  # type: ignore[arg-type]
+    assert {name: json.loads(text) for name, text in records.items()} == {"T1:C1": ["1767225601.000000"]}
 
 
 async def test_an_app_outside_of_the_marketplace_catches_up_slowly_and_without_refusals_in_vain(

@@ -6,12 +6,15 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from anyio.abc import TaskGroup
 
-from gateway.service import Service
+from gateway.service import Platform, Service
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.errors import AuthFailed
 from runtime.llm.client import LLMClient
 from runtime.llm.local import NoModelClient
+from tests.fakes.crashes.world import TurboClock
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +35,7 @@ class Warming:
 
 def service() -> Service:
     unused = cast("Any", None)
-    return Service(unused, unused, {}, Bus(SystemClock()))
+    return Service(unused, unused, {}, Bus(SystemClock()), SystemClock())
 
 
 async def test_it_is_not_ready_before_its_model_is() -> None:
@@ -51,3 +54,42 @@ async def test_without_a_model_there_is_nothing_to_wait_for() -> None:
     before = list(made.not_ready())
     await made.warm_up(NoModelClient("set one"))
     assert list(made.not_ready()) == before
+
+
+class Ear:
+    """A router that is to fail some times, and then listens."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.listens = anyio.Event()
+
+    async def run(self) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.listens.set()
+        await anyio.sleep_forever()
+
+
+async def test_a_fault_of_one_platform_ends_neither_it_nor_the_others() -> None:
+    ears = {"one": Ear(ValueError("badly stored"), KeyError("badly stored")), "two": Ear()}
+    off = {"three": Ear(AuthFailed("the token is refused"))}
+    clock, unused = TurboClock(), cast("Any", None)
+    platforms = {
+        name: Platform(unused, unused, cast("Any", ear), exclusive=False) for name, ear in (ears | off).items()
+    }
+    told: list[str] = []
+    bus = Bus(clock)
+    bus.subscribe("adapter.broke", lambda event: told.append(event.data["platform"]))
+    made = Service(cast("Any", Member()), unused, platforms, bus, clock)
+    async with anyio.create_task_group() as tasks:
+        await made.start(tasks, None)
+        for ear in ears.values():
+            await ear.listens.wait()
+        assert list(made.not_ready())[1].startswith("three is off")
+        tasks.cancel_scope.cancel()
+    assert told == ["one", "one"]
+
+
+class Member:
+    async def run(self, _tasks: TaskGroup) -> None:
+        """Nothing is served."""
