@@ -172,7 +172,7 @@ async def test_what_a_reply_does_while_it_is_read_is_not_time_of_the_model(sandb
 async def test_a_reply_that_breaks_off_has_failed_and_the_one_that_is_asked_for_again_has_not(
     sandbox: MontySandbox,
 ) -> None:
-    half = Reply('```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "A half', LLMUnavailable("cut off"))
+    half = Reply('```python\nawait Step("Main:01:QUE")\nx = 5\nawait Say("user", "All o', LLMUnavailable("cut off"))
     whole = block("# resume: 2", 'await Say("user", "All of it.")', 'await Yld("user")')
     async with talking(CHAT, Model(half, whole), sandbox) as talk:
         assert await talk.say("hello") == ["All of it."]

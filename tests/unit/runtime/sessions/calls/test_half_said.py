@@ -38,7 +38,7 @@ async def test_words_to_somebody_else_do_not_come_into_it(sandbox: MontySandbox)
     meeting = replace(llm("Main", begins=True), metadata={"meeting": True})
     whole = block('await Say("meeting", "for all of you")', 'await Say("user", "for you alone")', 'await Yld("user")')
     async with talking(program(agent("Main", meeting)), Model(HALF, whole), sandbox) as talk:
-        assert await talk.say("hi") == ["for you alone", "for all of you"]
+        assert await talk.say("hi") == ["the beginning of a long ⏹\n\nfor you alone", "for all of you"]
         assert talk.world.chat[0].texts[0].startswith("the")
         assert all("you alone" not in text for text in talk.world.chat[1].texts)
 
