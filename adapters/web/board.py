@@ -80,11 +80,12 @@ class Board:
         listed = [one for one in found if one[1].lists(person_id)]
         return [RoomHead(room, await self._head(room), charter) for room, charter in listed]
 
-    async def open_rooms(self) -> int:
-        """The number of rooms that everybody sees."""
+    async def open_rooms(self, person_id: str) -> tuple[int, int]:
+        """The number of rooms that everybody sees and nobody has archived, and how many of them a person made."""
         charters = await self.charters.all()
-        rooms = [info.id for info in await self._store.rooms()]
-        return sum((charters.get(room) or charter_of(room, None)).kind == "open" for room in rooms)
+        rooms = [charters.get(info.id) or charter_of(info.id, None) for info in await self._store.rooms()]
+        seen = [charter for charter in rooms if charter.kind == "open" and not charter.archived]
+        return len(seen), sum(charter.made_by == person_id for charter in seen)
 
     async def alter(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
         """Change a room's charter, and show it to everybody."""

@@ -43,6 +43,7 @@ from runtime.core.files import MAX_FILE_BYTES
 from runtime.core.room import RoomPost
 
 MAX_ROOMS = 200
+MAX_ROOMS_OF_ONE = 20
 """The number of rooms beyond which people cannot open more."""
 
 SEND_TIMEOUT_S = 20.0
@@ -237,12 +238,17 @@ class Visit:
             self._browser.push(codec.error(f"A room's name does not begin with {DIRECT} or {PRIVATE}."))
             return
         if not known:
-            if await self._board.open_rooms() >= MAX_ROOMS:
+            person = self._browser.person
+            rooms, of_person = await self._board.open_rooms(person.id)
+            if of_person >= MAX_ROOMS_OF_ONE:
+                text = f"You have made {MAX_ROOMS_OF_ONE} rooms, and nobody makes more. Archive one of them first."
+                self._browser.push(codec.error(text))
+                return
+            if rooms >= MAX_ROOMS:
                 self._browser.push(codec.error(f"There are {MAX_ROOMS} rooms already. Use one of them."))
                 return
             if not self._may_act(Open(name)):
                 return
-            person = self._browser.person
             text = f"{person.name} opened this room."
             await self._house.gatherings.opened(room, person)
             post = RoomPost(str(uuid4()), "", "Parley", "notice", text, self._house.ledger.clock.now())

@@ -78,7 +78,7 @@ class StoredFileIntake:
             if refused is not None:
                 taken.append(self._refused(address, file, refused))
             else:
-                taken.append(await self._taken(address, file))
+                taken.append(await self._taken(address, file, person or None))
         return taken + self._beyond(address, files[self._limits.per_message :])
 
     def _beyond(self, address: Address, files: Sequence[Attachment]) -> list[TakenFile]:
@@ -103,17 +103,18 @@ class StoredFileIntake:
                 return Remark(key, {"limit": limit, "hours": hours})
         return None
 
-    async def _taken(self, address: Address, file: Attachment) -> TakenFile:
+    async def _taken(self, address: Address, file: Attachment, person: str | None) -> TakenFile:
         data = await self._fetched(address, file)
         if isinstance(data, Remark):
             return self._refused(address, file, data)
         read = await self._reader.read(data, file.media_type)
         url = file.url
         if not url.startswith(FILE_URL):
-            url = FILE_URL + await self._store.keep(data, read.media_type, conversation=address.key)
+            url = FILE_URL + await self._store.keep(data, read.media_type, person=person, conversation=address.key)
         parts = []
         for part in read.parts:
-            id_ = await self._store.keep(part.data, _TYPES[part.kind], conversation=address.key)
+            media_type = _TYPES[part.kind]
+            id_ = await self._store.keep(part.data, media_type, person=person, conversation=address.key)
             parts.append(FilePart(part.kind, FILE_URL + id_, len(part.data), part.page))
         said = tuple(self._sentence(address, file, remark) for remark in read.remarks)
         known = replace(file, media_type=read.media_type, url=url, size_bytes=len(data))

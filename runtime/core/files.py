@@ -55,15 +55,16 @@ def check_size(data: bytes) -> None:
 
 class FileStore(Protocol):
     """Contents by their hash, within bounds: of too much in a person's or a conversation's account its oldest go, of
-    too much in all the oldest, those first that no message came with. Raises StorageUnavailable."""
+    too much in all those of the person with the most bytes in all conversations, first those that no message came
+    with, then the oldest. What nobody is known to have sent is its conversation's. Raises StorageUnavailable."""
 
     async def keep(
         self, data: bytes, media_type: str, /, *, person: str | None = None, conversation: str | None = None
     ) -> str:
         """Keep the content durably and return its id, the same for the same content and type.
 
-        It is counted for the conversation that it is sent in, else for the person. Raises FileTooLarge beyond
-        `MAX_FILE_BYTES`.
+        It is counted for the conversation that it is sent in, else for the person, and as sent by the person who was
+        the first to send it. Raises FileTooLarge beyond `MAX_FILE_BYTES`.
         """
         ...
 

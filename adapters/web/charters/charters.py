@@ -11,6 +11,9 @@ CHARTERS_TABLE = "web:charters"
 MAX_CHARTERS = 5_000
 """The number of rooms beyond which nobody can make one that is not open."""
 
+MAX_CHARTERS_OF_ONE = 500
+"""The rooms that one person has made, archived ones too, beyond which they can make none that is not open."""
+
 _ATTEMPTS = 20
 
 

@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from adapters.web import codec
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_PEOPLE, MAX_TITLE, PRIVATE, Charter, direct_room
-from adapters.web.charters.charters import MAX_CHARTERS
+from adapters.web.charters.charters import MAX_CHARTERS, MAX_CHARTERS_OF_ONE
 from adapters.web.codec import Person
 from adapters.web.hub import Browser
 from adapters.web.people.directory import Directory
@@ -97,8 +98,8 @@ class Gatherings:
 
     async def _private(self, browser: Browser, name: str) -> None:
         title = _title(name)
-        await self._make_room()
         room, person = PRIVATE + secrets.token_hex(8), browser.person
+        await self._check_room_for(person)
         await self.board.alter(room, lambda _: Charter(title, "private", person.id, {person.id: person.name}))
         await self._note(room, f"{person.name} made this private room. Only invited people see it{self._but}.")
         browser.push(codec.opened(room))
@@ -108,11 +109,14 @@ class Gatherings:
         name = agent if agent in self.agents else await self._name_of(other) if other else None
         if name is None or other == person.id:
             raise _NotDone("There is nobody like that to write to.")
-        await self._make_room()
         room = direct_room(person.id, f"agent {agent}" if agent else other)
+        if not await self.board.has(room):
+            await self._check_room_for(person)
         people = {person.id: person.name} | ({} if agent else {other: name})
+        changed: dict[str, Any] = {"kind": "direct", "people": people, "agent": agent, "archived": False}
         await self.board.alter(
-            room, lambda now: replace(now, kind="direct", people=people, agent=agent, archived=False)
+            room,
+            lambda now: replace(now, made_by=now.made_by or person.id, **changed),
         )
         if not await self.board.has(room):
             await self._note(room, f"Only {person.name} and {name} see this room{self._but}.")
@@ -194,8 +198,11 @@ class Gatherings:
         if not await self._may_change(person, room, await self.board.charters.get(room)):
             raise _NotDone("Only the person who made this room, or an owner, can do that.")
 
-    async def _make_room(self) -> None:
-        if len(await self.board.charters.all()) >= MAX_CHARTERS:
+    async def _check_room_for(self, person: Person) -> None:
+        charters = await self.board.charters.all()
+        if sum(charter.made_by == person.id for charter in charters.values()) >= MAX_CHARTERS_OF_ONE:
+            raise _NotDone(f"You have made {MAX_CHARTERS_OF_ONE} rooms, and nobody makes more. Use one of them.")
+        if len(charters) >= MAX_CHARTERS:
             raise _NotDone(f"There are {MAX_CHARTERS:,} rooms already. Use one of them.")
 
     async def _note(self, room: str, text: str) -> None:

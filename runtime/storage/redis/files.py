@@ -7,6 +7,7 @@ All files are counted in one place, which says which ones must go when there are
 from __future__ import annotations
 
 import base64
+import hashlib
 from typing import Any
 
 from redis.asyncio import Redis
@@ -19,10 +20,14 @@ from runtime.storage.redis.client.script import load_script
 PIECE_BYTES = 192 * 1024
 """A file is written and read in pieces of this size, so that no call holds the server up; 256 KiB in Base64."""
 
+_OWNER_CHARS = 24
+"""An owner is kept as a part of a hash: whoever is deleted is named nowhere."""
+
 _REGISTER = load_script("file_register")
 _FORGET = load_script("file_forget")
 _COUNTS = tuple(
-    f"{{parley:files}}:{what}" for what in ("order", "sizes", "total", "entries", "accounts", "totals", "last")
+    f"{{parley:files}}:{what}"
+    for what in ("order", "sizes", "total", "entries", "accounts", "totals", "last", "owners", "owned", "owned-entries")
 )
 
 
@@ -58,7 +63,8 @@ class RedisFileStore:
         elif person is not None:
             account, bound = f"person {person}", bounds.person_bytes
         attached = "0" if conversation is None else "1"
-        told = [id_, size, bounds.total_bytes, account, bound, attached]
+        owner = "" if person is None else hashlib.sha256(person.encode()).hexdigest()[:_OWNER_CHARS]
+        told = [id_, size, bounds.total_bytes, account, bound, attached, owner]
         for gone in await self._connection.run(_REGISTER, _COUNTS, told):
             await self.remove(gone)
 

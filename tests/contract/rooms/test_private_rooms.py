@@ -13,6 +13,7 @@ import pytest
 from adapters.web.adapter import RoomTables
 from adapters.web.charters.charter import direct_room
 from adapters.web.codec import Person
+from adapters.web.people import gatherings
 from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
 from tests.fakes.observing.records import MemoryRecords
@@ -389,3 +390,23 @@ async def test_rooms_are_not_made_faster_than_messages() -> None:
             await private(ada)
         await ada.send("private", name="One more")
         assert "a lot at once" in (await ada.until("error"))["text"]
+
+
+async def test_one_person_cannot_take_all_rooms_that_are_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gatherings, "MAX_CHARTERS_OF_ONE", 2)
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+        for name in ("one", "two"):
+            await ada.send("private", name=name)
+            await ada.until("opened")
+        await ada.send("private", name="three")
+        assert "You have made 2 rooms" in (await ada.until("error"))["text"]
+        await ada.send("direct", person=GRACE.id)
+        assert "You have made 2 rooms" in (await ada.until("error"))["text"]
+        await grace.send("private", name="three")
+        await grace.until("opened")
+        await grace.send("direct", person=ADA.id)
+        room = (await grace.until("opened"))["room"]
+        await ada.send("direct", person=GRACE.id)
+        assert (await ada.until("opened"))["room"] == room

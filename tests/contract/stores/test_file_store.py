@@ -85,3 +85,32 @@ async def test_a_file_that_came_with_a_message_stays_so_when_somebody_uploads_th
 async def test_what_is_not_kept_cannot_be_attached(stores: Stores) -> None:
     await stores.files.attach("0" * 64, "web:lobby")
     assert await stores.files.head("0" * 64) is None
+
+
+async def test_of_too_much_in_all_the_files_of_who_has_sent_most_go_first(stores: Stores) -> None:
+    """Eve sends into many conversations; nobody else loses anything, old or not."""
+    theirs = [
+        await stores.files.keep(name.encode() * 50_000, "text/plain", person=name, conversation=f"web:{name}")
+        for name in ("ada", "bob")
+    ]
+    flood = [
+        await stores.files.keep(bytes([n]) * 100_000, "text/plain", person="eve", conversation=f"web:room{n}")
+        for n in range(20)
+    ]
+    assert [await stores.files.head(id_) is not None for id_ in theirs] == [True, True]
+    assert [n for n, id_ in enumerate(flood) if await stores.files.head(id_) is not None] == [14, 15, 16, 17, 18, 19]
+
+
+async def test_who_sends_a_file_again_does_not_make_it_theirs(stores: Stores) -> None:
+    theirs = await stores.files.keep(b"a" * 100_000, "text/plain", person="ada", conversation="web:lobby")
+    await stores.files.keep(b"a" * 100_000, "text/plain", person="eve", conversation="web:den")
+    for n in range(12):
+        await stores.files.keep(bytes([n]) * 100_000, "text/plain", person="eve", conversation=f"web:room{n}")
+    assert await stores.files.head(theirs) is not None
+
+
+async def test_files_of_an_agent_are_their_conversations(stores: Stores) -> None:
+    here = await stores.files.keep(b"a" * 100_000, "text/plain", conversation="web:lobby")
+    for n in range(12):
+        await stores.files.keep(bytes([n]) * 100_000, "text/plain", person="eve", conversation=f"web:room{n}")
+    assert await stores.files.head(here) is not None

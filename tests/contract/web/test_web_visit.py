@@ -8,7 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from adapters.adapter import CanEndTyping
-from adapters.web import hub
+from adapters.web import hub, visit
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 from tests.fakes.pages.page_socket import ADA, GRACE, page_socket
@@ -108,6 +108,26 @@ async def test_rooms_are_opened_by_name_and_their_activity_is_told_to_those_else
         assert (await grace.until("activity"))["rooms"] == [{"id": "tax-ideas", "seq": 2}]
         await grace.send("open", name="tax ideas")
         assert texts(await grace.join("tax-ideas")) == ["Ada opened this room.", "anybody here?"]
+
+
+async def test_one_person_cannot_take_all_rooms_and_archived_ones_take_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(visit, "MAX_ROOMS", 6)
+    monkeypatch.setattr(visit, "MAX_ROOMS_OF_ONE", 3)
+    async with web_chat() as chat, page_socket(chat) as ada, page_socket(chat, GRACE) as grace:
+        await ada.join()
+        await grace.join()
+        for name in ("a1", "a2", "a3"):
+            await ada.send("open", name=name)
+            await ada.until("opened", room=name)
+        await ada.send("open", name="a4")
+        assert "You have made 3 rooms" in (await ada.until("error"))["text"]
+        await grace.send("open", name="g1")
+        await grace.until("opened", room="g1")
+        await ada.send("archive", room="a1", archived=True)
+        await ada.send("open", name="a4")
+        await ada.until("opened", room="a4")
 
 
 async def test_people_see_who_is_here_and_who_is_typing() -> None:

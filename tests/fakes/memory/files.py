@@ -12,6 +12,7 @@ class _Kept:
     content: FileContent
     person: str | None
     conversation: str | None
+    owner: str
 
     @property
     def size(self) -> int:
@@ -31,15 +32,16 @@ class MemoryFileStore:
         check_size(data)
         id_ = file_id(data, media_type)
         before = self._files.pop(id_, None)
+        owner = before.owner if before is not None else person or conversation or ""
         if conversation is None and before is not None and before.conversation is not None:
             person, conversation = before.person, before.conversation
-        self._count(id_, _Kept(FileContent(media_type, data), person, conversation))
+        self._count(id_, _Kept(FileContent(media_type, data), person, conversation, owner))
         return id_
 
     async def attach(self, id_: str, conversation: str, /) -> None:
         kept = self._files.pop(id_, None)
         if kept is not None:
-            self._count(id_, _Kept(kept.content, None, conversation))
+            self._count(id_, _Kept(kept.content, None, conversation, kept.owner))
 
     def _count(self, id_: str, kept: _Kept) -> None:
         self._files[id_] = kept
@@ -51,9 +53,14 @@ class MemoryFileStore:
                 one for one, file in self._files.items() if (file.person, file.conversation) == (kept.person, None)
             ]
             self._drop(whose, self.bounds.person_bytes)
-        self._drop(
-            sorted(self._files, key=lambda one: self._files[one].conversation is not None), self.bounds.total_bytes
-        )
+        while sum(file.size for file in self._files.values()) > self.bounds.total_bytes and len(self._files) > 1:
+            del self._files[min(list(self._files)[:-1], key=self._rank)]
+
+    def _rank(self, id_: str) -> tuple[int, bool, int]:
+        """The file that goes first has the least."""
+        file = self._files[id_]
+        owned = sum(one.size for one in self._files.values() if one.owner == file.owner)
+        return -owned, file.conversation is not None, list(self._files).index(id_)
 
     def _drop(self, ids: list[str], bound: int) -> None:
         """Forget the first of these files until they are within the bound; the latest of all stays."""

@@ -56,6 +56,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
 {parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
 {parley:files}:entries, :accounts, :totals hash, zset, hash: whose each file is, each account's in order, and its bytes
+{parley:files}:owners, :owned, :owned-entries zset, zset, hash: who sent how many bytes (a hash), and which files
 {parley:files}:last                        string: the number of the file that was counted last
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
