@@ -82,7 +82,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
         made = TapeService(
             Admission({"bench": TOKEN}, scopes, clock),
             Tapes(store, catalog, sessions),
-            Journals(catalog, inbox, inbox.knows, clock),
+            Journals(catalog, inbox, inbox.known, clock),
             search,
             clock,
         )

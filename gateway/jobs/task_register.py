@@ -15,7 +15,7 @@ from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.sessions.tasks.letters import PLATFORM, Again, Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
-from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent
+from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered
@@ -30,8 +30,8 @@ _PAGE_OF_SESSIONS = 500
 class TaskInbox(Inbox, Protocol):
     """An inbox that can be asked."""
 
-    async def knows(self, address: Address, event_id: str, /) -> bool:
-        """Whether an event of this id was taken in there, within the time that ids are remembered."""
+    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+        """An event that was taken in there within the time that ids are remembered."""
         ...
 
 
@@ -129,10 +129,13 @@ class TaskRegister:
 
     async def find(self, id_: str) -> KnownTask | None:
         """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""
+        order = await self._inbox.known(address_of(SessionId(id_)), id_)
         known = await self._catalog.find(SessionId(id_))
         task = None if known is None or known.record.address.platform != PLATFORM else await self._read(known)
-        if task is None and not await self._inbox.knows(address_of(SessionId(id_)), id_):
+        if task is None and order is None:
             raise TaskRefused(f"There is no task {id_}; see parley tasks list.")
+        if task is None and order is not None and not order.waits:
+            raise TaskRefused(f"The task {id_} is gone: its session was deleted, or its order was put aside.")
         return task
 
     async def over(self, id_: str, within_s: float) -> KnownTask | None:

@@ -16,7 +16,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
+from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent, KnownEvent
 from runtime.tape.state.people import MAX_EXCHANGES
 
 
@@ -28,11 +28,11 @@ class _Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """Sends what is asked for into the inbox. `known` says whether an event of an id was taken in at an address."""
+    """Sends what is asked for into the inbox. `known` finds an event that was taken in at an address, by its id."""
 
     catalog: SessionCatalog
     inbox: Inbox
-    known: Callable[[Address, str], Awaitable[bool]]
+    known: Callable[[Address, str], Awaitable[KnownEvent | None]]
     clock: Clock
 
     async def undo(self, client: Client, session: SessionId, body: _Asked) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Journals:
         record = known.record
         named = hashlib.sha256(f"{client.source}\0{session}\0{key or uuid.uuid4().hex}".encode()).hexdigest()[:32]
         id_ = f"{kind}.{named}"
-        if await self.known(record.address, id_):
+        if await self.known(record.address, id_) is not None:
             return {"accepted": 0, "known": 1}
         if record.ended or record.replaced_by is not None:
             raise HTTPException(409, "The session has ended, or another one goes on in its place.")

@@ -124,6 +124,14 @@ class InboxEntry:
     event: InboxEvent
 
 
+@dataclass(frozen=True, slots=True)
+class KnownEvent:
+    """An event that was taken in: the program that it may begin, "" for none, and whether it waits still."""
+
+    program: str
+    waits: bool
+
+
 def shard_of(conversation: str) -> int:
     """The shard of a conversation's key."""
     return zlib.crc32(conversation.encode()) % SHARDS

@@ -212,7 +212,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         delete=delete,
         forget=keeping.erasure.person,
         export=partial(_file_of, keeping, clock),
-        journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.knows, clock),
+        journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.known, clock),
         tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),
         schedules=schedules,
         event_of=event_of,

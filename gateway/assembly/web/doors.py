@@ -54,7 +54,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.known, clock, own.tasks.limits))
     catalog = keeping_of(own, connection, foundation.archive).catalog
     shared = Shared(
         admission,
@@ -88,7 +88,7 @@ def tapes_of(
     return TapeService(
         Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),
-        Journals(catalog, inbox, inbox.knows, clock),
+        Journals(catalog, inbox, inbox.known, clock),
         search,
         clock,
     )

@@ -56,6 +56,7 @@ _GRACE_S = 30.0
 
 _ERRORS: Mapping[int, type[A2AError]] = {
     404: TaskNotFoundError,
+    410: TaskNotFoundError,
     409: UnsupportedOperationError,
     503: InternalError,
 }

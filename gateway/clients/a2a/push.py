@@ -210,7 +210,7 @@ class Pushes:
         """Send what is new, in order, until the task is over. What is taken is noted before more is sent; a text that
         grew when a process died is sent from its beginning, so that nothing of it is there twice."""
         task = await self._tasks.own(SessionId(push.task))
-        if not task.program and not await self._tasks.ordered(task.id):
+        if not task.program and await self._tasks.gone(task.id):
             return  # it was deleted
         if task.program:
             task = await self._tasks.at(task, push.told.seq)

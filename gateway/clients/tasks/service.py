@@ -25,7 +25,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.sessions.tasks.letters import Order, address_of
-from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
+from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, KnownEvent, shard_of
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.tape import TapeReader
 
@@ -43,12 +43,12 @@ class TaskStore(SessionStore, TapeReader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskDoor:
-    """The parts behind clients' tasks. `known` says whether an event of an id was taken in at an address."""
+    """The parts behind clients' tasks. `known` finds an event that was taken in at an address, by its id."""
 
     programs: Mapping[str, Program]
     store: TaskStore
     inbox: Inbox
-    known: Callable[[Address, str], Awaitable[bool]]
+    known: Callable[[Address, str], Awaitable[KnownEvent | None]]
     clock: Clock
     limits: TaskLimits
 
@@ -131,7 +131,10 @@ class TaskService:
         letter = self._letter(client, task, (klass, playbook, arguments), self._seconds(order.get("within_s")), context)
         tokens, dollars = _within(order.get("limits", {}), self._door.limits)
         letter = replace(letter, tokens=tokens, dollars=dollars)
-        return task, await self._put(client, task, program.name, letter)
+        new = await self._put(client, task, program.name, letter)
+        if not new and await self.gone(task):
+            raise HTTPException(410, "The task of this key is gone. Order another one under another key.")
+        return task, new
 
     async def begin(self, client: Client, program: str, what: What, key: str, *, event: str) -> tuple[SessionId, bool]:
         """Have any playbook executed as a task of a client that has sent an event of this type, once for each key; the
@@ -156,26 +159,33 @@ class TaskService:
         return await self._record(task) is None and await self._add(event)  # the inbox forgets orders after some days
 
     async def find(self, client: Client, id_: SessionId, action: str = "read") -> ClientTask:
-        """A task that a client may look at, or change ("write"). Raises HTTPException: 404 for every other, known or
-        not."""
-        record = await self._record(id_)
+        """A task that a client may look at, or change ("write"). Raises HTTPException: 410 for one that was deleted,
+        404 for every one that is not for this client, known or not."""
+        record, order = await self._record(id_), await self._order(id_)
+        program = record.program if record is not None else order.program if order is not None else None
+        if program is None or not client.scopes.may_use("write" if action == "write" else "read", program):
+            raise HTTPException(404, "There is no such task for you.")
         if record is None:
-            scopes = client.scopes
-            if any((scopes.tasks_read, scopes.tasks_write)) and await self._door.known(address_of(id_), id_):
-                return ClientTask(id_, "", TaskView())
-        elif client.scopes.may_use("write" if action == "write" else "read", record.program):
-            seen = await self._seen(record.id, record.program)
-            if action == "write" or client.scopes.private or not await is_closed_task(self._door.store, id_):
-                return seen
-        raise HTTPException(404, "There is no such task for you.")
+            if await self.gone(id_):
+                raise HTTPException(410, "This task is gone: its session was deleted, or its order was put aside.")
+            return await self.own(id_)
+        seen = await self._seen(record.id, record.program)
+        if action != "write" and not client.scopes.private and await is_closed_task(self._door.store, id_):
+            raise HTTPException(404, "There is no such task for you.")
+        return seen
 
     async def own(self, id_: SessionId) -> ClientTask:
         """A task that a client has just ordered, which it sees even without the scope to look at others."""
         record = await self._record(id_)
         return ClientTask(id_, "", TaskView()) if record is None else await self._seen(record.id, record.program)
 
-    async def ordered(self, id_: SessionId) -> bool:
-        """Whether the order of a task that has no session is known."""
+    async def gone(self, id_: SessionId) -> bool:
+        """Whether a task has no session, and no order that waits for one."""
+        order = await self._order(id_)
+        return not (order is not None and order.waits) and await self._record(id_) is None
+
+    async def _order(self, id_: SessionId) -> KnownEvent | None:
+        """The order of a task, where it is known still."""
         return await self._door.known(address_of(id_), id_)
 
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
@@ -230,6 +240,8 @@ class TaskService:
             rung = self._feed.rung
             found = await self.own(task.id)
             if not found.program:
+                if await self.gone(task.id):
+                    return
                 await rung.wait()
         if found is not task:
             yield found

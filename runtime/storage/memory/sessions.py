@@ -13,7 +13,7 @@ from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields
 from runtime.storage.memory.tapes import MemoryTapes, StoredFact
-from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
+from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, KnownEvent, crowded, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact
@@ -73,7 +73,7 @@ class MemoryInbox:
         self._leases = leases
         self.bound = bound
         self._conversation_bound = conversation_bound
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: dict[tuple[str, str], tuple[int, str]] = {}
         self._waiting: dict[int, dict[int, str]] = {}
         self._count = 0
         self._news = anyio.Event()
@@ -89,13 +89,17 @@ class MemoryInbox:
             raise InboxFull(f"{self.bound} events wait in shard {shard}; the one from {conversation} was not accepted.")
         if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
             raise crowded(conversation, self._conversation_bound)
-        self._seen.add((conversation, event.id))
         self._append(waiting, event)
+        self._seen[conversation, event.id] = self._count, event.program
         return True
 
-    async def knows(self, address: Address, event_id: str, /) -> bool:
-        """Whether an event of this id was taken in at an address."""
-        return (address.key, event_id) in self._seen
+    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+        """An event that was taken in at an address."""
+        seen = self._seen.get((address.key, event_id))
+        if seen is None:
+            return None
+        number, program = seen
+        return KnownEvent(program, number in self._waiting.get(shard_of(address.key), {}))
 
     def _waiting_in(self, conversation: str) -> int:
         waiting = self._waiting[shard_of(conversation)].values()

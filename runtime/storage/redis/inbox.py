@@ -14,7 +14,7 @@ from runtime.storage.encoding.events import EventForm
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
-from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
+from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, KnownEvent, crowded, shard_of
 
 REMEMBERED_S = 7 * 24 * 3600
 """The time for which an event's id is remembered, so that its repetition is recognised."""
@@ -57,6 +57,7 @@ class RedisInbox:
                 conversation,
                 self._conversation_bound if event.kind in CROWDING else "",
                 _COUNTED_AT_MOST,
+                event.program,
             ],
         )
         if outcome == "crowded":
@@ -67,10 +68,25 @@ class RedisInbox:
             )
         return bool(outcome == "added")
 
-    async def knows(self, address: Address, event_id: str, /) -> bool:
-        """Whether an event of this id was taken in there, within the time that ids are remembered."""
-        key = ShardKeys(shard_of(address.key)).seen(address.key, event_id)
-        return bool(await self._connection.ask("EXISTS", key))
+    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+        """An event that was taken in there within the time that ids are remembered."""
+        keys = ShardKeys(shard_of(address.key))
+        key = keys.seen(address.key, event_id)
+
+        async def call(client: Redis) -> Any:
+            return await client.get(key)
+
+        seen = await self._connection.retrying(call, key)
+        if seen is None:
+            return None
+        _, _, rest = str(seen).partition(" ")
+        entry, _, program = rest.partition(" ")
+
+        async def look(client: Redis) -> Any:
+            return await client.xrange(keys.inbox, min=entry, max=entry)
+
+        waits = bool(entry) and bool(await self._connection.retrying(look, keys.inbox))
+        return KnownEvent(program, waits)
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         shards = {ShardKeys(shard).inbox: shard for shard in after}

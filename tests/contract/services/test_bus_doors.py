@@ -79,7 +79,9 @@ class World:
     url: str
     log: RedisEventLog
     sessions: RedisSessionStore
+    catalog: RedisSessionCatalog
     lease: Lease
+    leases: RedisLeaseStore
     inbox: RedisInbox
     feed: Feed
     routes: Sequence[BaseRoute]
@@ -140,7 +142,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         made = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, LIMITS)),
+            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.known, clock, LIMITS)),
             Registers(
                 RedisNodeStore(connection).living,
                 RedisNodeStore(connection, fronts=True).living,
@@ -162,7 +164,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)
-        yield World(f"http://127.0.0.1:{port}", log, sessions, lease, inbox, feed, made.app().routes)
+        yield World(f"http://127.0.0.1:{port}", log, sessions, catalog, lease, leases, inbox, feed, made.app().routes)
         tasks.cancel_scope.cancel()
 
 

@@ -135,7 +135,7 @@ async def service(
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(Search(kept, folder / "index")))
-        tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock)
+        tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
         views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {})
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)

@@ -130,7 +130,7 @@ async def console(
         bus = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.knows, clock, TaskLimits())),
+            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.known, clock, TaskLimits())),
             Registers(nodes.living, fronts.living, catalog, []),
             clock,
             views=bus_views(ground, admission),
@@ -142,7 +142,7 @@ async def console(
         tapes = TapeService(
             admission,
             Tapes(notebooks, catalog, sessions),
-            Journals(catalog, inbox, inbox.knows, clock),
+            Journals(catalog, inbox, inbox.known, clock),
             search,
             clock,
             tape_views(ground, admission),

@@ -4,7 +4,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17;
                                            commits: how many there were; lasts: how long it is taken for (ms)
 {parley:17}:inbox                  stream  events that no session has taken: field e, JSON
-{parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
+{parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in: the attempt, its entry and its program; gone
+                                           after 7 days; n is the length of <conv>
 {parley:17}:dead                   stream  events that could not be processed: e, id, reason
 {parley:17}:settled:<letter>       string  who replayed or dropped a dead letter just now; gone after a minute
 {parley:17}:current                hash    conversation key -> id of the session that lives there

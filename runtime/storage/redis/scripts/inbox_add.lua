@@ -1,11 +1,12 @@
 -- Takes an event in once. KEYS 1 seen  2 inbox   ARGV 1 this attempt's own mark  2 seconds to remember  3 bound  4 event
 --      5 conversation  6 how many of a conversation may wait, or ""  7 how many of the newest entries are looked at
+--      8 the program that the event may begin
 -- Returns "added", "known", "full" or "crowded". An attempt that is repeated because its answer was lost is told "added" again.
 local seen = redis.call('GET', KEYS[1])
 if seen then
   -- Written again, so that who waits for a replica waits for it: nobody may have waited for the first time.
   redis.call('EXPIRE', KEYS[1], ARGV[2])
-  return seen == ARGV[1] and 'added' or 'known'
+  return string.sub(seen, 1, #ARGV[1]) == ARGV[1] and 'added' or 'known'
 end
 if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
 if ARGV[6] ~= '' and redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[6]) then
@@ -15,6 +16,6 @@ if ARGV[6] ~= '' and redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[6]) then
   end
   if waiting >= tonumber(ARGV[6]) then return 'crowded' end
 end
-redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
-redis.call('XADD', KEYS[2], '*', 'e', ARGV[4], 'c', ARGV[5])
+local entry = redis.call('XADD', KEYS[2], '*', 'e', ARGV[4], 'c', ARGV[5])
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. entry .. ' ' .. ARGV[8], 'EX', ARGV[2])
 return 'added'

@@ -62,7 +62,7 @@ class RedisDeadLetters:
             outcome = await self._connection.run(
                 _SETTLE,
                 [keys.dead, keys.settled(number), keys.inbox, keys.seen(event.address.key, event.id)],
-                [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S],
+                [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S, event.program],
             )
         if found is None or outcome == "gone":
             raise LetterGone(f"There is no dead letter {letter} (any more); see parley dlq list.")

@@ -18,7 +18,7 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
-from runtime.stores.inbox import TASK
+from runtime.stores.inbox import TASK, KnownEvent
 from runtime.tape.tape import Fact, TapeReader
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS, World
@@ -84,8 +84,10 @@ class Store:
         page = await self.page("", limit=1000)
         return next((known for known in page.sessions if known.record.id == session), None)
 
-    async def knows(self, address: Address, event_id: str, /) -> bool:
-        return (address.key, event_id) in self._world._added
+    async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
+        if (address.key, event_id) not in self._world._added:
+            return None
+        return KnownEvent("test", waits=any(entry.event.id == event_id for entry in self._world._inbox))
 
     async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         seen = after
@@ -122,6 +124,18 @@ async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it(sandbox: 
         assert again is not None
         assert (again.order.value, again.order.number) == ("fetched bread", 2)
     assert talk.chat[1] == "Task 2, Runner.Fetch, is completed. Its result: fetched bread"
+
+
+async def test_a_task_whose_session_was_deleted_is_gone_and_not_one_that_has_not_begun(sandbox: MontySandbox) -> None:
+    async with talking(running('\n    await Spawn("Runner", "Idle")'), Model(), sandbox, tasks=_LIMITS) as talk:
+        talk.post("hi")
+        tasks = register(talk)
+        await talk.until(lambda: len(talk.world._records) == 2)
+        (known,) = (await tasks.latest(0))[0]
+        del talk.world._records[known.session.record.id]
+        for ask in (tasks.find, tasks.cancel):
+            with pytest.raises(TaskRefused, match="is gone: its session was deleted"):
+                await ask(str(known.session.record.id))
 
 
 async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words(sandbox: MontySandbox) -> None:

@@ -20,7 +20,7 @@ from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.stores.inbox import shard_of
+from runtime.stores.inbox import KnownEvent, shard_of
 from runtime.stores.operation.event_log import EventLog
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.content import Content
@@ -47,8 +47,8 @@ class TaskStand:
         self._lease: Lease | None = None
         self._seq = 0
 
-    async def _known(self, address: Address, id_: str) -> bool:
-        return False
+    async def _known(self, address: Address, id_: str) -> KnownEvent | None:
+        return KnownEvent("parcels", waits=True)
 
     async def begin(self, context: str | None = None) -> None:
         """The task takes its order."""
