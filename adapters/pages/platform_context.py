@@ -23,7 +23,7 @@ from adapters.adapter import (
     CountsByMethod,
     File,
 )
-from adapters.answered import ShowsAnswered
+from adapters.asides import ShowsAnswered
 from adapters.capabilities import Budget, Capabilities, StreamLimits
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.part import Line

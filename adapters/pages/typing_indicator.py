@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTask, CanShowTyping, CountsByMethod
+from adapters.asides import KnowsWork
 from adapters.capabilities import Budget
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
@@ -77,6 +78,8 @@ class TypingIndicator:
         """The speaker works on an answer, or has stopped; `doing` says on what. Never blocks."""
         who = (address.key, speaker.id)
         work = self._active.get(who)
+        if isinstance(self._adapter, KnowsWork):
+            self._adapter.works(address, speaker, active)
         if not active:
             if work is not None:
                 del self._active[who]

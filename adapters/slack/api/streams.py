@@ -48,6 +48,19 @@ class Plan:
 Doing: TypeAlias = Task | Plan
 
 
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """What a stream ends with: activities, and blocks below it. `works_on`: its agent goes on working; else Slack takes
+    the stop button away."""
+
+    works_on: bool = False
+    doings: Sequence[Doing] = ()
+    blocks: Sequence[Mapping[str, Any]] = ()
+
+
+NO_MORE = StreamEnd()
+
+
 class StreamApi:
     """The stream calls of one bot. Errors as `Calls.call`, StreamOver where a stream takes no more text or none is
     available.
@@ -92,17 +105,17 @@ class StreamApi:
         message: str,
         text: str,
         nonce: str,
-        doings: Sequence[Doing] = (),
-        blocks: Sequence[Mapping[str, Any]] = (),
+        end: StreamEnd,
     ) -> None:
-        """Append the end and close, with the blocks below; from now on the message carries its nonce."""
+        """Append the end and close; from now on the message carries its nonce."""
         with self._calls.call("chat.stopStream", streaming=True):
             await self._calls.client.chat_stopStream(
                 channel=channel,
                 ts=message,
                 metadata=nonce_data(nonce),
-                blocks=list(blocks) or None,  # type: ignore[arg-type]
-                **_content(text, doings),
+                blocks=list(end.blocks) or None,  # type: ignore[arg-type]
+                session_status="processing" if end.works_on else None,
+                **_content(text, end.doings),
             )
 
 

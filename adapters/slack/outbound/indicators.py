@@ -11,7 +11,7 @@ from adapters.recent import Recent
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import Face, channel_of
 from adapters.slack.outbound.threads import REMEMBERED
-from runtime.core.address import Address
+from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Mark
 from runtime.core.texts import Texts
@@ -35,6 +35,7 @@ class Indicators:
         self._texts = texts
         self._statuses = Recent[str, bool](REMEMBERED)
         self._working = Recent[str, bool](REMEMBERED)
+        self._at_work: dict[str, set[str]] = {}
         self._marks = Recent[str, Mark](REMEMBERED)
 
     def posted(self, to: Address) -> None:
@@ -69,9 +70,23 @@ class Indicators:
         except AdapterError as error:
             _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
 
+    def works(self, to: Address, speaker: Speaker, active: bool) -> None:
+        """A speaker works on an answer, or has stopped."""
+        speakers = self._at_work.setdefault(to.key, set())
+        if active:
+            speakers.add(speaker.id)
+        else:
+            speakers.discard(speaker.id)
+        if not speakers:
+            del self._at_work[to.key]
+
+    def works_on(self, to: Address) -> bool:
+        """Whether a message that is complete is not the last one, and the stop button is to stay."""
+        return to.key in self._working and to.key in self._at_work
+
     async def rest(self, to: Address, workspace: Workspace) -> None:
-        """The answer is complete: remove the stop button. Never raises."""
-        if to.key in self._working:
+        """An answer is complete: remove the stop button, unless somebody goes on working. Never raises."""
+        if to.key in self._working and to.key not in self._at_work:
             self._working.forget(to.key)
             await self._session(to, "active", workspace)
 

@@ -13,6 +13,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from adapters.adapter import File
 from adapters.recent import Recent
 from adapters.slack.api.calls import MissingScope, StillStreaming
+from adapters.slack.api.streams import StreamEnd
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
@@ -167,6 +168,14 @@ class Sender(TellingAlone):
             _log.debug("A stream ended before what its speaker does was shown in it")
         await self._signs.status(to, doing, self._face(to, speaker, workspace), workspace)
 
+    def works(self, to: Address, speaker: Speaker, active: bool, /) -> None:
+        """As the port says. The stop button stays until nobody works in the thread."""
+        self._signs.works(to, speaker, active)
+
+    async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
+        """Remove the stop button."""
+        await self._signs.rest(to, await self._workspaces.of(team_of(to)))
+
     async def show_task(
         self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
     ) -> str:
@@ -247,10 +256,7 @@ class Sender(TellingAlone):
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
-
-        async def close(blocks: list[dict[str, Any]]) -> None:
-            await self._streams.close(to, message, text, workspace, blocks)
-
+        close = partial(self._streams.close, to, message, text, workspace, StreamEnd(self._signs.works_on(to)))
         await self._rated([], speaker, workspace, close, final=True)
         self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
@@ -287,7 +293,7 @@ class Sender(TellingAlone):
         try:
             return await workspace.api.edit(channel_of(to), message, blocks)
         except StillStreaming:
-            await self._streams.end_for_edits(to, message, nonce, workspace)
+            await self._streams.end_for_edits(to, message, nonce, workspace, works_on=self._signs.works_on(to))
             return await workspace.api.edit(channel_of(to), message, blocks)
 
     async def _rated(
@@ -336,7 +342,7 @@ class Sender(TellingAlone):
             return None
         message = str(found[0]["ts"])
         if nonce_of(found[0]) is None:
-            await self._streams.end_for_edits(to, message, nonce, workspace)
+            await self._streams.end_for_edits(to, message, nonce, workspace, works_on=self._signs.works_on(to))
             self._adopted.keep(nonce, True)
         self._doubtful.keep(nonce, True)
         return message

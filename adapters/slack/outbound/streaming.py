@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from adapters.recent import Recent
-from adapters.slack.api.streams import Doing, Plan, Recipient, Task
+from adapters.slack.api.streams import NO_MORE, Doing, Plan, Recipient, StreamEnd, Task
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
@@ -92,14 +92,20 @@ class Streams:
         opened.held = held
 
     async def close(
-        self, to: Address, message: str, text: str, workspace: Workspace, blocks: Sequence[Mapping[str, Any]] = ()
+        self,
+        to: Address,
+        message: str,
+        text: str,
+        workspace: Workspace,
+        end: StreamEnd = NO_MORE,
+        blocks: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Close the stream, which then shows everything that was given, and the blocks below."""
+        """Close the stream, which then shows everything that was given, how it ends, and the blocks below."""
         opened = self._known(message)
         done = () if opened.task is None else (_ended(opened.task),)
         with self._unless_over(message):
-            last = harmless(opened.held + text, to)
-            await workspace.streams.stop(channel_of(to), message, last, opened.nonce, done, blocks)
+            last, end = harmless(opened.held + text, to), replace(end, doings=done, blocks=blocks)
+            await workspace.streams.stop(channel_of(to), message, last, opened.nonce, end)
         self._open.pop(message, None)
 
     async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:
@@ -156,11 +162,13 @@ class Streams:
         title = self._plans.get(_who(to, speaker))
         return () if title is None else (Plan(title),)
 
-    async def end_for_edits(self, to: Address, message: str, nonce: str, workspace: Workspace) -> None:
+    async def end_for_edits(
+        self, to: Address, message: str, nonce: str, workspace: Workspace, *, works_on: bool
+    ) -> None:
         """Close a stream of any process, so that its message can be edited."""
         self._open.pop(message, None)
         with suppress(StreamOver):
-            await workspace.streams.stop(channel_of(to), message, "", nonce)
+            await workspace.streams.stop(channel_of(to), message, "", nonce, StreamEnd(works_on))
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
         """Whether a message of ours is a stream with this start, left open by a call of unknown outcome."""

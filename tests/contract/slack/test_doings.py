@@ -12,6 +12,7 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
+from runtime.core.address import Speaker
 from runtime.core.message import Choice, Quote
 from runtime.core.texts import load_texts
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
@@ -441,6 +442,45 @@ async def test_session_rests_when_the_answer_is_there(adapter: SlackAdapter, pla
     await adapter.typing(thread(root), HOST)
     await send(adapter, "done", to=thread(root))
     assert platform.surfaces.sessions == {f"{CHANNEL}/{root}": "active"}
+
+
+async def test_stop_button_stays_after_a_message_while_the_agent_goes_on_working(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.say("hello", channel=DIRECT)
+    to, place = replace(ADA, thread=root), f"{DIRECT}/{root}"
+    adapter.works(to, HOST, True)
+    await adapter.typing(to, HOST, doing="reads the file")
+    for nonce in ("one", "two"):
+        first = await adapter.open_stream(to, "It is", speaker=HOST, nonce=nonce)
+        await adapter.close_stream(to, first, " so.", speaker=HOST)
+        assert platform.surfaces.sessions == {place: "processing"}
+    await adapter.send(to, "And so on.", speaker=HOST, nonce="three", final=True)
+    last = await adapter.open_stream(to, "That", speaker=HOST, nonce="four")
+    assert platform.surfaces.sessions == {place: "processing"}
+    adapter.works(to, HOST, False)
+    await adapter.close_stream(to, last, " is all.", speaker=HOST)
+    assert platform.surfaces.sessions == {place: "active"}
+    sent = [call.params.get("session_status") for call in platform.calls_of("chat.stopStream")]
+    assert sent == ["processing", "processing", None]
+
+
+async def test_stop_button_goes_when_the_work_ends_after_its_last_message(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.say("hello", channel=DIRECT)
+    to, place = replace(ADA, thread=root), f"{DIRECT}/{root}"
+    for who in (HOST, Speaker("1001", "Guest")):
+        adapter.works(to, who, True)
+    await adapter.typing(to, HOST)
+    message = await adapter.open_stream(to, "It is", speaker=HOST, nonce="one")
+    await adapter.close_stream(to, message, " so.", speaker=HOST)
+    adapter.works(to, HOST, False)
+    await adapter.end_typing(to, HOST)
+    assert platform.surfaces.sessions == {place: "processing"}
+    adapter.works(to, Speaker("1001", "Guest"), False)
+    await adapter.end_typing(to, Speaker("1001", "Guest"))
+    assert platform.surfaces.sessions == {place: "active"}
 
 
 async def test_app_that_is_no_agent_is_asked_once(adapter: SlackAdapter, platform: SlackPlatform) -> None:

@@ -115,6 +115,7 @@ class SlackPlatform(People):
         self.streams = Streams(self.conversations, self.clock)
         self.files = Files(self.conversations)
         self.surfaces = Surfaces(self.conversations, self.clock)
+        self.streams.on_stop = self.surfaces.stream_stopped
         self.codes: dict[str, tuple[str, str]] = {}
         self.socket_address = ""
         self._limits = RateLimits(self.clock, marketplace=marketplace) if limited else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.core.clock import Clock
@@ -33,6 +33,8 @@ class Streams:
         self._conversations = conversations
         self._clock = clock
         self._ends_at_s: dict[str, float] = {}
+        self.on_stop: Callable[[str, str | None, str], None] = lambda _channel, _thread, _status: None
+        """Told which status the thread's session has then."""
         self.refuses_tasks = False
         """Whether this workspace takes no task cards and no plans."""
 
@@ -82,6 +84,10 @@ class Streams:
         _show_tasks(posted, params)
         posted.streaming, posted.blocks = False, blocks
         posted.metadata = params.get("metadata", posted.metadata)
+        status = params.get("session_status") or "active"
+        if status not in ("active", "processing", "suspended", "closed"):
+            raise Refusal("invalid_arguments")
+        self.on_stop(params["channel"], posted.thread_ts, status)
         return {"channel": params["channel"], "ts": posted.ts}
 
     def _check_kinds(self, params: Mapping[str, Any]) -> None:

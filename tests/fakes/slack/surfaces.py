@@ -70,6 +70,12 @@ class Surfaces:
         self.sessions[self._thread(params)] = params["status"]
         return {"status": params["status"]}
 
+    def stream_stopped(self, channel: str, thread: str | None, status: str) -> None:
+        """The end of a stream sets the status of its thread's session, if there is one."""
+        key = f"{channel}/{thread}"
+        if key in self.sessions:
+            self.sessions[key] = status
+
     def _thread(self, params: Mapping[str, Any]) -> str:
         channel = self._conversations.channel(params, to_write=True, name="channel_id")
         if self._conversations.find(channel, params.get("thread_ts")) is None:
