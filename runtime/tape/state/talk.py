@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runtime.core.foreign_text import foreign_line, foreign_name
+from runtime.core.foreign_text import foreign_line, foreign_lines, foreign_name
 from runtime.core.message import Message, MessageType
 from runtime.core.prompt_forms import Form
 from runtime.tape.state.frames import FrameState
@@ -62,7 +62,7 @@ def hand_on(frame: FrameState, above: FrameState | None, did: str | None) -> Non
         above.talk = last_of([*above.talk, *frame.talk])
     if did and above.at is not None:
         above.notes.append(
-            f"{Form.INSIDE.format(name=frame.playbook)} {foreign_line(_shortened(did, MAX_SUMMARY_CHARS))})"
+            f"{Form.INSIDE.format(name=frame.playbook)} {_shortened(foreign_lines(did), MAX_SUMMARY_CHARS)})"
         )
 
 
@@ -73,13 +73,13 @@ def last_of(talk: Talk) -> Talk:
 
 def told(talk: Talk) -> str:
     """The last utterances on one line; empty without any."""
-    said = [f"{foreign_name(speaker)}: “{words}”" for speaker, words in talk[-MAX_UTTERANCES:]]
+    said = [f"{foreign_name(speaker)}: “{foreign_line(words)}”" for speaker, words in talk[-MAX_UTTERANCES:]]
     return " ".join(["…", *said] if len(talk) > MAX_UTTERANCES else said)
 
 
 def past_of(talk: Talk) -> list[dict[str, str]]:
     """The utterances before a frame without a caller, which start its transcript."""
-    return [{"heard": f"{Form.SAID_BEFORE} {foreign_line(told(talk))})", "said": ""}] if talk else []
+    return [{"heard": f"{Form.SAID_BEFORE} {told(talk)})", "said": ""}] if talk else []
 
 
 def _shortened(text: str, max_chars: int) -> str:
