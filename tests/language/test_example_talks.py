@@ -1,4 +1,4 @@
-"""The talks of the examples, as `parley test examples` holds them."""
+"""The talks of the examples, as `parley test examples` holds them, and those of programs that are no examples."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gateway.talks.talk import Talk
 from runtime.execution.frames.loop import FrameLoop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+TALKS = Path(__file__).with_name("talks")
 
 
 def test_every_example_has_talks() -> None:
@@ -22,8 +23,8 @@ def test_every_example_has_talks() -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("file", talk_files([EXAMPLES]), ids=lambda file: file.name)
-def test_the_talks_of_an_example_pass(file: Path) -> None:
+@pytest.mark.parametrize("file", talk_files([EXAMPLES, TALKS]), ids=lambda file: file.name)
+def test_the_talks_of_a_program_pass(file: Path) -> None:
     found: list[str] = []
 
     async def hold(loaded: Loaded, talk: Talk, stage: Stage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Code, Condition, Instruction, Loop, Node, Side
+from runtime.language.instructions.model import Code, Condition, Instruction, Jump, Loop, Node, Operand, Side
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""
@@ -68,7 +68,7 @@ class Course:
 
     def past_loop(self, line: str) -> Going:
         """A loop has ended."""
-        return Going(self.after(line).line, {line: None, **self._inner_loops(line)})
+        return Going(self.after(line).line, {line: None, **self.rounds_below(line)})
 
     def jump(self, line: str, target: str) -> Going:
         """Jump to a line. Loops that do not contain it are left."""
@@ -98,6 +98,25 @@ class Course:
             loop = self.loop_of(loop)
         return None
 
+    def tests_of(self, line: str) -> list[Operand]:
+        """The tests that can end a loop, or keep a jump from going back: its own, else those of the conditions in the
+        loop, or around the jump."""
+        head = self._nodes[line].instruction.head
+        own = head.over if isinstance(head, Loop) else head.test if isinstance(head, Jump) else None
+        if own is not None and not (isinstance(own, Expression) and not (own.names or own.calls)):
+            return [own]
+        near = self._below(line) if isinstance(head, Loop) else self._holding(line)
+        heads = [self._nodes[one].instruction.head for one in near]
+        return [one.test for one in heads if isinstance(one, Condition | Jump) and one.test is not None]
+
+    def goes_back(self, line: str, target: str) -> bool:
+        """Whether a jump repeats steps, and is no loop's own jump to its next round."""
+        lines = list(self._nodes)
+        return lines.index(target) <= lines.index(line) and not line.startswith(f"{target}.")
+
+    def _below(self, line: str) -> list[str]:
+        return [known for known in self._nodes if known.startswith(f"{line}.")]
+
     def _holding(self, line: str) -> set[str]:
         """The line itself, and every line that contains it."""
         found, current = set[str](), line
@@ -108,12 +127,10 @@ class Course:
                 return found
             current = parent
 
-    def _inner_loops(self, line: str) -> dict[str, None]:
-        prefix = line + "."
+    def rounds_below(self, line: str) -> dict[str, None]:
+        """The loops and jumps below a line, each without its rounds."""
         return {
-            known: None
-            for known, node in self._nodes.items()
-            if known.startswith(prefix) and isinstance(node.instruction.head, Loop)
+            known: None for known in self._below(line) if isinstance(self._nodes[known].instruction.head, Loop | Jump)
         }
 
     def _is_branch(self, line: str) -> bool:

@@ -23,6 +23,7 @@ from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
+from runtime.execution.processor.rounds import check_round, counted
 from runtime.execution.processor.talk import AgentFacts, Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.step_words import shown_words
@@ -269,11 +270,20 @@ class Processor:
                 return self._course.past_loop(line)
         if part.waits and await self._talk.ask(line, Ask((), None, (part.waits,))):
             return self._course.past_loop(line)  # nothing was heard but the end of the meeting
-        return self._round(line, number)
+        if part.at_most is None:
+            self._check_round(line, state)
+        return self._round(line, number, **counted(state))
 
     def _round(self, line: str, number: int, **more: Any) -> Going:
         below = self._course.into(line)
-        return Going(below.line, {**below.loops, line: {"n": number, **more}})
+        return Going(below.line, {**self._course.rounds_below(line), line: {"n": number, **more}})
+
+    def _check_round(self, line: str, state: Mapping[str, Any] | None) -> None:
+        try:
+            tests, meeting = self._course.tests_of(line), self._frame.state.meeting is not None
+            check_round(tests, state or {}, self._doing() or "", meeting=meeting)
+        except PlaybookError as error:
+            raise PlaybookError(f"{self._place()}: {error}") from None
 
     async def _count(self, part: Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
@@ -298,7 +308,12 @@ class Processor:
     async def _jump(self, line: str, part: Jump) -> Outcome:
         if part.test is not None and await self._holds(line, part, part.test) is part.unless:
             return self._course.after(line)
-        return self._course.jump(line, part.line)
+        going = self._course.jump(line, part.line)
+        if going.line != part.line or not self._course.goes_back(line, part.line):
+            return going
+        state = self._frame.state.loops.get(line)
+        self._check_round(line, state)
+        return Going(going.line, {**going.loops, line: counted(state)})
 
     async def _leave(self, line: str, part: Leave) -> Outcome:
         loop = self._course.loop_of(line)

@@ -18,6 +18,7 @@ from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import Instruction, free
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
+from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.scope import Reach
 from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
 from runtime.language.pbasm.step_lines import given_steps
@@ -26,7 +27,7 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger,
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 18
+_VERSION = 19
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
@@ -57,6 +58,11 @@ class RulesLowerer:
             for playbook in source.playbooks
         )
         problems.stop_if_any()
+        waits = MeetingWaits(playbooks, source.fences)
+        playbooks = tuple(
+            playbook if given_steps(parsed.steps, problems) is not None else waits.added(playbook)
+            for parsed, playbook in zip(source.playbooks, playbooks, strict=True)
+        )
         spec = AgentSpec(
             source.name, source.kind, source.span, source.description, source.metadata, playbooks, source.fences
         )
@@ -129,7 +135,6 @@ def _classifier(
 class _StepLowering:
     def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
         self._playbook = playbook.name
-        self._meeting = is_meeting(playbook)
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
@@ -237,7 +242,7 @@ class _StepLowering:
             children = (replace(children[0], text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
-        return Step(line, found.op, self._waiting(found, children), item.span, children)
+        return Step(line, found.op, found.text, item.span, children)
 
     def _takes_details(self, found: Instruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
@@ -245,13 +250,6 @@ class _StepLowering:
         if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)
         return found.op is Op.EXE and not any(inner.known for inner in below)
-
-    def _waiting(self, found: Instruction, children: Sequence[Step]) -> str:
-        """The text of a step. A loop that lasts as long as a meeting waits for it, unless a step below does."""
-        waits = any(step.op is Op.YLD or "YLD for" in step.text for child in children for step in child.walk())
-        if not (found.loop and self._meeting and phrases.WHILE_ACTIVE.search(found.text)) or waits:
-            return found.text
-        return f"{found.text}; YLD for meeting"
 
 
 def _work_first(found: Instruction) -> Instruction:

@@ -57,6 +57,20 @@ def hear(frame: FrameState, heard: str, notes: Sequence[str], said: Sequence[str
     frame.heard, frame.unwaited = heard, 0
 
 
+def waited(state: SessionState, frame: FrameState | None) -> None:
+    """Somebody was waited for: by a frame, and so by those that called it."""
+    while frame is not None:
+        for loop in frame.loops.values():
+            loop.update(dict.fromkeys(loop.keys() & {"idle", "same"}, 0))
+        frame = state.frames.get(frame.caller.frame) if frame.caller is not None else None
+
+
+def changed(frame: FrameState) -> None:
+    """Something is not as it was when the present rounds of its loops began."""
+    for loop in frame.loops.values():
+        loop.update(dict.fromkeys(loop.keys() & {"same"}, 0))
+
+
 def end_exchange(frame: FrameState) -> None:
     """The exchange becomes part of the frame's transcript."""
     if frame.exchange is not None:

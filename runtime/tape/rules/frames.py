@@ -29,7 +29,7 @@ from runtime.tape.facts.frames import (
     TurnEnded,
 )
 from runtime.tape.facts.pages import PageFinished, PageHeld
-from runtime.tape.rules.course import end_exchange, hear
+from runtime.tape.rules.course import changed, end_exchange, hear, waited
 from runtime.tape.rules.registry import rule
 from runtime.tape.rules.schedules import fail_runs
 from runtime.tape.state.acks import settle_message
@@ -52,6 +52,9 @@ def is_unnamed(artifact: str) -> bool:
     return _UNNAMED.match(artifact) is not None
 
 
+_ONLY_WORDS = frozenset({"Say", "Answer", "Hear", "Step"})
+"""Calls that change nothing but what was said and heard."""
+
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
 
@@ -63,7 +66,8 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
         return
     pos = fact.pos
     key = CallKey(frame.id, pos)
-    state.waits.pop(key, None)
+    if state.waits.pop(key, None) is not None:
+        waited(state, frame)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
     state.questions.pop(key, None)
@@ -82,6 +86,8 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
     frame.records[pos] = record
     if not fact.hidden:
         frame.order.append(pos)
+    if fact.name not in _ONLY_WORDS:
+        changed(frame)
     if fact.name == "Step" and fact.error is None:
         frame.step = fact.value
         frame.turn_steps.append(fact.value)
@@ -255,6 +261,7 @@ def _steer(state: SessionState, _: int, fact: FrameSteered) -> None:
     frame = state.frames[fact.frame]
     agent, before = state.agents[frame.agent], state.agents[frame.agent].person
     taken = take_messages(state, frame.agent, fact.messages)
+    waited(state, frame)
     agent.crowd = agent.crowd or agent.person != before
     frame.inbox += taken
     keep_heard(frame, taken)
@@ -312,6 +319,7 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
     frame = state.frames[fact.frame]
     taken = take_messages(state, frame.agent, fact.messages)
     keep_heard(frame, taken)
+    waited(state, frame)
     if fact.pos == TURN:
         state.waits.pop(CallKey(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]

@@ -149,7 +149,8 @@ class FrameState:
     at_seq: int = 0
     """The fact by which control came to it."""
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The loops that it is in, by line: the round (`n`), and the `items` of one over a list."""
+    """The loops that it is in, by line: the round (`n`), and the `items` of one over a list; of others the rounds since
+    somebody was waited for (`idle`), and since anything changed (`same`)."""
     trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)
     """The latest instructions that were come to, each with the loops as they were before it."""
     heard: str = ""

@@ -56,7 +56,7 @@ PROGRAM = main(
     '  - $fee:int = Fee("express")',
     "- Otherwise",
     '  - $fee:int = Fee("slow")',
-    "- While the user wants more",
+    "- While there is more to buy",
     '  - $more:int = Price("more")',
     "- Compute the $tip:int from what was said",
     "- $paid:str = Pay(amount=$amount, tip=$tip, fee=$fee)",
