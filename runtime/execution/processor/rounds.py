@@ -18,7 +18,8 @@ JUDGED_ROUNDS = 100
 """A model judges at most this many rounds in a row that waited for nobody."""
 
 _OTHERS = re.compile(
-    r"\A(?:it is not true that\s+)?(?:(?:the|your|our|this|each|every|any|all|both)\s+)*(?:users?|customers?|humans?|person|they|he|she"
+    r"\A(?:it is not true that\s+)?(?:(?:the|your|our|this|each|every|any|all|both)\s+)*"
+    r"(?:users?|customers?|humans?|person|they|he|she"
     r"|participants?|attendees?)\b(?!['\u2019])|\b(?:the|this)\s+meeting\b",
     re.IGNORECASE,
 )
