@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.models.answers import Rules
 from tests.fakes.people.talk import talking
 from tests.language.test_meeting_patterns import Reader
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 
 pytestmark = pytest.mark.anyio
 
-NEVER: Mapping[str, str] = {
+NEVER: Rules = {
     "choose: ": "no",
     "say: ": "A joke.",
     "give: ": '{"joke": "A joke."}',
     "execute: ": "await Return()",
 }
 """A model for which nothing ever holds."""
-ALWAYS = {**NEVER, "choose: ": "yes"}
+ALWAYS: Rules = {**NEVER, "choose: ": "yes"}
 
 CODE = '''
 @playbook
@@ -49,57 +50,56 @@ MORE = """
   - Wait for the user
 """
 
-SPINS = {
-    "it only tells": (NEVER, "- Repeat until the user is happy", "  - Tell the user a joke"),
+SPINS: Mapping[str, tuple[Rules, Sequence[str]]] = {
+    "it only tells": (NEVER, ["- Repeat until the user is happy", "  - Tell the user a joke"]),
     "it tells what it made": (
         NEVER,
-        "- Until the user has laughed",
-        "  - $joke:str = a joke",
-        "  - Tell the user the $joke",
+        ["- Until the user has laughed", "  - $joke:str = a joke", "  - Tell the user the $joke"],
     ),
-    "while there are questions": (ALWAYS, "- While the user has questions", "  - Answer the question"),
-    "they": (NEVER, "- Repeat until they are content", "  - Tell the user a joke"),
-    "nothing ends it": (NEVER, "- Forever", "  - Tell the user a joke"),
+    "while there are questions": (ALWAYS, ["- While the user has questions", "  - Answer the question"]),
+    "they": (NEVER, ["- Repeat until they are content", "  - Tell the user a joke"]),
+    "nothing ends it": (NEVER, ["- Forever", "  - Tell the user a joke"]),
     "a judgement inside would end it": (
         NEVER,
-        "- Forever",
-        "  - $joke:str = a joke",
-        "  - Tell the user the $joke",
-        "  - If the user wants to stop",
-        "    - Break",
+        [
+            "- Forever",
+            "  - $joke:str = a joke",
+            "  - Tell the user the $joke",
+            "  - If the user wants to stop",
+            "    - Break",
+        ],
     ),
     "the wait is under a condition": (
         NEVER,
-        "- Repeat until the user is happy",
-        "  - Tell the user a joke",
-        "  - If $n is 3",
-        "    - Ask the user what they think",
+        [
+            "- Repeat until the user is happy",
+            "  - Tell the user a joke",
+            "  - If $n is 3",
+            "    - Ask the user what they think",
+        ],
     ),
     "the wait is in an inner loop that is never entered": (
         NEVER,
-        "- Repeat until the user is happy",
-        "  - Tell the user a joke",
-        "  - While $n is 3",
-        "    - Wait for the user",
+        [
+            "- Repeat until the user is happy",
+            "  - Tell the user a joke",
+            "  - While $n is 3",
+            "    - Wait for the user",
+        ],
     ),
     "the inner loop spins": (
         NEVER,
-        "- For each $a in [1, 2, 3, 4]",
-        "  - Repeat until the user is happy",
-        "    - Tell the user a joke",
+        ["- For each $a in [1, 2, 3, 4]", "  - Repeat until the user is happy", "    - Tell the user a joke"],
     ),
-    "a playbook that is called waits for nobody": (NEVER, "- Repeat until the user is happy", "  - Entertain"),
-    "Python that is called waits for nobody": (NEVER, "- Repeat until the user is happy", "  - Perhaps(n=1)"),
-    "Python that is called only tells": (NEVER, "- Repeat until the user is happy", "  - Tell()"),
-    "a jump": (ALWAYS, "- Tell the user a joke", "- Go back to step 1 unless the user is happy", '- Say "Bye."'),
+    "a playbook that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Entertain"]),
+    "Python that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Perhaps(n=1)"]),
+    "Python that is called only tells": (NEVER, ["- Repeat until the user is happy", "  - Tell()"]),
+    "a jump": (ALWAYS, ["- Tell the user a joke", "- Go back to step 1 unless the user is happy", '- Say "Bye."']),
     "a jump under a condition": (
         ALWAYS,
-        "- Tell the user a joke",
-        "- If the user wants another one",
-        "  - Go to step 1",
-        '- Say "Bye."',
+        ["- Tell the user a joke", "- If the user wants another one", "  - Go to step 1", '- Say "Bye."'],
     ),
-    "nothing changes what is judged": (NEVER, "- Until the problem is solved", "  - Tell the user a joke"),
+    "nothing changes what is judged": (NEVER, ["- Until the problem is solved", "  - Tell the user a joke"]),
 }
 
 
@@ -107,7 +107,7 @@ SPINS = {
 async def test_a_loop_that_only_others_can_end_says_after_two_rounds_that_it_waits_for_nobody(
     case: str, sandbox: MontySandbox
 ) -> None:
-    rules, *steps = SPINS[case]
+    rules, steps = SPINS[case]
     model = Reader(rules)
     async with talking(await compiled(main(*steps, code=CODE, more=MORE)), model, sandbox) as talk:
         said = await talk.say("go")
