@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,20 +9,13 @@ from runtime.core.errors import PlaybookError
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Operand, Prose
+from runtime.language.instructions.wording import speaks_of_others
 
 IDLE_ROUNDS = 2
 """After this many rounds that waited for nobody, others cannot have ended the loop."""
 
 JUDGED_ROUNDS = 100
 """A model judges at most this many rounds in a row that waited for nobody."""
-
-_OTHERS = re.compile(
-    r"\A(?:it is not true that\s+)?(?:(?:the|your|our|this|each|every|any|all|both)\s+)*"
-    r"(?:users?|customers?|humans?|person|they|he|she"
-    r"|participants?|attendees?)\b(?!['\u2019])|\b(?:the|this)\s+meeting\b",
-    re.IGNORECASE,
-)
-"""Tests that speak of others: "the user is happy", not "the user's order is complete"."""
 
 
 def counted(state: Mapping[str, Any] | None) -> dict[str, int]:
@@ -51,7 +43,7 @@ def _in_circles(tests: Sequence[Operand], state: Mapping[str, Any]) -> str:
     if idle < IDLE_ROUNDS or not all(map(_is_for_others_to_say, tests)):
         return ""
     judged = [test.text for test in tests if isinstance(test, Prose) and "$" not in test.text]
-    if any(isinstance(test, Expression) for test in tests) or any(map(_OTHERS.search, judged)):
+    if any(isinstance(test, Expression) for test in tests) or any(map(speaks_of_others, judged)):
         return "went round twice without waiting for anybody, and only others can end it"
     if same >= IDLE_ROUNDS:
         return "went round twice without waiting for anybody, and nothing has changed"
