@@ -9,7 +9,7 @@ from runtime.core.errors import PlaybookError
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Operand, Prose
-from runtime.language.instructions.wording import speaks_of_others
+from runtime.language.instructions.speaking_of import speaks_of_others
 
 IDLE_ROUNDS = 2
 """After this many rounds that waited for nobody, others cannot have ended the loop."""

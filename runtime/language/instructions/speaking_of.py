@@ -29,3 +29,17 @@ _ENDING = re.compile(
 def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
     """Whether a step, or a note on all of them, may mean that the program ends."""
     return any(_ENDING.search(one) for one in (text, *notes))
+
+
+_OTHERS = re.compile(
+    r"\A(?:it is not true that\s+)?(?:(?:the|your|our|this|each|every|any|all|both)\s+)*"
+    r"(?:users?|customers?|humans?|person|they|he|she|participants?|attendees?)\b(?!['\u2019])"
+    r"|\b(?:the|this)\s+meeting\b",
+    re.IGNORECASE,
+)
+"""Tests that speak of others: "the user is happy", not "the user's order is complete"."""
+
+
+def speaks_of_others(test: str) -> bool:
+    """Whether a test speaks of what people or a meeting do or feel, which no work of the agent alone changes."""
+    return _OTHERS.search(test) is not None
