@@ -19,10 +19,13 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
-from runtime.sessions.tasks.letters import session_of
+from runtime.sessions.tasks.letters import PLATFORM, session_of
 from runtime.stores.operation.reports import Report
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.tasks import OrderOver
+from runtime.tape.state.frames import RaisedAt
 from runtime.tape.tape import Fact, TapeReader
 
 LAST_FACTS = 12
@@ -36,7 +39,8 @@ _UNTOLD = frozenset({"dig", "version", "playbooks"})
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account, without secrets. `what` and `facts` are empty where the tape is gone or cannot be read."""
+    """An account, without secrets. `what` and `facts` are empty where the tape is gone or cannot be read, and `command`
+    where there are no words to hear again."""
 
     what: str
     where: str
@@ -48,8 +52,9 @@ class Account:
     def lines(self) -> list[str]:
         """As it is printed."""
         shown = [f"what     {self.what or '(the session is gone)'}", f"where    {self.where}"]
-        shown += [f"{'before it' if not number else '':<9}{fact}" for number, fact in enumerate(self.facts)]
-        return [*shown, f"cause    {self.cause}", f"try      {self.advice}", f"goes on  {self.command}"]
+        shown += [f"{'before' if not number else '':<9}{fact}" for number, fact in enumerate(self.facts)]
+        again = [f"goes on  {self.command}"] if self.command else []
+        return [*shown, f"cause    {self.cause}", f"try      {self.advice}", *again]
 
 
 class Accounts:
@@ -66,9 +71,8 @@ class Accounts:
         """The account of a report's first failure. Raises StorageUnavailable."""
         facts = await self._before(report)
         failed = next((fact for fact in facts if fact.seq == report.seq), None)
-        returned = None if failed is None else read_as(failed, FrameReturned)
-        text = returned.error[1] if returned is not None and returned.error is not None else ""
-        lines = returned.raised_at.lines if returned is not None and returned.raised_at is not None else ()
+        text, at = ("", None) if failed is None else _how(failed)
+        lines = () if at is None else at.lines
         cause = cause_of(report.error_type, text)
         what = f"{report.error_type}: {text}" if text else report.error_type
         return Account(
@@ -77,7 +81,7 @@ class Accounts:
             tuple(self._told(fact) for fact in facts if fact is not failed),
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
-            f"parley debug again {report.number}",
+            f"parley debug again {report.number}" if can_go_on(report) else "",
         )
 
     async def hides(self, report: Report) -> bool:
@@ -108,6 +112,21 @@ class Accounts:
         data = {key: value for key, value in fact.data.items() if key not in _UNTOLD}
         line = f"{fact.seq} {fact.kind} {self.masking.masked(json.dumps(_shorter(data), ensure_ascii=False))}"
         return one_line(line, _FACT_CHARS)
+
+
+def can_go_on(report: Report) -> bool:
+    """Whether a conversation can hear again what has led to a failure: people speak to it, and not a task."""
+    return bool(report.session) and not report.conversation.startswith(f"{PLATFORM}:")
+
+
+def _how(failed: Fact) -> tuple[str, RaisedAt | None]:
+    """The text of a failure, and where it was raised, by its fact."""
+    returned, over, broken = read_as(failed, FrameReturned), read_as(failed, OrderOver), read_as(failed, ProgramBroken)
+    if returned is not None and returned.error is not None:
+        return returned.error[1], returned.raised_at
+    if over is not None:
+        return over.error or "", over.raised_at
+    return ("", None) if broken is None else (broken.why, None)
 
 
 def where_of(report: Report, lines: Iterable[str] = ()) -> str:

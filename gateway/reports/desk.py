@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.reports.account import Accounts, inert
+from gateway.reports.account import Accounts, can_go_on, inert
 from gateway.reports.inquiry import PROGRAM
 from gateway.reports.task import DebugTasks
 from runtime.bus import Bus
@@ -84,14 +84,16 @@ class FailureDesk:
     async def _tell(self, report: Report) -> None:
         account = await self._accounts.of(report)
         what = report.error_type if await self._accounts.hides(report) else inert(account.what)
+        again = can_go_on(report)
+        key = "debug.told_schedule" if report.kind == "schedule" else "debug.told" if again else "debug.told_alone"
         choices = (
             Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
             Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
         )
         await self._owners.tell(
             f"report.{report.number}",
-            "debug.told_schedule" if report.kind == "schedule" else "debug.told",
-            choices if report.session else (),
+            key,
+            choices if again else (),
             number=report.number,
             conversation=report.conversation,
             where=account.where,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -96,8 +96,8 @@ class Inquiry:
         model = None if report is None else await self._asked.of(report)
         if report is None or model is None:
             return Answer("", "")
-        account = await self._accounts.of(report)
-        asked, used = [ChatMessage("system", _INSTRUCTIONS), _data({"failure": account.lines()[:-1]})], 0
+        account = replace(await self._accounts.of(report), command="")
+        asked, used = [ChatMessage("system", _INSTRUCTIONS), _data({"failure": account.lines()})], 0
         for look in looks:
             used += _chars(asked) + len(look)
             asked += [ChatMessage("assistant", look), _data(await self._look(_read(look), report))]

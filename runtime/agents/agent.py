@@ -27,7 +27,7 @@ from runtime.execution.host import Host
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.session import AgentState
 
@@ -234,9 +234,12 @@ class Agent:
     ) -> None:
         try:
             frame = self._note_start(executable, args, begins=begins, mids=mids)
-        except PlaybookError as error:  # what begins it does not fit its parameters
-            self._journal.note(MessagesDropped(self.id, mids))
-            await self._failed(executable, Failure(error, RaisedAt(self.state.klass, executable.name)))
+        except PlaybookError as error:  # what begins it does not fit its parameters: it fails before its first step
+            at, frame = RaisedAt(self.state.klass, executable.name), f"{self.id}.{self.state.roots}"
+            name, version = executable.name, executable.version
+            self._journal.note(FrameStarted(frame, self.id, name, [], {}, version, begins=begins, messages=mids))
+            self._journal.note(FrameReturned(frame, error=described(error), raised_at=at))
+            await self._failed(executable, Failure(error, at))
         else:
             await self._run(frame, executable)
 
@@ -286,7 +289,7 @@ class Agent:
         self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))
         again = "_again" if self._library.beginning(self.state.klass) else ""
-        why = reason((described(error)[0], error_text(error)), self._pages.texts)
+        why = reason(described(error), self._pages.texts)
         await self._tell(f"session.playbook_failed{again}", playbook=place.playbook, error=why)
 
     async def _refuse_invitations(self) -> None:

@@ -14,14 +14,14 @@ from runtime.core.ids import AgentId
 from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Executable, Frame
-from runtime.execution.frames.outcomes import described, site
+from runtime.execution.frames.outcomes import described, failed_call, site
 from runtime.execution.frames.raised import Failure, raised_at
 from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.tape.facts.calls import CallDropped, CallReturned
+from runtime.tape.facts.calls import CallDropped
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.journal import as_data
 from runtime.tape.state.frames import CallKey, CallSite, FrameState
@@ -91,7 +91,7 @@ class Host:
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-                self._journal.note(CallReturned(*site(frame, call), error=described(error)))
+                self._journal.note(failed_call(frame, call, error))
                 self._journal.hurry()
                 return
         if later is not None:
@@ -144,7 +144,7 @@ class Host:
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-                self._journal.note(CallReturned(*site(frame, call), error=described(error)))
+                self._journal.note(failed_call(frame, call, error))
                 await self._journal.commit()
         key = CallKey(frame.id, call.pos)
         if self._scopes.get(key) is scope:

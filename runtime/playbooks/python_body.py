@@ -220,7 +220,7 @@ class PythonBody:
         elif future.cancelled():
             return
         elif result.error is not None:
-            future.set_exception(rebuilt(result.error, self._function.__globals__))
+            future.set_exception(rebuilt(result.error, self._function.__globals__, result.raised_at))
         else:
             future.set_result(seen_by_code(name, result.value))
 
@@ -232,7 +232,7 @@ class PythonBody:
             self._assigned.pop(name, None)
         if result.error is None:
             return
-        self._failure = rebuilt(result.error)
+        self._failure = rebuilt(result.error, raised_at=result.raised_at)
         self._lent.pop(name, None)
         waiting = [call for call in self._calls if call.pos not in self._assigning]
         for call in waiting:

@@ -109,7 +109,7 @@ class RemotePlaybook:
             frame.expect_change()
         record = frame.state.records[QUESTION]
         if record.error is not None:
-            raise rebuilt(record.error)
+            raise rebuilt(record.error, raised_at=record.raised_at)
         said = str(record.value or "").strip()
         if not allows(said, texts):
             why = f"the answer was {shortened(said)}" if said else f"nobody answered in {rules.within_s:g} s"

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import Address
+from runtime.core.address import CLIENT, Address
 from runtime.core.background import OnDemand
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.operation.reports import FailureKind
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
+from runtime.tape.state.tasks import PROGRAM_BROKEN
+
+_GOTTEN = re.compile(r"joining|.+:[td]\d+")
+"""Positions of hidden calls whose failures somebody gets: the host of a meeting, or the call that has set a variable or
+shows what is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +71,35 @@ class Failures:
         self._reporting.start(tasks)
         journal.written.subscribe(self._look)
 
-    @hears(FrameReturned)
-    def noted(self, fact: FrameReturned) -> None:
-        """A playbook has returned. The end of a task's playbook its orderer hears of."""
-        state = self._journal.state
-        if self._desk is None or fact.error is None or ":" in fact.frame:
-            return
-        if state.order is None or state.order.frame != fact.frame:
-            at = fact.raised_at or RaisedAt("", "")
-            self._journal.note(FailureUncaught(state.seq, fact.error[0], at))
+    @hears(FrameReturned, OrderOver, ProgramBroken)
+    def noted(self, fact: FrameReturned | OrderOver | ProgramBroken) -> None:
+        """Something has ended, perhaps by a failure that nobody catches."""
+        error_type, at = self._uncaught(fact)
+        if self._desk is not None and error_type:
+            self._journal.note(FailureUncaught(self._journal.state.seq, error_type, at or RaisedAt("", "")))
+
+    def _uncaught(self, fact: FrameReturned | OrderOver | ProgramBroken) -> tuple[str, RaisedAt | None]:
+        """The type of a failure that nobody catches, and where it was raised; "" for none. The orderer of a task hears
+        of its failure, where that is an agent that can; clients can not, and see it in the result."""
+        order = self._journal.state.order
+        if isinstance(fact, ProgramBroken):
+            return ("", None) if order is not None else (PROGRAM_BROKEN, None)
+        if isinstance(fact, OrderOver):
+            failed = fact.status == "failed" or (fact.status == "rejected" and order is not None and order.event)
+            unheard = order is not None and (order.unheard or order.home.platform == CLIENT)
+            return (fact.error_type, fact.raised_at) if failed and unheard else ("", None)
+        if fact.error is None or (order is not None and order.frame == fact.frame) or self._is_caught(fact.frame):
+            return "", None
+        return fact.error[0], fact.raised_at
+
+    def _is_caught(self, frame: str) -> bool:
+        """Whether what called a playbook gets its failure. It does not if a trigger has started the playbook."""
+        places = [colon.start() for colon in re.finditer(":", frame)]
+        for place in reversed(places):
+            caller, pos = self._journal.state.frames.get(frame[:place]), frame[place + 1 :]
+            if caller is not None and pos in caller.records:
+                return not caller.records[pos].hidden or _GOTTEN.fullmatch(pos) is not None
+        return bool(places)
 
     def _look(self, _: None) -> None:
         if self._journal.state.failures:

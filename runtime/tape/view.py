@@ -18,6 +18,7 @@ from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import PROGRAM_BROKEN
 from runtime.tape.tape import Fact, tape_owner
 
 HUMAN_MESSAGE = "human.message"
@@ -129,7 +130,10 @@ def _rated(fact: FeedbackGiven) -> _Said:
 def _task_over(fact: OrderOver) -> _Said:
     if fact.status == "completed":
         return None, {"task_status": fact.status}, {"value": fact.value}
-    return None, {"task_status": fact.status}, {"error": fact.error or ""}
+    data: dict[str, Any] = {"task_status": fact.status}
+    if fact.error_type:
+        data |= {"error_type": fact.error_type, "raised_at": str(fact.raised_at or "")}
+    return None, data, {"error": fact.error or ""}
 
 
 _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
@@ -137,7 +141,7 @@ _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
     AgentCreated: lambda fact: (fact.id, {"class": fact.klass}, {}),
     FrameReturned: _returned,
     OrderOver: _task_over,
-    ProgramBroken: lambda fact: (None, {}, {"error": fact.why}),
+    ProgramBroken: lambda fact: (None, {"error_type": PROGRAM_BROKEN}, {"error": fact.why}),
     TranscriptCompacted: lambda fact: (None, {"turns": fact.turns}, {"summary": fact.summary}),
     CallReturned: _called,
     FeedbackGiven: _rated,

@@ -180,7 +180,10 @@ def _status(task: ClientTask, named: Named) -> TaskStatus:
         status.message.CopyFrom(_asked(named, task.question))
     elif task.view.error is not None:
         part = Part(text=task.view.error)
-        status.message.CopyFrom(named.message(f"{named.task}.error", Role.ROLE_AGENT, part))
+        told = named.message(f"{named.task}.error", Role.ROLE_AGENT, part)
+        if task.view.error_type:
+            told.metadata.update({"error_type": task.view.error_type, "raised_at": task.view.raised_at})
+        status.message.CopyFrom(told)
     return _stamped(status, task.view.changed_at)
 
 

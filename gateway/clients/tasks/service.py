@@ -73,13 +73,16 @@ class ClientTask:
         return self.question is not None and self.question.ask != answered
 
     def data(self) -> dict[str, Any]:
-        """As JSON data: the status, and the value, the error or the question."""
+        """As JSON data: the status, and the value, the error with its type and place, or the question."""
         found: dict[str, Any] = {"task": self.id, "status": self.view.status}
         if self.view.status == "completed":
             found["value"] = self.view.value
         if self.question is not None:
             found["question"] = self.question.data()
-        return found if self.view.error is None else {**found, "error": self.view.error}
+        if self.view.error is None:
+            return found
+        known = {"error_type": self.view.error_type, "raised_at": self.view.raised_at}
+        return {**found, "error": self.view.error} | {name: text for name, text in known.items() if text}
 
 
 class TaskService:

@@ -72,6 +72,8 @@ class TaskView:
     changed_at: datetime | None = None
     value: Any = None
     error: str | None = None
+    error_type: str = ""
+    raised_at: str = ""
     home: Address | None = None
     said: list[Said] = field(default_factory=list)
     asks: dict[str, OpenQuestion] = field(default_factory=dict)
@@ -126,6 +128,7 @@ def _taken(view: TaskView, _: Fact, content: OrderTaken) -> None:
 
 def _over(view: TaskView, _: Fact, content: OrderOver) -> None:
     view.status, view.value, view.error = content.status, content.value, content.error
+    view.error_type, view.raised_at = content.error_type, str(content.raised_at or "")
     view.asks, view.growing = {}, {}
 
 

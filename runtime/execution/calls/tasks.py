@@ -18,7 +18,7 @@ from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec
@@ -30,7 +30,7 @@ from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, Ta
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey
-from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
+from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TaskState
 
 _TASK_CHARS = 32
 """As many as the ids of other sessions have."""
@@ -127,8 +127,9 @@ class TaskCalls:
     async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
         """Waits for the result of a task.
 
-        It returns None when the time is over, and the task continues. A task without a result raises an error that says
-        why. "Researcher.Study" means the latest task of the calling agent that runs this playbook.
+        It returns None when the time is over, and the task continues. A failed task raises its playbook's error; a task
+        without a result for another reason raises an error that says why. "Researcher.Study" means the latest task of
+        the calling agent that runs this playbook.
         """
         key = CallKey(frame.id, call.pos)
         begun = self._journal.state.waits.get(key)
@@ -146,6 +147,8 @@ class TaskCalls:
         self._take(found)
         if found.status == "completed":
             self._journal.note(WaitEnded(*site(frame, call), messages=[], value=found.value))
+        elif found.status == "failed" and found.error_type and found.error_type not in BROKEN_OFF:
+            raise rebuilt((found.error_type, found.error or ""), raised_at=found.raised_at)
         else:
             raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) {ended_in_words(found)}")
 

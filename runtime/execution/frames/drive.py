@@ -95,7 +95,7 @@ class _Calls:
         self._handed += 1
         record = self._frame.state.records[pos]
         if self.issued.pop(pos, None) is not None:
-            await self._body.hand(Handed(pos, record.value, record.error, record.variables))
+            await self._body.hand(Handed(pos, record.value, record.error, record.variables, record.raised_at))
         elif not self._was_cancelled(pos):
             raise _never_made(self._frame, pos)
         return True

@@ -10,7 +10,7 @@ from runtime.core.ids import AgentId
 from runtime.core.signals import Signal
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state.frames import CallKey, CallRecord, FrameState
+from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt
 from runtime.tape.state.session import AgentState
 
 SENT_BYTES = "base64"
@@ -48,12 +48,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A recorded result on its way to the code. `error` is exception type and text."""
+    """A recorded result on its way to the code. `error` is exception type and text, raised at a place if known."""
 
     pos: str
     value: Any
     error: tuple[str, str] | None
     variables: Mapping[str, Any]
+    raised_at: RaisedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)

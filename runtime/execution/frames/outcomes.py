@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import cast
 
 from runtime.core.errors import (
     LLMKeyRefused,
@@ -18,19 +19,16 @@ from runtime.core.errors import (
     NoUsableAnswer,
     ParleyError,
     PlaybookError,
-    VerificationError,
 )
-from runtime.core.plain_text import error_text
+from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
 from runtime.execution.frames.frame import Call, Frame
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
+from runtime.tape.state.frames import RaisedAt
 
 _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
 """The location of a step at the start of an error, as in `Main:02.01:QUE: `."""
-
-_TOLD_BARE = frozenset({PlaybookError.__name__, VerificationError.__name__, NoUsableAnswer.__name__})
-"""Exceptions whose text says everything."""
-
 
 _OF_MODELS = {
     LLMUnavailable.__name__: "session.model_unreachable",
@@ -59,10 +57,32 @@ def site(frame: Frame, call: Call) -> tuple[str, str, str, str]:
 
 
 def described(error: BaseException) -> tuple[str, str]:
-    """An exception as data: its type's name and its text, shortened if needed."""
-    if isinstance(error, RaisedByPlaybook):
+    """An exception as data: its type's name and its text, shortened if needed. A group of one is what it groups."""
+    error = sole(error)
+    if isinstance(error, Recorded):
         return error.type_name, error.text
+    if isinstance(error, BaseExceptionGroup):
+        return type(error).__name__, shortened(_grouped(error), MAX_ERROR_CHARS)
     return type(error).__name__, error_text(error)
+
+
+def sole(error: BaseException) -> BaseException:
+    """The exception that a group, such as that of a task group, has alone; any other exception itself."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _grouped(group: BaseExceptionGroup[BaseException]) -> str:
+    """The text of a group, which by itself only counts."""
+    return f"{group.message}: {'; '.join(': '.join(described(one)) for one in group.exceptions)}"
+
+
+def failed_call(frame: Frame, call: Call, error: BaseException) -> CallReturned:
+    """The fact that a call raised `error`."""
+    found = sole(error)
+    place = found.raised_at if isinstance(found, Recorded) else None
+    return CallReturned(*site(frame, call), error=described(found), raised_at=place)
 
 
 def reason(error: Sequence[str], texts: Texts) -> str:
@@ -73,50 +93,72 @@ def reason(error: Sequence[str], texts: Texts) -> str:
     return _PLACE.sub("", text).rstrip(".")
 
 
-class RaisedByPlaybook(PlaybookError):
-    """An exception from another playbook: its type's name and text, as in the journal."""
+class Recorded(Exception):
+    """An exception as the journal has it: its type's name, its text, and where it was raised, if that is known."""
 
-    def __init__(self, type_name: str, text: str) -> None:
-        # not `super()`: the type that `rebuilt` adds may be an author's, which takes other arguments
-        Exception.__init__(self, text if type_name in _TOLD_BARE else f"{type_name}: {text}")
-        self.type_name = type_name
-        self.text = text
+    type_name: str
+    text: str
+    raised_at: RaisedAt | None
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return self.text
 
 
-def rebuilt(error: tuple[str, str], known: Mapping[str, object] = NOTHING) -> Exception:
+class RaisedByPlaybook(Recorded, PlaybookError):
+    """An exception from another playbook that is neither one of ours nor a frequent built-in one."""
+
+
+def rebuilt(
+    error: tuple[str, str], known: Mapping[str, object] = NOTHING, raised_at: RaisedAt | None = None
+) -> Exception:
     """The exception in a record: one of ours or a frequent built-in one, else RaisedByPlaybook.
 
     That is of the exception's own type too, where Python or the code that gets it, with the names `known`, has one of
-    that name: `except` finds it by either. What it had beside its text is lost.
+    that name: `except` finds it by either. Its class has the name of its type in any case. Recorded again, it is the
+    same; what it had beside its text is lost.
     """
     name, text = error
-    kind = _EXCEPTIONS.get(name)
-    if kind is not None:
-        return kind(text)
-    own = known.get(name, getattr(builtins, name, None))
-    if not isinstance(own, type) or not issubclass(own, Exception) or issubclass(own, _STOPS_ITERATION):
-        return RaisedByPlaybook(name, text)
-    return _both(own)(name, text)
-
-
-_STOPS_ITERATION = (StopIteration, StopAsyncIteration)
-"""Python takes them for something else when a coroutine raises them."""
-
-
-def _both(own: type[Exception]) -> type[RaisedByPlaybook]:
+    own = _type_of(name, known)
+    base: type[Recorded] = Recorded if name in _EXCEPTIONS else RaisedByPlaybook
     try:
-        return type(own.__name__, (RaisedByPlaybook, own), {"__module__": own.__module__})
-    except TypeError:  # one of its bases cannot be combined
-        return RaisedByPlaybook
+        found = _made(name, (base,) if own is None else (own, base), text)
+    except (TypeError, ValueError):  # the two cannot be combined
+        found = _made(name, (base,), text)
+    found.type_name, found.text, found.raised_at = name, text, raised_at
+    return found
 
 
-def unwrapped(type_name: str, text: str) -> tuple[str, str]:
-    """The original exception, if the sandbox turned it into a RuntimeError because it does not know its type."""
-    kind, colon, rest = text.partition(": ")
-    return (kind, rest) if type_name == "RuntimeError" and colon and kind in _EXCEPTIONS else (type_name, text)
+def _type_of(name: str, known: Mapping[str, object]) -> type[Exception] | None:
+    own = _EXCEPTIONS.get(name) or known.get(name, getattr(builtins, name, None))
+    fits = isinstance(own, type) and issubclass(own, Exception) and not issubclass(own, _OF_THEIR_OWN)
+    return own if fits and isinstance(own, type) else None
+
+
+_OF_THEIR_OWN = (StopIteration, StopAsyncIteration, ExceptionGroup)
+"""Python takes the first two for something else when a coroutine raises them, and a group is made of exceptions."""
+
+
+def _made(name: str, bases: tuple[type[Exception], ...], text: str) -> Recorded:
+    """An exception of these types. Their own constructors are passed over, since they may take other arguments."""
+    told = {"__module__": bases[0].__module__, "__str__": Recorded.__str__}
+    kind = cast("type[Recorded]", type(name.replace("\0", ""), bases, told))
+    found = kind.__new__(kind, text)
+    Exception.__init__(found, text)
+    return found
+
+
+def unwrapped(frame: Frame, type_name: str, text: str) -> tuple[str, str]:
+    """The exception of one of the frame's calls as it was: the sandbox turns one whose type it does not know into a
+    RuntimeError, and quotes the text of a KeyError once more."""
+    for record in reversed(frame.state.records.values()):
+        if record.error is not None and (type_name, text) in _in_sandbox(*record.error):
+            return record.error
+    return type_name, text
+
+
+def _in_sandbox(type_name: str, text: str) -> Collection[tuple[str, str]]:
+    """The forms in which code in the sandbox may raise this exception of a call."""
+    return ("RuntimeError", f"{type_name}: {text}"), (type_name, repr(text))
 
 
 def _plain_exceptions() -> dict[str, type[Exception]]:

@@ -8,16 +8,17 @@ knows (OutcomeUnknown), for the code that made the call to decide.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import described, rebuilt, site
+from runtime.execution.frames.outcomes import failed_call, rebuilt, site
+from runtime.execution.frames.raised import lines_of
 from runtime.tape.facts.calls import CallReturned, EffectIntended
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.state.frames import CallKey, CallRecord, IntentState
+from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Outside:
         if intent is None:
             intent = await self._intend(frame, call)
         elif not effect.repeatable:
-            self._record(frame, call, error=described(_unknown(effect)))
+            self._failed(frame, call, _unknown(effect))
             await self._journal.commit()
             return
         try:
@@ -60,9 +61,10 @@ class Outside:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it raises is its result, for the code that made the call
-            self._record(frame, call, error=described(error))
+            self._failed(frame, call, error)
         else:
-            self._record(frame, call, value)
+            if frame.alive:
+                self._journal.note(CallReturned(*site(frame, call), value))
         await self._journal.commit()
 
     async def value(self, frame: Frame, call: Call, effect: Effect) -> Any:
@@ -70,7 +72,7 @@ class Outside:
         await self.perform(frame, call, effect)
         record: CallRecord = frame.state.records[call.pos]
         if record.error is not None:
-            raise rebuilt(record.error)
+            raise rebuilt(record.error, raised_at=record.raised_at)
         return record.value
 
     async def _intend(self, frame: Frame, call: Call) -> IntentState:
@@ -80,9 +82,15 @@ class Outside:
         await self._journal.commit()
         return intent
 
-    def _record(self, frame: Frame, call: Call, value: Any = None, error: tuple[str, str] | None = None) -> None:
-        if frame.alive:
-            self._journal.note(CallReturned(*site(frame, call), value, error))
+    def _failed(self, frame: Frame, call: Call, error: Exception) -> None:
+        """Record an exception, with the lines of the code that raised it."""
+        if not frame.alive:
+            return
+        failed, lines = failed_call(frame, call, error), lines_of(error)
+        if failed.raised_at is None and lines:
+            place = RaisedAt(frame.agent.klass, frame.state.playbook, frame.state.step, lines)
+            failed = replace(failed, raised_at=place)
+        self._journal.note(failed)
 
 
 async def _data(effect: Effect, key: str) -> Any:

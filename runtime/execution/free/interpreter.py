@@ -14,7 +14,7 @@ from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCo
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
+from runtime.execution.frames.outcomes import rebuilt, waits_by
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, Description
 from runtime.execution.free.position import Fenced, Position, Rejected
@@ -93,7 +93,7 @@ class Interpreter:
         self._compaction = Compaction(context.journal, context.llm, self._calls, context.transcript_chars)
 
     async def run(self) -> Any:
-        """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
+        """Execute the frame to its value. Raises VerificationError or the last failure of a statement when it fails."""
         while self._frame.alive:
             if self._compaction.due(self._frame.state, self._fits_chars()):
                 await self._compact()
@@ -309,7 +309,7 @@ class Interpreter:
             return
         error = frame.state.statements[-1].error if rejected.rule == "failed" else None
         if error is not None:  # one cause is told, however many playbooks it goes through
-            raise RaisedByPlaybook(*error)
+            raise rebuilt(error)
         raise NoUsableAnswer(f"the model's reply was refused twice{self._called()}: {rejected.message}")
 
     def _called(self) -> str:

@@ -10,12 +10,11 @@ from runtime.core.plain_text import error_text
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
+from runtime.execution.frames.outcomes import failed_call, rebuilt, unwrapped
 from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import MAX_MESSAGES, WAITS_FOR_NOBODY, Lowered, SnippetBody, control_value, lower
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal
 
@@ -55,7 +54,7 @@ class StatementRun:
     async def execute(self, index: int) -> None:
         """Run one statement of the turn. The model sees its failure.
 
-        Raises NoWorker, and RaisedByPlaybook when the turn has failed too often.
+        Raises NoWorker, and the failure when the turn has failed too often.
         """
         frame = self._frame
         state = frame.state
@@ -117,12 +116,12 @@ class StatementRun:
 
     def _note_failure(self, type_name: str, text: str) -> None:
         frame = self._frame
-        type_name, text = unwrapped(type_name, text)
+        type_name, text = unwrapped(frame, type_name, text)
         self._context.journal.note(StatementFailed(frame.id, (type_name, text)))
         self._on_failure("raised", f"{type_name}: {text}")
         failures = sum(1 for statement in frame.state.statements if statement.error)
         if failures >= MAX_FAILURES:
-            raise RaisedByPlaybook(type_name, text)
+            raise rebuilt((type_name, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ class _Within:
             frame.host.start(frame, call)
             return
         error = PlaybookError(refused)
-        self.journal.note(CallReturned(*site(frame, call), error=described(error)))
+        self.journal.note(failed_call(frame, call, error))
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         await frame.host.give_up(frame, call)

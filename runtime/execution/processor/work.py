@@ -13,14 +13,13 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.outcomes import described, rebuilt, site
+from runtime.execution.frames.outcomes import failed_call, rebuilt
 from runtime.execution.processor.scope import names_of
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Set, Variable
 from runtime.language.program import PlaybookSpec
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops, StepReached, StepReturned
 from runtime.tape.state.frames import CallRecord
@@ -96,7 +95,7 @@ class Work:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
         if record.error is not None:
-            raise rebuilt(record.error)
+            raise rebuilt(record.error, raised_at=record.raised_at)
         return record
 
     # -- names and values
@@ -176,7 +175,7 @@ class Work:
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
-                self.context.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
+                self.context.journal.note(failed_call(self.frame, call, error))
         await self.settled(pos)
 
     # -- calls

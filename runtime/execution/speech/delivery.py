@@ -154,7 +154,7 @@ class Delivery:
             await frame.host.run_child(frame, call, *self._handler(frame, call.name), hidden=True)
         record = frame.state.records.get(call.pos)
         if record is not None and record.error is not None:
-            raise rebuilt(record.error)
+            raise rebuilt(record.error, raised_at=record.raised_at)
 
     def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, Executable]:
         """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""

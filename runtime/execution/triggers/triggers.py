@@ -21,7 +21,7 @@ from runtime.language.value_types import coerced
 from runtime.tape.facts.calls import CallReturned, VariableSet
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.journal import Journal
-from runtime.tape.state.frames import CallKey, FrameState
+from runtime.tape.state.frames import CallKey, CallRecord, FrameState
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
 _STATE_NAME = re.compile(rf"\$([^\W\d]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
@@ -176,13 +176,13 @@ class VariableRules:
         if failure is None:
             self._journal.note(CallReturned(*site(frame, call), given, artifacts=artifacts))
         else:
-            self._journal.note(CallReturned(*site(frame, call), error=failure))
+            self._journal.note(CallReturned(*site(frame, call), error=failure.error, raised_at=failure.raised_at))
 
     @staticmethod
-    def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:
-        """The failure of the first triggered playbook that failed, for the code that set the variable."""
+    def _failure(frame: Frame, call: Call, fired: int) -> CallRecord | None:
+        """The outcome of the first triggered playbook that failed, for the code that set the variable."""
         records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
-        return next((record.error for record in records if record is not None and record.error), None)
+        return next((record for record in records if record is not None and record.error), None)
 
     def _typed(self, frame: Frame, name: str, value: Any) -> Any:
         declared = self._types.get(frame.agent.klass, {}).get(name) or ""

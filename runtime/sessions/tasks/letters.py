@@ -9,6 +9,8 @@ from typing import Any, Self
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
+from runtime.tape.facts.content import RAISED_AT
+from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import TaskStatus
 
 PLATFORM = "task"
@@ -35,7 +37,8 @@ class Order(_Letter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
     use `tokens` and `dollars` together, 0 for any number. `event` is the type of the event of a client on which it
-    begins, "" where that ordered it itself. `scope` and `owner` say which memories the task may recall."""
+    begins, "" where that ordered it itself. `scope` and `owner` say which memories the task may recall. `unheard`:
+    the orderer does not hear of a failure."""
 
     number: int
     orderer: SessionId
@@ -52,6 +55,7 @@ class Order(_Letter):
     event: str = ""
     scope: str = ""
     owner: str = ""
+    unheard: bool = False
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -64,7 +68,7 @@ class Order(_Letter):
 @dataclass(frozen=True, slots=True)
 class Result(_Letter):
     """The end of task `number` of the session `orderer`. The facts `first` to `last` of the session `task` say how
-    it came about."""
+    it came about. `where` is the place where an error of the type `error_type` was raised, as `RAISED_AT` writes it."""
 
     number: int
     orderer: SessionId
@@ -74,6 +78,13 @@ class Result(_Letter):
     error: str | None
     first: int
     last: int
+    error_type: str = ""
+    where: list[Any] | None = None
+
+    @property
+    def raised_at(self) -> RaisedAt | None:
+        """The place where its error was raised."""
+        return None if self.where is None else RAISED_AT.read(self.where)
 
 
 @dataclass(frozen=True, slots=True)

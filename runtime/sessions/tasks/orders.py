@@ -26,13 +26,13 @@ from runtime.sessions.tasks.letters import Again, Order, Result, address_of, ses
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.content import ADDRESS, Content
+from runtime.tape.facts.content import ADDRESS, RAISED_AT, Content
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.state.tasks import NOBODY, TaskState
+from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 
 MAX_TOLD_CHARS = 10_000
 """The length of what a place is told; longer results are cut."""
@@ -118,6 +118,7 @@ class TaskOrders:
             dollars,
             scope=task.scope,
             owner=task.owner,
+            unheard=task.deliver != CALLER or task.keep,
         )
         person = state.agents[task.agent].person or state.person
         known = None if person is None else state.people.get(person)
@@ -178,7 +179,8 @@ class TaskOrders:
     def _over(self, task: TaskState, result: Result) -> None:
         if task.over:
             return
-        self._journal.note(TaskOver(task.number, result.status, result.value, result.error, result.first, result.last))
+        how, where = (result.status, result.value, result.error), (result.first, result.last)
+        self._journal.note(TaskOver(task.number, *how, *where, result.error_type, result.raised_at))
         if result.status == "canceled" or task.deliver == NOBODY:
             return
         if task.deliver in self._around.task_places:
@@ -230,7 +232,9 @@ class TaskOrders:
             return None
         if not ended:
             return None
-        return Result(task.number, self._record.id, task.id, done.status, done.value, done.error, first=1, last=last)
+        where = None if done.raised_at is None else RAISED_AT.write(done.raised_at)
+        how = (done.status, done.value, done.error, 1, last, done.error_type, where)
+        return Result(task.number, self._record.id, task.id, *how)
 
 
 async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> None:

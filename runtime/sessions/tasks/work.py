@@ -18,11 +18,12 @@ from runtime.sessions.tasks.letters import Order, Result
 from runtime.sessions.tasks.orders import bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
-from runtime.tape.facts.content import ADDRESS
+from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
 from runtime.tape.listeners import hears
-from runtime.tape.state.tasks import TaskStatus
+from runtime.tape.state.frames import RaisedAt
+from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, TaskStatus
 
 
 class TaskWork:
@@ -65,13 +66,15 @@ class TaskWork:
             order.event,
             order.scope,
             order.owner,
+            order.unheard,
         )
         self._journal.note(taken)
         try:
             if broken is None:
                 self._execute(order)
         except (PlaybookError, UnknownTarget) as error:
-            self._over("rejected", error=error_text(error))
+            at = RaisedAt(order.klass, order.playbook)
+            self._over("rejected", error=error_text(error), error_type=type(error).__name__, raised_at=at)
         self._keep_time(broken)
 
     def _execute(self, order: Order) -> None:
@@ -95,10 +98,19 @@ class TaskWork:
         if fact.error is None:
             self._over("completed", fact.value)
         else:
-            self._over("failed", error=reason(fact.error, self._around.texts))
+            text = reason(fact.error, self._around.texts)
+            self._over("failed", error=text, error_type=fact.error[0], raised_at=fact.raised_at)
 
-    def _over(self, status: TaskStatus, value: object = None, error: str | None = None) -> None:
-        self._journal.note(OrderOver(status, value, error))
+    def _over(
+        self,
+        status: TaskStatus,
+        value: object = None,
+        error: str | None = None,
+        *,
+        error_type: str = "",
+        raised_at: RaisedAt | None = None,
+    ) -> None:
+        self._journal.note(OrderOver(status, value, error, error_type, raised_at))
         self._ending.wake()
 
     def start(self, broken: str | None) -> None:
@@ -111,7 +123,7 @@ class TaskWork:
         if order is None or self._journal.state.ended:
             return
         if broken is not None:
-            self._break_off("failed", broken)
+            self._break_off("failed", broken, PROGRAM_BROKEN)
         if order.over:
             self._ending.wake()
         else:
@@ -119,21 +131,24 @@ class TaskWork:
 
     async def _end_in_time(self, due_s: float) -> None:
         await until(self._around.clock, due_s)
-        self._break_off("failed", self._around.texts("session.task_late"))
+        self._break_off("failed", self._around.texts("session.task_late"), TASK_LATE)
 
     def _over_limit(self, error: str) -> None:
         """It has used what it may."""
-        self._break_off("failed", error)
+        self._break_off("failed", error, TASK_LIMIT)
 
     def cancel(self) -> None:
         """The orderer does not need it any more. Waits for nothing: the end follows the commit that takes the event."""
         self._break_off("canceled")
 
-    def _break_off(self, status: TaskStatus, error: str | None = None) -> None:
-        """End the task without a result, if it has not ended."""
-        order = self._journal.state.order
-        if order is not None and not order.over and not self._journal.state.ended:
-            self._over(status, error=error)
+    def _break_off(self, status: TaskStatus, error: str | None = None, error_type: str = "") -> None:
+        """End the task without a result, if it has not ended: where it was is the place of the error."""
+        state = self._journal.state
+        if state.order is None or state.order.over or state.ended:
+            return
+        frame = state.frames.get(state.order.frame or "")
+        at = frame and error_type and RaisedAt(state.agents[frame.agent].klass, frame.playbook, frame.step)
+        self._over(status, error=error, error_type=error_type, raised_at=at or None)
 
     async def _end_if_over(self) -> None:
         order = self._journal.state.order
@@ -147,9 +162,9 @@ class TaskWork:
         if order is None or order.answered or not state.ended:
             return
         status: TaskStatus = order.status if order.over else "completed"  # its program has ended by itself
-        letter = Result(
-            order.number, order.orderer, self._journal.session, status, order.value, order.error, order.first, state.seq
-        )
+        where = None if order.raised_at is None else RAISED_AT.write(order.raised_at)
+        how = (status, order.value, order.error, order.first, state.seq, order.error_type, where)
+        letter = Result(order.number, order.orderer, self._journal.session, *how)
         event = InboxEvent(
             id=f"{TASK_OVER}.{self._journal.session}",
             address=order.home,

@@ -9,13 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.core.ids import ParticipantId, PersonId
-from runtime.tape.facts.content import ERROR, NOTHING, PARTICIPANTS, Content, fact, key
+from runtime.tape.facts.content import ERROR, NOTHING, PARTICIPANTS, RAISED_AT, Content, fact, key
+from runtime.tape.state.frames import RaisedAt
 
 
 @fact("res")
 class CallReturned(Content):
-    """A call came to a value, or to an `error`: type and text. It `sets` variables, names artifacts with their
-    summaries, and said `text` to `to`. A `hidden` call is the runtime's own."""
+    """A call came to a value, or to an `error`: type and text, `raised_at` a place other than that of the call.
+
+    It `sets` variables, names artifacts with their summaries, and said `text` to `to`. A `hidden` call is the
+    runtime's own.
+    """
 
     frame: str = key("f")
     pos: str = key("pos")
@@ -28,6 +32,7 @@ class CallReturned(Content):
     to: str | None = key("to", default=None)
     text: str | None = key("text", default=None, first=True)
     hidden: bool = key("hidden", default=False)
+    raised_at: RaisedAt | None = key("where", default=None, form=RAISED_AT)
 
 
 @fact("drop")

@@ -7,7 +7,8 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
-from runtime.tape.facts.content import ADDRESS, Content, fact, key
+from runtime.tape.facts.content import ADDRESS, RAISED_AT, Content, fact, key
+from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import TaskStatus
 
 # -- of the orderer
@@ -51,7 +52,8 @@ class TaskCancelled(Content):
 
 @fact("task_over", session=True)
 class TaskOver(Content):
-    """A task has ended; its facts `first` to `last` say how it came about."""
+    """A task has ended; its facts `first` to `last` say how it came about. An `error` is of a type, and was raised at a
+    place, where a playbook of it failed."""
 
     number: int = key("task")
     status: TaskStatus = key("status")
@@ -59,6 +61,8 @@ class TaskOver(Content):
     error: str | None = key("error", default=None)
     first: int = key("first", default=0, always=True)
     last: int = key("last", default=0, always=True)
+    error_type: str = key("type", default="")
+    raised_at: RaisedAt | None = key("where", default=None, form=RAISED_AT)
 
 
 @fact("task_tell", session=True)
@@ -103,7 +107,8 @@ class AnswerMeant(Content):
 class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
     the first task of those that led to it, which may use `tokens` and `dollars` together. `event` is
-    the type of the event on which it begins. `scope` and `owner` say which memories it may recall."""
+    the type of the event on which it begins. `scope` and `owner` say which memories it may recall. `unheard`:
+    its orderer does not hear of a failure."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -119,6 +124,7 @@ class OrderTaken(Content):
     event: str = key("event", default="")
     scope: str = key("scope", default="")
     owner: str = key("owner", default="")
+    unheard: bool = key("unheard", default=False)
 
 
 @fact("order_begun", session=True)
@@ -130,11 +136,13 @@ class OrderBegun(Content):
 
 @fact("order_over", session=True)
 class OrderOver(Content):
-    """The task has ended: with a value, or an error that says why not."""
+    """The task has ended: with a value, or an error that says why not, its type, and the place where it was raised."""
 
     status: TaskStatus = key("status")
     value: Any = key("val", default=None)
     error: str | None = key("error", default=None)
+    error_type: str = key("type", default="")
+    raised_at: RaisedAt | None = key("where", default=None, form=RAISED_AT)
 
 
 @fact("order_answered", session=True)

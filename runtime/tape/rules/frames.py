@@ -82,7 +82,8 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
         frame.summary = str(fact.sets.get(SUMMARY) or frame.summary)
     if fact.name == "Say" and fact.text:
         keep_said(frame, agent.klass, fact.text, fact.to)
-    record = CallRecord(fact.name, fact.digest, fact.value, fact.error, dict(variables), fact.hidden, fact.text)
+    outcome = (fact.value, fact.error, dict(variables), fact.hidden, fact.text, fact.raised_at)
+    record = CallRecord(fact.name, fact.digest, *outcome)
     frame.records[pos] = record
     if not fact.hidden:
         frame.order.append(pos)
@@ -217,10 +218,9 @@ def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
         artifacts=fact.artifacts,
         sets=variables,
         hidden=caller.hidden,
+        raised_at=fact.raised_at,
     )
     _record(state, 0, returned)
-    if fact.raised_at is not None and caller.frame in state.frames:
-        state.frames[caller.frame].records[caller.pos].raised_at = fact.raised_at
 
 
 @rule(CallDropped)

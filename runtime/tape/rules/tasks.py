@@ -70,6 +70,7 @@ def _over(state: SessionState, _: int, fact: TaskOver) -> None:
     task = state.tasks[fact.number]
     task.status, task.value, task.error = fact.status, fact.value, fact.error
     task.first, task.last = fact.first, fact.last
+    task.error_type, task.raised_at = fact.error_type, fact.raised_at
     for ask in list(task.asks):
         _close(task, ask)
         _pass_on(state, ask, None)
@@ -136,6 +137,7 @@ def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
     state.order.event, state.order.scope, state.order.owner = fact.event, fact.scope, fact.owner
+    state.order.unheard = fact.unheard
 
 
 @rule(OrderBegun)
@@ -148,6 +150,7 @@ def _begun(state: SessionState, _: int, fact: OrderBegun) -> None:
 def _done(state: SessionState, _: int, fact: OrderOver) -> None:
     if state.order is not None:
         state.order.status, state.order.value, state.order.error = fact.status, fact.value, fact.error
+        state.order.error_type, state.order.raised_at = fact.error_type, fact.raised_at
         state.order.asks, state.order.to_tell = {}, []
 
 

@@ -52,7 +52,7 @@ class RaisedAt:
 @dataclass(slots=True)
 class CallRecord:
     """The outcome of a host call, kept with its frame. `error` is exception type and text, `raised_at` where it was
-    raised in a playbook that was called.
+    raised, where that is not in the frame itself.
 
     `hidden` records belong to the runtime (a fired trigger's playbook); the frame does not get them.
     """

@@ -7,6 +7,14 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
+from runtime.tape.state.frames import RaisedAt
+
+TASK_LATE = "TaskLate"
+TASK_LIMIT = "TaskLimit"
+PROGRAM_BROKEN = "ProgramBroken"
+BROKEN_OFF = frozenset({TASK_LATE, TASK_LIMIT, PROGRAM_BROKEN})
+"""The types of errors that end a task from outside, and not one of its playbooks: its time was over, it used too much,
+its program could not go on."""
 
 TaskStatus = Literal["submitted", "working", "input_required", "completed", "failed", "canceled", "rejected"]
 """How far a task has come, in the words of A2A. The last four are ends."""
@@ -64,6 +72,8 @@ class TaskState:
     status: TaskStatus = "submitted"
     value: Any = None
     error: str | None = None
+    error_type: str = ""
+    raised_at: RaisedAt | None = None
     first: int = 0
     last: int = 0
     """Its facts, once it is over."""
@@ -109,6 +119,8 @@ class OrderState:
     status: TaskStatus = "working"
     value: Any = None
     error: str | None = None
+    error_type: str = ""
+    raised_at: RaisedAt | None = None
     answered: bool = False
     root: str = ""
     tokens: int = 0
@@ -118,6 +130,8 @@ class OrderState:
     """The key of the scope whose memories it may recall, that of who ordered it; "" for none."""
     owner: str = ""
     """Whose words the order came of; "" for nobody's, or those of several people."""
+    unheard: bool = False
+    """Whether its orderer does not hear of a failure."""
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

@@ -87,8 +87,9 @@ def test_an_agent_is_done_or_failed_when_a_playbook_returns_that_no_other_called
         ),
         (
             FrameReturned(FRAME, error=("ValueError", "no")),
-            OrderOver("failed", error="no"),
-            "agent.error None {'task_status': 'failed'} {'error': 'no'}",
+            OrderOver("failed", error="no", error_type="ValueError", raised_at=RaisedAt("Shop", "Ship")),
+            "agent.error None {'task_status': 'failed', 'error_type': 'ValueError', 'raised_at': 'Shop: Ship'} "
+            "{'error': 'no'}",
         ),
         (None, OrderOver("canceled"), "agent.error None {'task_status': 'canceled'} {'error': ''}"),
     ],
@@ -107,7 +108,9 @@ def test_only_calls_with_an_effect_outside_are_results_of_tools() -> None:
 
 
 def test_a_program_that_cannot_go_on_is_an_error_of_no_agent() -> None:
-    assert events(ProgramBroken("It is gone."))[1:] == ["agent.error None {} {'error': 'It is gone.'}"]
+    assert events(ProgramBroken("It is gone."))[1:] == [
+        "agent.error None {'error_type': 'ProgramBroken'} {'error': 'It is gone.'}"
+    ]
 
 
 @pytest.mark.parametrize(

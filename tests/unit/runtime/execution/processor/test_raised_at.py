@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from runtime.execution.calls.extensions import call_of, with_calls
 from runtime.sandbox.monty import MontySandbox
-from tests.unit.runtime.execution.processor.walking import Walk, main, walking
+from tests.fakes.people.talk import Model, talking
+from tests.unit.runtime.execution.processor.walking import Walk, compiled, main, walking
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +46,7 @@ def logged(walk: Walk) -> list[object]:
 async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_it(sandbox: MontySandbox) -> None:
     async with walking(main("- Set $rate to 0", "- $rate:float = Ship([])", code=SHIP), sandbox=sandbox) as walk:
         [said] = await walk.say("hi")
-    assert said == "⚠️ Weigh failed: ZeroDivisionError: division by zero. Write again to start over."
+    assert said == "⚠️ Weigh failed: division by zero. Write again to start over."
     assert [fact.data.get("where") for fact in walk.talk.world.facts if fact.kind == "ret"] == [
         ["Host", "Weigh", None, LINES]
     ] * 3
@@ -94,3 +98,87 @@ async def test_a_failure_from_before_a_rest_is_told_of_the_same_place(sandbox: M
         [said] = await walk.say("yes")
     assert said.startswith("⚠️ Weigh failed: ")
     assert logged(walk) == [f"Host: Weigh, {LINES[-1]}"]
+
+
+CHAIN = '''
+class ShopClosed(Exception):
+    def __init__(self, shop, until):
+        super().__init__(f"the {shop} opens at {until}")
+
+@playbook(public=True)
+async def One(kind: str) -> str:
+    """Calls steps."""
+    return await Two(kind)
+
+@playbook
+async def Three(kind: str) -> str:
+    """Fails in a way."""
+    if kind == "key":
+        return {}["city"]
+    if kind == "file":
+        open("/nowhere")
+    if kind == "own":
+        raise ShopClosed("bakery", 7)
+    if kind == "library":
+        import json
+        json.loads("{")
+    if kind == "group":
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(Four())
+
+@playbook
+async def Four() -> str:
+    """Fails, in a task of its own."""
+    raise ShopClosed("kiosk", 9)
+
+@playbook
+async def Zero(kind: str) -> str:
+    """Says what it catches."""
+    try:
+        await One(kind)
+    except Exception as error:
+        await Say("user", f"{type(error).__name__}: {error}")
+        await WaitForMessage("user")
+        raise
+'''
+STEPS = "## Two($kind:str) -> str\n### Steps\n- $found:str = Three($kind)\n- Return $found\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "place"),
+    [
+        ("key", "KeyError: 'city'", "Host: Three, test.pb:18 in Three"),
+        ("file", "FileNotFoundError: [Errno 2] No such file or directory: '/nowhere'", "test.pb:20 in Three"),
+        ("own", "ShopClosed: the bakery opens at 7", "Host: Three, test.pb:22 in Three"),
+        (
+            "library",
+            "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            "test.pb:25 in Three",
+        ),
+        ("group", "ShopClosed: the kiosk opens at 9", "Host: Four, test.pb:33 in Four"),
+    ],
+)
+async def test_an_exception_keeps_type_text_and_place_from_python_through_steps_to_python_and_a_restart(
+    kind: str, said: str, place: str, sandbox: MontySandbox
+) -> None:
+    made = main(f'- $found:str = Zero("{kind}")', code=f"import asyncio\n{CHAIN}", more=STEPS)
+    async with walking(made, sandbox=sandbox, idle_s=0.001) as walk:
+        assert await walk.say("hi") == [said]
+        await walk.talk.rested()
+        [failed] = await walk.say("go on")
+    assert failed.endswith(f" failed: {said.partition(': ')[2]}. Write again to start over.")
+    assert str(logged(walk)[0]).endswith(place)
+
+
+async def test_a_failure_of_an_extension_names_its_lines(sandbox: MontySandbox) -> None:
+    async def weigh() -> float:
+        raise LookupError("no scales")
+
+    calls = {"Weigh": call_of("Weigh", weigh)}
+    text = main("- $rate:float = Weigh()")
+    made = with_calls(await compiled(text), calls)
+    async with talking(made, Model(), sandbox, calls=calls) as talk:
+        [said] = await talk.say("hi")
+    [failed] = talk.named("playbook.failed")
+    assert said.startswith("⚠️ Weigh failed: no scales")
+    assert f"{Path(__file__).name}:" in str(failed.data["raised_at"])

@@ -1,0 +1,146 @@
+"""Failures that nobody catches come to the desk of reports, whoever has ordered the work, and others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.ids import SessionId
+from runtime.execution.calls.task_limits import TaskLimits
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.failures import Failure, Reported
+from runtime.sessions.tasks.letters import Order, address_of
+from runtime.stores.inbox import TASK
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import OrderOver
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Talk, talking
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+class OvenCold(Exception):
+    def __init__(self, oven, degrees):
+        super().__init__(f"oven {oven} has {degrees} degrees")
+
+async def Bake():
+    await Heat()
+
+async def Heat():
+    raise OvenCold(3, 20)
+
+async def Wait():
+    await Sleep(300)
+"""
+AT_HEAT = ("Baker", "Heat", "OvenCold")
+
+
+class Desk:
+    """Implements ReportDesk."""
+
+    def __init__(self) -> None:
+        self.taken: list[Failure] = []
+
+    async def take(self, failure: Failure, /) -> Reported:
+        self.taken.append(failure)
+        return Reported(len(self.taken), 1)
+
+    @property
+    def seen(self) -> list[tuple[str, str, str]]:
+        """What failed, and how."""
+        return [(failure.agent, failure.playbook, failure.error_type) for failure in self.taken]
+
+
+def bakery(main: str) -> Program:
+    baker = agent("Baker", *(python(name, public=True) for name in ("Bake", "Heat", "Wait")), code=CODE)
+    code = f"async def Main():\n{main}\n    await Say('user', 'done')\n"
+    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), baker)
+
+
+async def orders(talk: Talk, playbook: str, arguments: dict[str, object], event: str = "") -> OrderOver:
+    """The end of a task that a client orders."""
+    task, here = SessionId("t1"), address_data(Address(CLIENT, "ci"))
+    due = talk.world.clock.now().timestamp() + 60
+    order = Order(0, SessionId(""), "Baker", playbook, arguments, due, 1, here, here, task, event=event)
+    talk.post(str(order), at=address_of(task), kind=TASK)
+
+    def over() -> OrderOver | None:
+        return next((found for fact in talk.world.facts if (found := read_as(fact, OrderOver)) is not None), None)
+
+    await talk.until(lambda: over() is not None)
+    found = over()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("event", ["", "oven.cold"])
+async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(event: str, sandbox: MontySandbox) -> None:
+    desk = Desk()
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+        over = await orders(talk, "Bake", {}, event)
+        await talk.until(lambda: bool(desk.taken))
+    assert (over.error, over.error_type) == ("oven 3 has 20 degrees", "OvenCold")
+    assert str(over.raised_at) == "Baker: Heat, test.pb:10 in Heat"
+    assert desk.seen == [AT_HEAT]
+
+
+async def test_a_client_s_task_that_ran_out_of_time_is_reported_where_it_was(sandbox: MontySandbox) -> None:
+    desk = Desk()
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+        over = await orders(talk, "Wait", {})
+        await talk.until(lambda: bool(desk.taken))
+    assert (over.error_type, str(over.raised_at)) == ("TaskLate", "Baker: Wait")
+    assert desk.seen == [("Baker", "Wait", "TaskLate")]
+
+
+@pytest.mark.parametrize(("event", "reports"), [("", []), ("oven.cold", [("Baker", "Bake", "PlaybookError")])])
+async def test_a_rejected_task_is_reported_where_no_client_hears_of_it(
+    event: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
+) -> None:
+    desk = Desk()
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+        over = await orders(talk, "Bake", {"cake": "of carrots"}, event)
+        await talk.until(lambda: len(desk.taken) == len(reports))
+    assert over.status == "rejected"
+    assert desk.seen == reports
+
+
+@pytest.mark.parametrize(
+    ("main", "reports"),
+    [
+        ('    await Spawn("Baker", "Bake", deliver="nobody")\n    await Sleep(9)', [AT_HEAT]),
+        ('    await Spawn("Baker", "Bake", keep=True)\n    await Sleep(9)', [AT_HEAT]),
+        ('    await Result(await Spawn("Baker", "Bake"))', [AT_HEAT]),
+        (
+            '    try:\n        await Result(await Spawn("Baker", "Bake"))\n'
+            "    except Exception as error:\n"
+            "        await Say('user', f'{type(error).__name__}: {error}')",
+            [],
+        ),
+    ],
+)
+async def test_an_agent_s_task_is_reported_unless_its_orderer_catches_the_failure(
+    main: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
+) -> None:
+    desk = Desk()
+    async with talking(bakery(main), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+        await talk.say("hi")
+        await talk.until(lambda: len(desk.taken) == len(reports))
+        shown = talk.chat
+    assert desk.seen == reports
+    assert reports or shown == ["OvenCold: oven 3 has 20 degrees", "done"]
+
+
+async def test_a_playbook_that_cannot_begin_and_one_that_a_trigger_starts_are_reported(sandbox: MontySandbox) -> None:
+    code = "async def Main():\n    await Say('user', 'done')\n\nasync def Dust():\n    raise OSError('no cloth')\n"
+    dust = python("Dust", trigger="CND Before calling Main")
+    greet = python("Greet", "name", trigger="BGN When program starts")
+    main = python("Main", trigger="BGN When program starts")
+    desk = Desk()
+    made = program(agent("Main", main, dust, greet, code=code + "\nasync def Greet(name):\n    pass\n"))
+    async with talking(made, Model(), sandbox, tasks=TaskLimits(), reports=desk, world=World(())) as talk:
+        await talk.say("hi")
+        await talk.until(lambda: len(desk.taken) == 2)
+    assert desk.seen == [("Main", "Dust", "OSError"), ("Main", "Greet", "PlaybookError")]
