@@ -114,6 +114,7 @@ class EventRoutes:
                 {
                     "events": [await subscription.shown(logged.event) for logged in events],
                     "cursor": cursor_text(subscription.cursor),
+                    "more": subscription.more,
                 }
             )
 

@@ -21,7 +21,10 @@ OLDEST = "oldest"
 """The cursor before everything that is kept."""
 
 READ_AT_ONCE = 100
-"""Events of one read, unless a client wants another number."""
+"""Events of one read of each shard, and of one answer, unless a client wants another number."""
+
+LOOKED_AT = 20_000
+"""The events that one answer looks at, of which a client may have none; the next answer goes on from there."""
 
 _NEWS_S = 30.0
 
@@ -36,11 +39,13 @@ class Wanted:
 
 @dataclass(eq=False, slots=True)
 class Subscription:
-    """One client that reads. `cursor` is the place up to which it has read."""
+    """One client that reads. `cursor` is the place up to which it has read; `more`: there may be further events for it
+    behind that already."""
 
     client: Client
     wanted: Wanted
     cursor: Cursor
+    more: bool = field(default=False, init=False)
     _feed: Feed = field(repr=False)
 
     @property
@@ -61,29 +66,36 @@ class Subscription:
         return event.as_data(content=content)
 
     async def next(self, *, wait_s: float, at_most: int = READ_AT_ONCE) -> Sequence[LoggedEvent]:
-        """The next events, in the order of each source, as soon as there are some; none after `wait_s`. The cursor
-        moves with what was looked at. Raises EventsGone and StorageError.
+        """The next events, in the order of each source, as soon as there are some; none after `wait_s`. There are fewer
+        than `at_most` only at the end, or after `LOOKED_AT` others. The cursor moves with what was looked at. Raises
+        EventsGone and StorageError.
         """
         deadline = anyio.current_time() + wait_s
         while True:
-            rung, before = self._feed.rung, self.cursor
-            events = await self._read(at_most)
+            rung = self._feed.rung
+            events = await self._page(at_most)
             if events or anyio.current_time() >= deadline:
                 return events
-            if self.cursor == before:
+            if not self.more:
                 with anyio.CancelScope(deadline=deadline):
                     await rung.wait()
 
-    async def _read(self, at_most: int) -> Sequence[LoggedEvent]:
-        passed: list[LoggedEvent] = []
+    async def _page(self, at_most: int) -> Sequence[LoggedEvent]:
         seen: list[LoggedEvent] = []
-        for logged in sorted(await self._feed.log.read(self.cursor, count=at_most), key=_place):
-            passed.append(logged)
-            if self.sees(logged.event):
-                seen.append(logged)
+        looked_at, self.more = 0, True
+        while len(seen) < at_most and looked_at < LOOKED_AT:
+            read = await self._feed.log.read(self.cursor, count=READ_AT_ONCE)
+            if not read:
+                self.more = False
+                break
+            passed: list[LoggedEvent] = []
+            for logged in sorted(read, key=_place):
+                passed.append(logged)
+                seen += [logged] if self.sees(logged.event) else []
                 if len(seen) == at_most:
                     break
-        self.cursor = moved(self.cursor, passed)
+            self.cursor = moved(self.cursor, passed)
+            looked_at += len(passed)
         return seen
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import anyio
 
+from gateway.jobs.session_pages import among_sessions
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
@@ -35,8 +36,8 @@ class TaskInbox(Inbox, Protocol):
         ...
 
 
-_READ_AT_ONCE = 5_000
-"""The sessions among which one page looks for tasks."""
+_LOOKED_AT = 5_000
+"""The other sessions among which one page looks for tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +114,12 @@ class TaskRegister:
         return found, False
 
     async def page(self, after: str, limit: int) -> TaskPage:
-        """The tasks after a mark, at least `limit` of them where there are so many among the next sessions. Raises
-        ValueError for what is no mark.
-        """
-        found: list[KnownTask] = []
-        mark, looked_at = after, 0
-        while True:
-            page = await self._catalog.page(mark, limit=_PAGE_OF_SESSIONS)
-            for known in page.sessions:
-                task = await self._read(known) if known.record.address.platform == PLATFORM else None
-                found += [] if task is None else [task]
-            mark, looked_at = page.next, looked_at + _PAGE_OF_SESSIONS
-            if not mark or len(found) >= limit or looked_at >= _READ_AT_ONCE:
-                return TaskPage(found, mark)
+        """The tasks after a mark, `limit` of them where there are so many. Raises ValueError for what is no mark."""
+
+        async def task_of(known: KnownSession) -> KnownTask | None:
+            return await self._read(known) if known.record.address.platform == PLATFORM else None
+
+        return TaskPage(*await among_sessions(self._catalog, after, limit, task_of, _LOOKED_AT))
 
     async def find(self, id_: str) -> KnownTask | None:
         """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""

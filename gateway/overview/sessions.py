@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.requests import answer, number
+from gateway.jobs.session_pages import among_sessions
 from gateway.overview.sources import Sources
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
@@ -23,9 +24,8 @@ MOST = 200
 """The most sessions of one answer."""
 
 LOOKED_AT = 1_000
-"""The sessions that one answer looks at for those that are wanted; the next answer goes on from there."""
+"""The other sessions that one answer looks at for those that are wanted; the next answer goes on from there."""
 
-_PAGE = 200
 _LAST_FACTS = 60
 """The last facts of a session among which its last words are looked for."""
 
@@ -37,10 +37,6 @@ class _Wanted:
     state: str
     program: str
     text: str
-
-    @property
-    def any(self) -> bool:
-        return not (self.state or self.program or self.text)
 
     def fits(self, known: KnownSession) -> bool:
         record = known.record
@@ -122,15 +118,12 @@ class SessionRoutes:
         return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
 
     async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
-        """The sessions and the next mark. Where some are sought, all of a page that fit are given."""
-        found: list[KnownSession] = []
-        mark, looked_at, size = after, 0, limit if wanted.any else _PAGE
-        while True:
-            page = await self._sources.catalog.page(mark, limit=size)
-            found += [known for known in page.sessions if wanted.fits(known)]
-            mark, looked_at = page.next, looked_at + size
-            if not mark or len(found) >= limit or looked_at >= LOOKED_AT:
-                return found, mark
+        """The sessions and the next mark."""
+
+        async def fitting(known: KnownSession) -> KnownSession | None:
+            return known if wanted.fits(known) else None
+
+        return await among_sessions(self._sources.catalog, after, limit, fitting, LOOKED_AT)
 
     async def _add_last(self, row: dict[str, Any], known: KnownSession) -> None:
         row |= await self._last(known)

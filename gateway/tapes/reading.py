@@ -15,8 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
+from gateway.jobs.session_pages import among_sessions
 from gateway.tapes.tapes import Tape, Tapes
 from runtime.core.ids import SessionId
+from runtime.stores.catalog import KnownSession
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
 
 LOOKED_AT = 10_000
@@ -58,9 +60,8 @@ class ReadingRoutes:
         client = self._admission.client(request)
         after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED, least=1)
         if chosen(request, "kind", "notebook", "journal") == "journal":
-            page = await self._tapes.catalog.page(after, limit=limit)
-            names = [f"{JOURNAL}{known.record.id}" for known in page.sessions]
-            return answer({"tapes": [name for name in names if may(client, "read", name)], "next": page.next or None})
+            names, next_ = await self._journals(client, after, limit)
+            return answer({"tapes": names, "next": next_ or None})
         names = await self._readable(client, after)
         return answer({"tapes": names[:limit], "next": names[limit - 1] if len(names) > limit else None})
 
@@ -134,6 +135,16 @@ class ReadingRoutes:
                     if not quiet.cancelled_caught:
                         break
                     yield ": still here\n\n"
+
+    async def _journals(self, client: Client, after: str, limit: int) -> tuple[Names, str]:
+        async def readable(known: KnownSession) -> str | None:
+            name = f"{JOURNAL}{known.record.id}"
+            return name if may(client, "read", name) else None
+
+        try:
+            return await among_sessions(self._tapes.catalog, after, limit, readable, LOOKED_AT)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
     async def _readable(self, client: Client, after: str) -> Names:
         return [name for name in await self._tapes.notebooks.names() if name > after and may(client, "read", name)]

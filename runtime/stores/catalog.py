@@ -58,10 +58,12 @@ class WholeSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """A page of sessions, the most recently active first. `next` is the mark for the next page, "" at the end."""
+    """A page of sessions, the most recently active first. `next` is the mark for the next page, "" at the end. `marks`
+    has one for each session: a page after it goes on behind that."""
 
     sessions: Sequence[KnownSession]
     next: str
+    marks: Sequence[str]
 
 
 class SessionCatalog(Protocol):

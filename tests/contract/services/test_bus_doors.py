@@ -23,6 +23,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.web.console_parts import bus_views
 from gateway.clients import bus as bus_module
+from gateway.clients import feed as feed_module
 from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -421,6 +422,24 @@ async def test_a_reader_goes_on_from_its_cursor_and_waits_for_what_comes(valkey_
         assert [(event["id"], event["subject"]) for event in found] == [("8", "eu")]
         chosen = await http.get("/events", params={"after": "oldest", "subject": "eu"})
         assert [event["id"] for event in chosen.json()["events"]] == ["8"]
+
+
+async def test_every_page_is_full_until_the_end_however_much_lies_between_what_is_wanted(
+    valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "READ_AT_ONCE", 3)
+    async with bus(valkey_socket, ci=["events:write:>", "events:read:>"]) as world, world.http("ci") as http:
+        wanted = {"5", "6", "17"}
+        events = [build(n) | ({"type": "deploy.done"} if str(n) in wanted else {}) for n in range(BOUND)]
+        await http.post("/events", json=events)
+        asked = {"type": "deploy.*", "limit": 2}
+        first = (await http.get("/events", params={"after": "oldest", **asked})).json()
+        second = (await http.get("/events", params={"after": first["cursor"], **asked})).json()
+        assert [[event["id"] for event in page["events"]] for page in (first, second)] == [["5", "6"], ["17"]]
+        assert (first["more"], second["more"]) == (True, False)
+        monkeypatch.setattr(feed_module, "LOOKED_AT", 4)
+        stopped = (await http.get("/events", params={"after": first["cursor"], **asked})).json()
+        assert (stopped["events"], stopped["more"]) == ([], True)
 
 
 async def test_who_comes_too_late_is_told_where_to_go_on(valkey_socket: Path) -> None:

@@ -211,7 +211,9 @@ async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Pat
             assert [piece.last_chunk for piece in after.pieces] == [False] * (len(after.pieces) - 1) + [True]
             assert after.messages[utterance] == whole
             listed = await client.list_tasks(ListTasksRequest(page_size=2))
-            assert (len(listed.tasks), listed.total_size, listed.next_page_token) == (2, 6, "2")
+            assert (len(listed.tasks), listed.total_size, bool(listed.next_page_token)) == (2, 6, True)
+            rest = await client.list_tasks(ListTasksRequest(page_size=9, page_token=listed.next_page_token))
+            assert (len(rest.tasks), rest.total_size, rest.next_page_token) == (4, 6, "")
             garden = await client.list_tasks(ListTasksRequest(context_id="garden"))
             assert [task.id for task in garden.tasks] == [slow.id]
     assert came == {"AgentCard", "StreamResponse", "Task", "ListTasksResponse", "error"}

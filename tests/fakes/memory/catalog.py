@@ -82,7 +82,8 @@ class MemorySessionCatalog:
     async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
         known = {_mark(one): one async for one in self.sessions()}
         marks = sorted((mark for mark in known if not after or mark < after), reverse=True)
-        return SessionPage([known[mark] for mark in marks[:limit]], marks[limit - 1] if len(marks) > limit else "")
+        next_ = marks[limit - 1] if len(marks) > limit else ""
+        return SessionPage([known[mark] for mark in marks[:limit]], next_, marks[:limit])
 
     async def count(self) -> int:
         return len(self._store.known())

@@ -51,8 +51,9 @@ class RedisSessionCatalog:
         listed = await self._index.latest(after, limit)
         known = await self._known([place for _, place in listed])
         found = {one.record.id: one for one in known}
-        sessions = tuple(found[session] for _, (_, session) in listed if session in found)
-        return SessionPage(sessions, listed[-1][0] if len(listed) == limit else "")
+        there = [(found[session], mark) for mark, (_, session) in listed if session in found]
+        next_ = listed[-1][0] if len(listed) == limit else ""
+        return SessionPage([known for known, _ in there], next_, [mark for _, mark in there])
 
     async def count(self) -> int:
         return await self._index.count()

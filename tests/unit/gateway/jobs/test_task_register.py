@@ -78,7 +78,11 @@ class Store:
         assert not after
         current = self._world._current
         records = [replace(r, ended=r.address.key not in current) for r in self._world._records.values()][:limit]
-        return SessionPage([KnownSession(r, False, frozenset(), r.started_at, 0, None) for r in records], "")
+        return SessionPage(
+            [KnownSession(r, False, frozenset(), r.started_at, 0, None) for r in records],
+            "",
+            [str(r.id) for r in records],
+        )
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
         page = await self.page("", limit=1000)
