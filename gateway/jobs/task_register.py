@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import anyio
 
-from gateway.jobs.session_pages import among_sessions
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
@@ -17,6 +16,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.tasks.letters import PLATFORM, Again, Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
+from runtime.stores.session_pages import among_sessions
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered

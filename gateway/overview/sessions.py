@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.requests import answer, number
-from gateway.jobs.session_pages import among_sessions
 from gateway.overview.sources import Sources
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession
+from runtime.stores.session_pages import among_sessions
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as

@@ -15,11 +15,11 @@ from starlette.responses import Response, StreamingResponse
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
-from gateway.jobs.session_pages import among_sessions
 from gateway.tapes.tapes import Tape, Tapes
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
+from runtime.stores.session_pages import among_sessions
 
 LOOKED_AT = 10_000
 """The entries that one answer looks at; the next answer goes on from there."""
