@@ -432,7 +432,7 @@ async def test_every_page_is_full_until_the_end_however_much_lies_between_what_i
         wanted = {"5", "6", "17"}
         events = [build(n) | ({"type": "deploy.done"} if str(n) in wanted else {}) for n in range(BOUND)]
         await http.post("/events", json=events)
-        asked = {"type": "deploy.*", "limit": 2}
+        asked: dict[str, str | int] = {"type": "deploy.*", "limit": 2}
         first = (await http.get("/events", params={"after": "oldest", **asked})).json()
         second = (await http.get("/events", params={"after": first["cursor"], **asked})).json()
         assert [[event["id"] for event in page["events"]] for page in (first, second)] == [["5", "6"], ["17"]]
