@@ -30,7 +30,7 @@ class SpokenWords:
     def __init__(
         self, session: SessionId, journal: Journal, pages: Pages, listener: Listener | None, texts: Texts
     ) -> None:
-        """Without a `listener` recordings stay files."""
+        """Without a `listener` recordings stay files, which people are told once."""
         self._session = session
         self._journal = journal
         self._pages = pages
@@ -41,8 +41,10 @@ class SpokenWords:
         """The event with the words of those of its files that are recordings. Raises StorageError."""
         sounds = [(number, sound) for number, sound in enumerate(files) if sound.concerns and sound.file.parts == ()]
         sounds = [(number, sound) for number, sound in sounds if not sound.file.note]
-        if self._listener is None or not sounds or event.kind != "message":
+        if not sounds or event.kind != "message":
             return event
+        if self._listener is None:
+            return replace(event, spoken=SpokenMessage("", beside=event.text, why=self._texts("voice.nobody_listens")))
         heard: list[Transcript | Unheard] = []
         before_s = 0.0
         for number, sound in sounds:
@@ -62,7 +64,10 @@ class SpokenWords:
         spoken = event.spoken
         if spoken is None:
             return event
-        known = any(voice.spoken.words for voice in self._journal.state.voices.heard.values())
+        before = [voice.spoken for voice in self._journal.state.voices.heard.values()]
+        if self._listener is None and any(one.why == spoken.why for one in before):
+            return event
+        known = any(one.words for one in before)
         quoted = None if event.private else event.message_id
         page = self._pages.notice(self._shown(spoken, first=not known), event.place, quoted)
         if page is not None and event.message_id is not None:

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.anyio
 NOTE = Attachment("voice.ogg", "audio/ogg", "test:1", 2_000)
 OTHER = Attachment("other.ogg", "audio/ogg", "test:2", 2_000)
 HINT = "These are the words that I heard. To correct them, reply to this message with the right ones."
+NOBODY_LISTENS = (
+    "I cannot listen to voice notes here: my owner has not set a model for that. I keep the file. "
+    "Please write what you said."
+)
 HEARD = {"voice.ogg": "Two pizzas please", "other.ogg": "and a cola"}
 
 
@@ -66,6 +70,19 @@ async def test_what_cannot_be_heard_is_said_and_the_file_stays(sandbox: MontySan
         assert await talk.say("", files=[NOTE]) == ["I heard nothing in voice.ogg.", "Please write."]
         assert "test:1" not in tape(talk)
     assert "[voice or sound voice.ogg" in words(model.asked[1])
+
+
+async def test_where_nobody_listens_people_are_told_so_once(sandbox: MontySandbox) -> None:
+    model = Model(Reply("Please write."), Reply("As I said."), Reply("Thanks."), Reply("Two it is."))
+    async with talking(CLERK, model, sandbox, intake=ScriptedIntake()) as talk:
+        assert await talk.say("", files=[NOTE]) == [NOBODY_LISTENS, "Please write."]
+        assert await talk.say("", files=[OTHER]) == ["As I said."]
+        assert await talk.say("look at this", files=[OTHER]) == ["Thanks."]
+        reply = Quote(quotation(talk, NOBODY_LISTENS), "Parley", "")
+        assert await talk.say("Two pizzas", quote=reply) == ["Two it is."]
+    assert "[voice or sound voice.ogg" in words(model.asked[0])
+    assert "look at this" in words(model.asked[2])
+    assert "Two pizzas" in words(model.asked[3])
 
 
 async def test_a_reply_to_the_quotation_replaces_words_that_nobody_has_read(sandbox: MontySandbox) -> None:
