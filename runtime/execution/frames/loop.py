@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 
@@ -21,6 +22,31 @@ class Counted(Protocol):
 
 RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default=None)
 """The frame of the code that runs now; None outside of playbooks."""
+
+
+MAX_HASTE_S = 600.0
+"""The pauses of one text that are left out, in seconds. Code that waits for something else by looking again and again
+goes on at its own pace after that."""
+
+
+@dataclass
+class Haste:
+    """Pauses that code makes once more, after a restart, and that nobody is to wait for again; until it is `over`."""
+
+    left_s: float = MAX_HASTE_S
+    over: bool = False
+
+    def time_of(self, when: float, now: float) -> float:
+        """The time at which a pause ends that was to end `when`."""
+        pause_s = when - now
+        if self.over or pause_s > self.left_s:
+            return when
+        self.left_s -= pause_s
+        return now
+
+
+HASTE: ContextVar[Haste | None] = ContextVar("parley_haste", default=None)
+"""Whether the code that runs now makes its pauses once more; None where it makes them for the first time."""
 
 
 _call_soon = asyncio.SelectorEventLoop.call_soon
@@ -48,6 +74,9 @@ class FrameLoop(asyncio.SelectorEventLoop):
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:  # type: ignore[override]
         self._only_host_calls("a timer of its own (asyncio.sleep, a time limit)")
+        haste = HASTE.get()
+        if haste is not None and len(args) == 2 and asyncio.isfuture(args[0]):  # asyncio.sleep, and no time limit
+            when = haste.time_of(when, self.time())
         return super().call_at(when, callback, *args, **more)
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]

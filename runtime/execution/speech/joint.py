@@ -68,10 +68,16 @@ class Joint:
         self._stands = stands
         self._told = told
         self._seam: _Seam | None = None
+        self._behind = True
         self._alive: list[int] = []
         """The positions in what stands from which on the reply may say it again, in their order."""
         self._compared_chars = 0
         self._twice: dict[str, bool] = {}
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether nothing of the reply is new, as far as it was read."""
+        return self._behind
 
     @property
     def met(self) -> bool:
@@ -85,6 +91,7 @@ class Joint:
         if self._seam is None:
             return self._stands
         text = self._seam.before + reply[self._seam.skipped :]
+        self._behind = len(text) <= len(self._stands)
         return text if final or len(text) >= len(self._stands) else self._stands
 
     # -- a message of its own

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterable, AsyncIterator
+
 from runtime.channels.channel import Channel
 from runtime.core.stream import StreamStart
+from runtime.execution.frames.loop import HASTE, Haste
 from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
 from runtime.execution.speech.joint import Joint
 from runtime.execution.speech.targets import Target
@@ -19,6 +22,11 @@ class SpokenText:
         self._tag, begun = untagged(stands, whom)
         self._joint = Joint(begun, told=told) if stands.strip() else None
         self.told = told and self._joint is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the text has not come further yet than what stands."""
+        return self._joint is not None and self._joint.is_behind
 
     def sure(self, text: str) -> str:
         """The part of it that is sure while it is written; "" while that is no more than what stands."""
@@ -63,6 +71,20 @@ class LiveStream:
         if len(said) - self._shown_chars >= at_least_chars:
             piece, self._shown_chars = said[self._shown_chars :], len(said)
             await self.channel.stream_chunk(self.stream, piece)
+
+    async def read(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
+        """The pieces of a text. One that is written once more after a restart makes no pauses up to where it stood."""
+        haste, reader = Haste(), aiter(pieces)
+        while True:
+            haste.over = not self.words.is_behind
+            before = HASTE.set(haste)
+            try:
+                piece = await anext(reader)
+            except StopAsyncIteration:
+                return
+            finally:
+                HASTE.reset(before)
+            yield piece
 
     async def fail(self, reason: str) -> None:
         """End the stream without a message; its page stays open for the frame's next utterance."""

@@ -233,7 +233,7 @@ class Utterances:
         live = await self.begin_stream(saying.frame, target, saying)
         text = ""
         try:
-            async for written in pieces:
+            async for written in pieces if live is None else live.read(pieces):
                 piece = whole_characters(written)
                 text = _sayable(text + piece)
                 if live is not None:
