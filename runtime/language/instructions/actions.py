@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from runtime.language.instructions.expression import read_expression
+from runtime.language.instructions.conditions.reading import read_change
+from runtime.language.instructions.expression import is_unsure_call, read_expression
 from runtime.language.instructions.making import DOES_MORE, made, why_free
 from runtime.language.instructions.model import (
     Action,
@@ -60,13 +62,6 @@ _CHANGED = re.compile(r"(\$\w+)((?:\.\w+|\[[^\]]*\])*)\s*([-+*/%|]?)=(?!=)\s*(.+
 
 
 _STEPPED = re.compile(r"(\$\w+)\s*(\+\+|--)\s*\Z")
-
-
-_INCREASE = re.compile(
-    r"(increment|increase|decrement|decrease|add|append|subtract)\s+(?:([-\d.]+|\$\w+)\s+(?:to"
-    r"|from)\s+)?(\$\w+)(?:\s+by\s+([-\d.]+|\$\w+))?\s*\.?\Z",
-    re.IGNORECASE,
-)
 
 
 _CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
@@ -229,26 +224,18 @@ def _plain_actions(clause: str) -> tuple[Action, ...]:
 def _plain_action(clause: str) -> Action:
     if stepped := _STEPPED.match(clause):
         return Set((variable_of(stepped[1]),), exact("1"), stepped[2][0])
-    if grown := _INCREASE.match(clause):
-        return _grown(grown) or made(clause)
+    if change := read_change(clause):
+        return Set((variable_of(change[0]),), change[2], change[1])
     called = _called(clause)
     if called is not None:
         return called
     return made(clause)
 
 
-def _grown(found: re.Match[str]) -> Set | None:
-    by = found[2] or found[4] or "1"
-    amount = read_expression(by)
-    if amount is None or (found[1].lower() in ("add", "append", "subtract") and found[2] is None):
-        return None
-    sign = "-" if found[1].lower().startswith(("dec", "sub")) else "+"
-    return Set((variable_of(found[3]),), amount, sign)
-
-
 def _alike(variables: tuple[Variable, ...], value: str) -> tuple[Action, ...]:
     """ "Set $a and $b to 0" sets both to it; "Set $a, $b to 1, 2" each to its own."""
-    if len(split_at(value, ",")) == len(variables) or read_value(value) is None:
+    read = read_value(value)
+    if read is None or isinstance(read.tree, ast.Tuple | ast.List):
         return (Set(variables, operand_of(value)),)
     return tuple(Set((variable,), operand_of(value)) for variable in variables)
 
@@ -284,6 +271,8 @@ def _called(clause: str) -> Action | None:
     rest = clause[match.end() + len(inside) + 1 :].strip().rstrip(".")
     if rest and not rest.startswith(":"):
         return None
+    if read_expression(clause[: match.end() + len(inside) + 1]) is None and is_unsure_call(inside):
+        return Free(Prose(clause), "a comma in its numbers may separate arguments, or thousands")
     name = match[1]
     arguments = tuple(_argument(part) for part in split_at(inside, ",") if part.strip())
     match name:

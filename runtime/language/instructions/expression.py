@@ -131,6 +131,11 @@ def has_date(code: str) -> bool:
     return _DATE.search(_STRING.sub("", code)) is not None
 
 
+def is_unsure_call(arguments: str) -> bool:
+    """Whether a number among arguments has a comma that separates thousands and no arguments, as in `1,000`."""
+    return any(",0" in found[0] for found in _THOUSANDS.finditer(_STRING.sub("", arguments)))
+
+
 def is_unsure_number(text: str) -> bool:
     """Whether a number is one to some people and a thousand to others: 1.000."""
     return _UNSURE.fullmatch(text) is not None

@@ -41,6 +41,12 @@ _MAKES = re.compile(
 )
 
 
+TO_A_FILE = re.compile(
+    r"(?:write|save|store|put|export|dump)\b[^\"]*\b(?:file|disk|\w+\.(?:txt|md|csv|json|html))\b", re.IGNORECASE
+)
+"""A value that goes into a file: "Write $result to a file named out.txt"."""
+
+
 def why_free(text: str) -> str:
     if len(clauses_of(text)) > 1:
         return "it has several clauses, one of which is prose"
@@ -51,6 +57,8 @@ def made(clause: str) -> Action:
     """A step in words that creates a variable's value; else a free one."""
     if DOES_MORE.search(clause):
         return Free(Prose(clause), "it does more than make a value")
+    if TO_A_FILE.match(clause):
+        return Free(Prose(clause), "a file is something else than a variable")
     typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.match(clause) and ";" not in clause:
         if typed:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.conditions.reading import read_change, read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
@@ -17,6 +17,7 @@ from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.background import Background
+from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
@@ -61,7 +62,9 @@ class Classifier:
         """What the parts of the step in hand mean: without it, each comma would double the work."""
         self._depth = 0
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
+        self._certainty = Certainty(self.classify, self._takes_nothing)
         self._rules = (
+            self._certainty.rule,
             self._named,
             self.background.starting,
             self.background.waiting,
@@ -101,7 +104,8 @@ class Classifier:
         if several is not None:
             return several
         found = self._one(text)
-        return found if whole else self._compound.checked(found, text, _bare(text))
+        found = found if whole else self._compound.checked(found, text, _bare(text))
+        return (self._certainty.doubt(found, text) if found.known else None) or found
 
     def alone(self, text: str) -> Instruction:
         """A condition without steps below it, whose sentence contains the action."""
@@ -130,6 +134,9 @@ class Classifier:
         called = phrases.CALL_WORD.sub("", bare)
         known = self._meant(bare) or (self._reach.meant(called) if called != bare else None)
         return Instruction(Op.QUE, f"{known}(); YLD for call") if known else None
+
+    def _takes_nothing(self, name: str) -> bool | None:
+        return not self._reach.params(name) if self._reach.knows(name) and name != self._within else None
 
     def _meant(self, words: str) -> str | None:
         """The playbook that words alone mean, but never the one that contains them: "Thank the user" in Thank
@@ -183,9 +190,19 @@ class Classifier:
                 break
             if phrases.REPEAT_TIMES.match(rest.rstrip(": ")):
                 continue  # how often belongs to the condition
-            if rest and not phrases.BRANCH.match(rest) and self.classify(rest).known:
+            if not rest or phrases.BRANCH.match(rest):
+                continue
+            if self.classify(rest).known:
                 return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
+            if self._begins_to_act(rest):
+                return text[: match.start()], rest
         return self._split_at_verb(text) or (text, None)
+
+    def _begins_to_act(self, rest: str) -> bool:
+        """Whether the condition has ended, because an action begins: "say that it is over, and …"."""
+        cut = phrases.CLAUSE_START.search(rest)
+        first = self.classify(rest[: cut.start()]) if cut and cut.start() else None
+        return first is not None and first.known and first.op is Op.QUE
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
@@ -276,7 +293,7 @@ class Classifier:
             return named
         if inside := self._call_inside(text, bare):
             return inside
-        if not assigned and phrases.CHANGE.match(bare):
+        if not assigned and (phrases.CHANGE.match(bare) or read_change(bare)):
             return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
 

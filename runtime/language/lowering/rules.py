@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from runtime.language.instructions.conditions.reading import read_change
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Leave, Loop
 from runtime.language.instructions.uses import operand_texts, sets
@@ -287,7 +288,8 @@ def _lost(said: str, step: Step) -> list[str]:
 def _meant(step: Step) -> Iterable[str]:
     """The texts in a step that keep an author's words; all of one that begins the next round of a loop."""
     found = decode(step)
-    return (step.text,) if isinstance(found.head, Leave) else operand_texts(found)
+    whole = isinstance(found.head, Leave) or (step.op is Op.EXE and read_change(step.text) is not None)
+    return (step.text,) if whole else operand_texts(found)
 
 
 def _awaited(done: str | None) -> str:

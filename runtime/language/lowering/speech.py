@@ -73,6 +73,8 @@ class _Named:
 
 
 _named = lru_cache(maxsize=256)(_Named)
+_SAYS_THAT = re.compile(r"^(?:say|(?:tell|inform|let)\b[^,]*|announce|explain)\s+(?:know\s+)?that\b", re.IGNORECASE)
+"""A statement, behind which ", and end" is no part of it."""
 
 
 class Speech:
@@ -331,7 +333,8 @@ class Speech:
             when += [until[1]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
-        wanted = self._wanted(said[asked.start() :] if asked else said)
+        kept = phrases.ANSWER_KEPT.search(said)
+        wanted = [kept[1]] if kept else self._wanted(said[asked.start() :] if asked else said)
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
@@ -353,7 +356,7 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
     before = said[: over.start()]
-    if messages.in_a_list(before, over[0]):
+    if messages.in_a_list(before, over[0]) or (before.rstrip().endswith(",") and _SAYS_THAT.match(before)):
         return None
     told = messages.is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None

@@ -279,6 +279,30 @@ def _begins(method: str, value: ValueMeaning) -> TestMeaning:
     return TestMeaning(yes, f"(not {yes})")
 
 
+# -- changes of a variable
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMeaning:
+    """A change: the variable as it is written, an operator of its own, "" for none, and the code of the value."""
+
+    target: str
+    operator: str
+    code: str
+
+
+def _variable(_: str | None, token: ConditionToken) -> str | None:
+    return token.text if token.form == "variable" else None
+
+
+def _percent(sign: str, target: str, token: ConditionToken) -> ChangeMeaning:
+    return ChangeMeaning(target, "", f"({target} {sign} {target} * {token.text} / 100)")
+
+
+def _increased(sign: str, target: str, _: str, amount: ValueMeaning) -> ChangeMeaning:
+    return ChangeMeaning(target, sign, amount.code)
+
+
 # -- values
 
 
@@ -353,6 +377,16 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "contains": lambda _, value: _test(value.code, "in", SUBJECT),
     "contains_each": _contains_each,
     "begins": _begins,
+    "variable": _variable,
+    "manifold": lambda factor, target: ChangeMeaning(target, "", f"({target} {factor[0]} {factor[1:]})"),
+    "stepped": lambda sign, target: ChangeMeaning(target, sign, "1"),
+    "increased": _increased,
+    "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
+    "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
+    "added": lambda sign, amount, _, target: ChangeMeaning(target, sign, amount.code),
+    "rounded": lambda _, target, *__: ChangeMeaning(target, "", f"round({target})"),
+    "rounded_to": lambda _, target, __, amount, ___: ChangeMeaning(target, "", f"round({target}, {amount.code})"),
+    "becomes": lambda target, _, amount: ChangeMeaning(target, "", amount.code),
     "single": lambda value: (value,),
     "choice": lambda value, others: (value, *others.values),
     "choice_of_commas": lambda value, first, others: (value, first, *others),

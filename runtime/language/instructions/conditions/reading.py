@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from runtime.language.instructions.conditions.chart import ConditionChart
 from runtime.language.instructions.conditions.grammar import condition_grammar
-from runtime.language.instructions.conditions.meanings import ACTIONS, ClauseMeaning, ValueMeaning
+from runtime.language.instructions.conditions.meanings import ACTIONS, ChangeMeaning, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import with_straight_quotes
@@ -53,6 +53,22 @@ def read_worded_value(text: str) -> Expression | None:
     values = {value for value in _meanings(_plain(source), "value") if isinstance(value, ValueMeaning)}
     codes = {value.code for value in values if value.form == "computed"}
     return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def read_change(text: str) -> tuple[str, str, Expression] | None:
+    """The change of a variable in a step: `Double $n`, `Add 10% to $price`; the variable, an operator of its own
+    ("" for none) and the value. None for prose.
+    """
+    source = text.strip().rstrip(".;")
+    if not source or len(source) > MAX_SOURCE or has_date(source):
+        return None
+    found = {change for change in _meanings(_plain(source), "change") if isinstance(change, ChangeMeaning)}
+    if len(found) != 1:
+        return None
+    (change,) = found
+    value = expression_of(change.code, change.code)
+    return None if value is None else (change.target, change.operator, value)
 
 
 def in_symbols(expression: Expression) -> str:

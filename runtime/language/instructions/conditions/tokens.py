@@ -15,7 +15,7 @@ Kind = Literal["WORD", "OPERAND", "PERCENT", "MARK"]
 _PATTERN = re.compile(
     r"""\s*(?:
       (?P<string>[fF]?"[^"\n]*"|[fF]?'[^'\n]*'(?!\w))
-    | (?P<percent>\d+(?:\.\d+)?)\s?%(?=\s+of\b)
+    | (?P<percent>\d+(?:\.\d+)?)\s?%(?!\s*[\d$(])
     | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?!\w))
     | (?P<name>\$?[^\W\d]\w*(?:'\w+)?)
     | (?P<open>[\[{])
