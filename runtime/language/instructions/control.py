@@ -93,7 +93,10 @@ _TARGET_LINE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_THEN = re.compile(r"[,\s]\s*(?:then|(?:then\s+)?do(?:\s+(?:this|these|the following)(?:\s+steps)?)?)\Z", re.IGNORECASE)
+_THEN = re.compile(
+    r"[,\s]\s*then(?:\s+do)?\Z|,\s*do\Z|[,\s]\s*(?:then\s+)?do\s+(?:this|these|the following)(?:\s+steps)?\Z",
+    re.IGNORECASE,
+)
 _LONGEST_THEN = 40
 
 

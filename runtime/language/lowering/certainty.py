@@ -37,7 +37,7 @@ _KEPT = re.compile(
 _LISTS = frozenset({"add", "append"})
 _MAKES_A_THOUGHT = re.compile(
     r"^(?:decide|determine|judge|assess|evaluate|figure\s+out|work\s+out|think(?:\s+of|\s+about|\s+up)?|consider|choose|pick|select"
-    r"|guess|estimate|come\s+up\s+with|make\s+up|invent|write|draft|compose|summari[sz]e|reason|plan)\b",
+    r"|guess|estimate|create|make|generate|prepare|produce|calculate|compute|come\s+up\s+with|make\s+up|invent|write|draft|compose|summari[sz]e|reason|plan)\b",
     re.IGNORECASE,
 )
 _FIGURED = re.compile(
@@ -57,6 +57,7 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _TO_BE = re.compile(r"\bto\s+(?:be|stay|keep|wait|remain|stop|hold|go\s+on|continue|sit|think|work)\b", re.IGNORECASE)
+_INTO = re.compile(r"\b(?:in|into|as|to)\s+\$\w+(?::[\w\[\]]+)?\s*\.?$")
 _LATER = re.compile(r"^(?:once|when|whenever|as\s+soon\s+as|after|if|unless|until)\b", re.IGNORECASE)
 _STEPS_AGAIN = re.compile(
     r"^(?:repeat|redo|do)\s+(?:the\s+)?(?:last|previous|above|first|these)\b.*\bsteps?\b", re.IGNORECASE
@@ -126,6 +127,8 @@ class Certainty:
         why = ""
         if found.op is Op.RET and _LATER.match(found.text):
             why = "when it returns is part of the sentence"
+        elif found.op is Op.TNK and _INTO.search(plain):
+            why = "what it thinks of goes to a variable"
         elif found.op is Op.CND and not found.loop and _NO_ANSWER.search(plain):
             why = "a time limit for an answer is part of the sentence"
         elif found.talk is not None and not found.after:

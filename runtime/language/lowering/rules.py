@@ -31,6 +31,7 @@ from runtime.language.trigger_words import trigger_kind
 _VERSION = 19
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
+_ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -139,6 +140,7 @@ class _StepLowering:
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
+        self._loops = 0
         classifier.speech.given = {param.name for param in playbook.params}
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
@@ -174,6 +176,8 @@ class _StepLowering:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
+        if self._loops and found.op is Op.YLD and found.text == "for exit" and _ONE_WORD.fullmatch(item.text.strip()):
+            found = free(item.text, "it may end the loop or the program")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         noted, started = len(self._notes), len(self._classifier.background.started)
@@ -229,8 +233,10 @@ class _StepLowering:
         found = _work_first(found)
         self._classifier.speech.given |= sets(decode_text(found.op, found.text))
         self._classifier.background.note(found.text)
+        self._loops += found.loop
         with self._classifier.background.inside(line if found.op is Op.CND else None):
             children = self.lower_all(_below(item, found), line, found.text if found.talk else "")
+        self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         if (
             asked

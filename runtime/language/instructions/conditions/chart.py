@@ -24,6 +24,8 @@ class ConditionChart:
         self._grammar = grammar
         self._actions = actions
         self._tokens = tokens
+        self._words = tuple("" if token.kind == "OPERAND" else token.text for token in tokens)
+        self._begins = tuple(one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens)
         self._known: dict[tuple[str, int], Meanings] = {}
 
     def meanings(self, rule: str) -> tuple[Any, ...]:
@@ -35,7 +37,10 @@ class ConditionChart:
         if key not in self._known:
             self._known[key] = {}  # a rule that begins with itself has no meaning
             found: dict[int, list[Any]] = {}
+            begins = self._begins[at] if at < len(self._begins) else ""
             for way in self._grammar.rules[rule]:
+                if begins not in way.firsts:
+                    continue
                 action = self._actions[way.action]
                 for end, parts in self._sequence(way.elements, at):
                     meaning = action(*parts)
@@ -67,18 +72,16 @@ class ConditionChart:
         if element.name in self._grammar.rules:
             return [(end, one) for end, some in self._rule(element.name, at).items() for one in some]
         if element.name in self._grammar.classes:
-            return list(self._phrases(element.name, at))
+            return self._phrases(element.name, at)
         token = self._tokens[at] if at < len(self._tokens) else None
         if token is None or element.name not in (token.kind, token.text):
             return []
         return [(at + 1, token)]
 
     def _phrases(self, name: str, at: int) -> list[tuple[int, str]]:
-        said = [token.text for token in self._tokens[at : at + self._grammar.longest] if token.kind != "OPERAND"]
-        found: dict[tuple[int, str], None] = {}
-        for words, value in self._grammar.classes[name]:
-            if tuple(said[: len(words)]) == words and all(
-                token.kind != "OPERAND" for token in self._tokens[at : at + len(words)]
-            ):
-                found[at + len(words), value] = None
-        return list(found)
+        found = self._grammar.by_word.get((name, self._words[at])) if at < len(self._words) else None
+        return [
+            (at + len(words), value)
+            for words, value in found or ()
+            if len(words) == 1 or self._words[at : at + len(words)] == words
+        ]

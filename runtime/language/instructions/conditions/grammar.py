@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -21,19 +21,21 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class RuleWay:
-    """One way to say what a rule means, and the action that makes the meaning."""
+    """One way to say what a rule means, the action that makes the meaning, and the words and kinds of tokens with which
+    it can begin."""
 
     elements: tuple[Element, ...]
     action: str
+    firsts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Rules by name; classes of phrases, each with what it stands for; the number of words of the longest phrase."""
+    """Rules by name; classes of phrases, each with what it stands for, and the same by class and first word."""
 
     rules: Mapping[str, tuple[RuleWay, ...]]
     classes: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
-    longest: int
+    by_word: Mapping[tuple[str, str], tuple[tuple[tuple[str, ...], str], ...]]
 
 
 @cache
@@ -58,12 +60,44 @@ def condition_grammar() -> Grammar:
             if not arrow:
                 raise ValueError(f"conditions.grammar: {row!r} has no action")
             rules.setdefault(rule, []).append(RuleWay(tuple(map(_element, said.split())), action.strip()))
-    longest = max(len(words) for phrases in classes.values() for words, _ in phrases)
+    by_word: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
+    for name, listed in classes.items():
+        for words, value in listed:
+            by_word.setdefault((name, words[0]), []).append((words, value))
     return Grammar(
-        {name: tuple(ways) for name, ways in rules.items()},
-        {name: tuple(phrases) for name, phrases in classes.items()},
-        longest,
+        _with_firsts(rules, {name: frozenset(words[0] for words, _ in listed) for name, listed in classes.items()}),
+        {name: tuple(listed) for name, listed in classes.items()},
+        {key: tuple(listed) for key, listed in by_word.items()},
     )
+
+
+def _with_firsts(
+    rules: Mapping[str, Sequence[RuleWay]], classes: Mapping[str, frozenset[str]]
+) -> dict[str, tuple[RuleWay, ...]]:
+    """The rules, whose ways know what they can begin with. No rule is empty."""
+
+    @cache
+    def of_rule(name: str) -> frozenset[str]:
+        return frozenset().union(*(of_way(way) for way in rules[name]))
+
+    def of_way(way: RuleWay) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for element in way.elements:
+            name = element.name
+            found |= of_rule(name) if name in rules else classes.get(name, frozenset({name}))
+            if not element.times:
+                break
+        return found
+
+    return {name: tuple(replace(way, firsts=of_way(way)) for way in ways) for name, ways in rules.items()}
+
+
+@cache
+def change_verbs() -> frozenset[str]:
+    """The words with which a change of a variable can begin."""
+    grammar = condition_grammar()
+    first = (way.elements[0].name for way in grammar.rules["change"])
+    return frozenset(words[0] for name in first for words, _ in grammar.classes.get(name, ()))
 
 
 def _element(said: str) -> Element:

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import condition_grammar
+from runtime.language.instructions.conditions.grammar import change_verbs, condition_grammar
 from runtime.language.instructions.conditions.meanings import ACTIONS, ChangeMeaning, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
@@ -16,6 +16,8 @@ from runtime.language.instructions.text import with_straight_quotes
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
+_SPEAKS_OF_VALUES = re.compile(r"[$(\d]|\bmeeting\b|\btrue\b|\bfalse\b", re.IGNORECASE)
+"""What every exact condition has."""
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
@@ -30,18 +32,16 @@ def read_condition(text: str) -> Expression | None:
 def condition_readings(text: str) -> tuple[Expression, ...]:
     """All that a condition can mean, each in symbols as its author could write it; none for prose."""
     source = text.strip()
-    if not source or len(source) > MAX_SOURCE or has_date(source):
+    if not _SPEAKS_OF_VALUES.search(source) or len(source) > MAX_SOURCE or has_date(source):
         return ()
     said = _plain(source)
-    found: dict[str, Expression] = {}
-    for clause in _meanings(said, "condition"):
-        assert isinstance(clause, ClauseMeaning)
-        expression = expression_of(source, clause.test.yes)
-        if expression is not None:
-            found.setdefault(ast.dump(_flat(expression.tree)), expression)
+    clauses = (clause for clause in _meanings(said, "condition") if isinstance(clause, ClauseMeaning))
+    found = [one for clause in clauses if (one := expression_of(source, clause.test.yes)) is not None]
+    if len(found) > 1:
+        found = list({ast.dump(_flat(one.tree)): one for one in reversed(found)}.values())[::-1]
     if not found and (symbols := _in_symbols(source, said)) is not None:
         return (symbols,)
-    return tuple(found.values())
+    return tuple(found)
 
 
 @lru_cache(maxsize=4096)
@@ -61,7 +61,7 @@ def read_change(text: str) -> tuple[str, str, Expression] | None:
     ("" for none) and the value. None for prose.
     """
     source = text.strip().rstrip(".;")
-    if not source or len(source) > MAX_SOURCE or has_date(source):
+    if not _may_change(source) or len(source) > MAX_SOURCE or has_date(source):
         return None
     found = {change for change in _meanings(_plain(source), "change") if isinstance(change, ChangeMeaning)}
     if len(found) != 1:
@@ -69,6 +69,11 @@ def read_change(text: str) -> tuple[str, str, Expression] | None:
     (change,) = found
     value = expression_of(change.code, change.code)
     return None if value is None else (change.target, change.operator, value)
+
+
+def _may_change(text: str) -> bool:
+    """Whether a text begins as a change does: with one of its verbs, or with a variable."""
+    return "$" in text and (text.startswith("$") or text.partition(" ")[0].lower() in change_verbs())
 
 
 def in_symbols(expression: Expression) -> str:
