@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import TO_A_FILE
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import Instruction, free
 from runtime.language.program import Op
@@ -138,7 +138,7 @@ class Certainty:
 
 def _of_a_message(plain: str, *, asks: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
-    plain = phrases.ANSWER_KEPT.sub("", plain)
+    plain = messages.ANSWER_KEPT.sub("", plain)
     if _BOUND.search(plain):
         return "the largest number of times is part of the sentence"
     if asks and _TO_BE.search(plain) and phrases.UNTIL.search(plain):

@@ -16,6 +16,7 @@ from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of
 from runtime.language.lowering import phrases
+from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import outside, unquoted
@@ -25,7 +26,6 @@ from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
-from runtime.language.syntax.signature import parse_python
 
 _MOST_CLAUSES = 12
 _LONGEST_NAME = 6
@@ -345,22 +345,8 @@ class Classifier:
         if name == "EndProgram":
             return Instruction(Op.YLD, "for exit")
         if name.lower() == "say" and text.startswith(name):
-            return Instruction(Op.QUE, self._said_to_somebody(text))
+            return Instruction(Op.QUE, said_to_somebody(text, self.speech.target(None, "")))
         return Instruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
-
-    def _said_to_somebody(self, text: str) -> str:
-        """A `Say` with its addressee: `Say("Hello")` is for the user, in a meeting for all."""
-        said = text[len("Say(") : -1].strip()
-        try:
-            call = parse_python(f"f({said})").body[0].value  # type: ignore[attr-defined]
-            alone = len(call.args) == 1 and not call.keywords
-        except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, AttributeError):
-            first = said.partition(",")[0].strip().strip("\"'")
-            targeted = "," in said and (
-                re.match(r"(?:user|human|meeting|agent|all|\$\w+)\b", first, re.IGNORECASE) or first.isidentifier()
-            )
-            alone = not targeted or (said[:1] in "\"'" and " " in first)
-        return f"Say({self.speech.target(None, '')}, {said})" if alone and said else text
 
     def _verb_call(self, bare: str) -> Instruction | None:
         match = phrases.CALL_VERB.match(bare)

@@ -26,11 +26,6 @@ LATER_REMINDED = re.compile(
     re.IGNORECASE,
 )
 """The time at which somebody is to be told, or reminded."""
-KEEPS_ANSWER = re.compile(
-    r",?\s+and\s+(?:save|store|keep|remember|put|record)\s+(?:it|(?:the|their|his|her)\s+(?:answer|reply|response))\s+"
-    r"(?:as|in|into|to)\s+\$\w+(?::[\w\[\]]+)?[.;]?$",
-    re.IGNORECASE,
-)
 ASKS_QUOTED = re.compile(
     r"^ask(?:\s+(?:the\s+)?(?:user|customer|them))?\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
 )
@@ -42,6 +37,13 @@ ASKS_AGAIN = re.compile(
 )
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
+ANSWER_KEPT = re.compile(
+    r"(?:,?\s+and\s+|[,;]\s*)(?:save|store|keep|put|record|remember|note)\s+"
+    r"(?:it|this|that|(?:the|their)\s+(?:answer|reply|response|result))\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
+    r"(?::[\w\[\]]+)?\s*\.?$",
+    re.IGNORECASE,
+)
+"""The variable for the answer, at the end of a question: "Ask what is wrong with $text and save it in $why"."""
 
 
 def in_a_list(before: str, end: str) -> bool:

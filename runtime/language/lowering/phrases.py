@@ -278,13 +278,6 @@ KEEPS_RESULT = re.compile(
     re.IGNORECASE,
 )
 """The end of a call's sentence that names the variable for its result."""
-ANSWER_KEPT = re.compile(
-    r"(?:,?\s+and\s+|[,;]\s*)(?:save|store|keep|put|record|remember|note)\s+"
-    r"(?:it|this|that|(?:the|their)\s+(?:answer|reply|response|result))\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
-    r"(?::[\w\[\]]+)?\s*\.?$",
-    re.IGNORECASE,
-)
-"""The variable for the answer, at the end of a question: "Ask what is wrong with $text and save it in $why"."""
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 TALKED_ABOUT = re.compile(

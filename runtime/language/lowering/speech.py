@@ -170,7 +170,7 @@ class Speech:
             return Instruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return Instruction(Op.QUE, instruction, talk=talk)
-        kept = messages.KEEPS_ANSWER.search(said)
+        kept = messages.ANSWER_KEPT.search(said)
         if kept and not others and messages.ASKS_QUOTED.match(said[: kept.start()]):
             instruction = f"Say({target}, {said[: kept.start()]})"
         waits = sorted([target, *others], key=lambda one: one == "user")
@@ -333,7 +333,7 @@ class Speech:
             when += [until[1]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
-        kept = phrases.ANSWER_KEPT.search(said)
+        kept = messages.ANSWER_KEPT.search(said)
         wanted = [kept[1]] if kept else self._wanted(said[asked.start() :] if asked else said)
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
         if until:

@@ -7,9 +7,10 @@ import copy
 import re
 from functools import lru_cache
 
+from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
 from runtime.language.instructions.conditions.grammar import change_verbs, condition_grammar
-from runtime.language.instructions.conditions.meanings import ACTIONS, ChangeMeaning, ClauseMeaning, ValueMeaning
+from runtime.language.instructions.conditions.meanings import ChangeMeaning, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import with_straight_quotes

@@ -1,0 +1,162 @@
+"""The actions of the grammar: what each makes of the meanings of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runtime.language.instructions.conditions.meanings import (
+    SUBJECT,
+    ChangeMeaning,
+    ClauseMeaning,
+    PredicateMeaning,
+    TestMeaning,
+    ValueMeaning,
+    among,
+    any_of,
+    begins,
+    between,
+    both_hold,
+    chained,
+    compared,
+    compared_each,
+    contains_each,
+    each_compared,
+    each_of_both,
+    each_of_either,
+    found_in,
+    holds,
+    is_not_any,
+    is_not_so,
+    is_so,
+    joined_predicates,
+    listing,
+    meeting,
+    neither_holds,
+    neither_of,
+    none_there,
+    one_is,
+    one_of,
+    others,
+    rest,
+    side_by_side,
+    some_there,
+    state,
+    test_of_values,
+    than,
+    than_each,
+)
+from runtime.language.instructions.conditions.tokens import ConditionToken
+
+
+def _variable(_: str | None, token: ConditionToken) -> str | None:
+    return token.text if token.form == "variable" else None
+
+
+def _percent(sign: str, target: str, token: ConditionToken) -> ChangeMeaning:
+    return ChangeMeaning(target, "", f"({target} {sign} {target} * {token.text} / 100)")
+
+
+def _increased(sign: str, target: str, _: str, amount: ValueMeaning) -> ChangeMeaning:
+    return ChangeMeaning(target, sign, amount.code)
+
+
+def _summed(first: ValueMeaning, others: tuple[tuple[str, ValueMeaning], ...]) -> ValueMeaning:
+    if not others:
+        return first
+    return ValueMeaning(f"({first.code}{''.join(f' {op} {value.code}' for op, value in others)})", "computed")
+
+
+def _operand(_: str | None, token: ConditionToken) -> ValueMeaning:
+    return ValueMeaning(token.text, token.form)
+
+
+def _part_of(factor: str, value: ValueMeaning) -> ValueMeaning:
+    return ValueMeaning(f"({value.code} / 2)" if factor == "0.5" else f"({value.code} * {factor})", "computed")
+
+
+def _computed(code: Callable[..., str]) -> Callable[..., ValueMeaning]:
+    return lambda *parts: ValueMeaning(code(*parts), "computed")
+
+
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    "same": lambda part: part,
+    "second": lambda *parts: (True, parts[-1]) if isinstance(parts[-1], ClauseMeaning) else parts[-1],
+    "listed": lambda _, clause: (False, clause),
+    "unprefixed": lambda _, clause: clause,
+    "any_of": any_of,
+    "all_of": lambda first, others: side_by_side("and", (first, *(clause for _, clause in others))),
+    "negated": lambda _, clause: None if clause.several else ClauseMeaning(clause.test.opposite),
+    "grouped": lambda _, clause, __: ClauseMeaning(clause.test),
+    "each_of": each_of_both,
+    "each_of_either": each_of_either,
+    "one_is": one_is,
+    "neither_of": neither_of,
+    "both_hold": both_hold,
+    "neither_holds": neither_holds,
+    "holds": holds,
+    "constant": lambda value: ClauseMeaning(TestMeaning(value, f"(not {value})")),
+    "none_there": none_there,
+    "some_there": some_there,
+    "compared": compared,
+    "compared_each": compared_each,
+    "each_compared": each_compared,
+    "chained": chained,
+    "found_in": found_in,
+    "meeting_active": meeting,
+    "meeting_over": lambda *_: ClauseMeaning(meeting().test.opposite),
+    "listing": listing,
+    "or_listing": others("or"),
+    "and_listing": others("and"),
+    "joined_predicates": joined_predicates,
+    "or_rest": rest("or"),
+    "and_rest": rest("and"),
+    "is_so": is_so,
+    "is_not_so": is_not_so,
+    "is_not_any": is_not_any,
+    "does_not": lambda _, __, test: PredicateMeaning(test.opposite),
+    "acts": PredicateMeaning,
+    "exists": lambda state: PredicateMeaning(state(state)),
+    "is_not_value": lambda _, value: test_of_values(SUBJECT, "!=", value.code),
+    "state": state,
+    "one_of": one_of,
+    "among": among,
+    "is_in": lambda _, value: test_of_values(SUBJECT, "in", value.code),
+    "none_of_both": lambda _, one, __, two: one_of(None, (one, two)).opposite,
+    "comparing": than,
+    "than": than,
+    "than_each": than_each,
+    "or_more": lambda value, op: than(op, value),
+    "between": between,
+    "multiple": lambda _, value: test_of_values(f"{SUBJECT} % {value.code}", "==", "0"),
+    "contains": lambda _, value: test_of_values(value.code, "in", SUBJECT),
+    "contains_each": contains_each,
+    "begins": begins,
+    "variable": _variable,
+    "manifold": lambda factor, target: ChangeMeaning(target, "", f"({target} {factor[0]} {factor[1:]})"),
+    "stepped": lambda sign, target: ChangeMeaning(target, sign, "1"),
+    "increased": _increased,
+    "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
+    "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
+    "added": lambda sign, amount, _, target: ChangeMeaning(target, sign, amount.code),
+    "rounded": lambda _, target, *__: ChangeMeaning(target, "", f"round({target})"),
+    "rounded_to": lambda _, target, __, amount, ___: ChangeMeaning(target, "", f"round({target}, {amount.code})"),
+    "becomes": lambda target, _, amount: ChangeMeaning(target, "", amount.code),
+    "single": lambda value: (value,),
+    "choice": lambda value, others: (value, *others.values),
+    "choice_of_commas": lambda value, first, others: (value, first, *others),
+    "summed": _summed,
+    "multiplied_out": _summed,
+    "pair": lambda op, value: (op, value),
+    "minus": lambda _, value: ValueMeaning(f"-{value.code}", "literal" if value.form == "literal" else "computed"),
+    "powered": _computed(lambda value, _, power: f"({value.code} ** {power.code})"),
+    "operand": _operand,
+    "constant_value": lambda value: ValueMeaning(value, "literal"),
+    "parenthesised": lambda _, value, __: value,
+    "counted": _computed(lambda *parts: f"len({parts[-1].code})"),
+    "sized": _computed(lambda function, value: f"{function}({value.code})"),
+    "average": _computed(lambda _, value: f"(sum({value.code}) / len({value.code}))"),
+    "percent": _computed(lambda token, _, value: f"({value.code} * {token.text} / 100)"),
+    "part_of": _part_of,
+}
+"""What each action of the grammar makes of the meanings of its elements; None where they have none together."""
