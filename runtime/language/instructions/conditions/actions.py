@@ -116,7 +116,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "is_not_any": is_not_any,
     "does_not": lambda _, __, test: PredicateMeaning(test.opposite),
     "acts": PredicateMeaning,
-    "exists": lambda state: PredicateMeaning(state(state)),
+    "exists": lambda kind: PredicateMeaning(state(kind)),
     "is_not_value": lambda _, value: test_of_values(SUBJECT, "!=", value.code),
     "state": state,
     "one_of": one_of,
