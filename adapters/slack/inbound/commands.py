@@ -27,11 +27,14 @@ from adapters.slack.inbound.deliveries import Delivery
 from adapters.slack.outbound.threads import Threads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.errors import NotDelivered
+from runtime.core.errors import BadMarkup, MessageGone, NotDelivered
 from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
 """The answer to an accepted command."""
+
+REFUSED: Final = (NotDelivered, BadMarkup, MessageGone)
+"""Slack's answers that the same words get again. Who wrote them is told."""
 
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 """An event for the gateway, and words for the person."""
@@ -90,7 +93,7 @@ class Commanding:
             return inbound, None if inbound is not None or words is None else in_form(words["text"])
         try:
             return await self._said(given, delivery, workspace, sent), None
-        except NotDelivered as error:
+        except REFUSED as error:
             return None, in_form(str(error))
 
     async def answering(self, delivery: Delivery, workspace: Workspace) -> bool:
@@ -128,7 +131,7 @@ class Commanding:
         try:
             said = blocks_of(with_mentions(given.argument, {}), given.user_name)
             answer = await workspace.api.send(given.channel, None, said, None, delivery.event_id)
-        except NotDelivered as error:
+        except REFUSED as error:
             return None, only_you(str(error))
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", str(answer["ts"]))
         self._threads.ours.keep(at.key, True)

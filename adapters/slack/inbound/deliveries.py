@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import anyio
 
+from adapters.adapter import NOT_UNDERSTOOD
 from adapters.recent import Recent
 from adapters.slack.codec.events import is_said
 from runtime.core.errors import AuthFailed
@@ -108,10 +109,18 @@ def message_id(event: Mapping[str, Any]) -> str:
 
 
 def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
-    """A payload as a delivery; None for one without an id, or of an unknown kind.
+    """A payload as a delivery; None for one without an id, of an unknown kind, or of a form that is not understood.
 
     Presses, commands and forms have no event id. A trigger id is made for each of them.
     """
+    try:
+        return _delivery_of(kind, body, again=again)
+    except NOT_UNDERSTOOD as error:
+        _log.warning("A delivery of Slack's is not understood and is ignored", extra={"error": repr(error)})
+        return None
+
+
+def _delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
     match kind:
         case "events_api":
             event, event_id = body.get("event"), body.get("event_id")

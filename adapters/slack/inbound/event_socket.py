@@ -14,9 +14,11 @@ from typing import Any, Final
 
 import aiohttp
 import anyio
+from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
+from adapters.adapter import NOT_UNDERSTOOD
 from adapters.slack.api.retrying import Retrying
 from adapters.slack.inbound.deliveries import Deliveries, delivery_of
 from runtime.core.clock import Clock
@@ -74,7 +76,7 @@ class EventSocket:
         began_at_s = self._clock.monotonic()
         try:
             await self._converse(url)
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # of an address that is none, too
             await self._patience.pause(f"The connection for events failed: {error!r}")
         else:
             await self._pause_after(self._clock.monotonic() - began_at_s)
@@ -111,7 +113,13 @@ class EventSocket:
             message = _parsed(frame.data)
             if message.get("type") == "disconnect":
                 return
-            if (request := SocketModeRequest.from_dict(message)) is not None:
+            try:
+                request = SocketModeRequest.from_dict(message)
+            except (SlackClientError, *NOT_UNDERSTOOD) as error:
+                _log.warning("A frame of Slack's is not understood and is ignored", extra={"error": repr(error)})
+                await self._answer(message.get("envelope_id"), None)
+                continue
+            if request is not None:
                 await self._take(request)
 
     async def _take(self, request: SocketModeRequest) -> None:
@@ -125,7 +133,7 @@ class EventSocket:
         else:
             await self._deliveries.take(delivery, confirm)
 
-    async def _answer(self, envelope_id: str, words: Mapping[str, Any] | None) -> None:
+    async def _answer(self, envelope_id: Any, words: Mapping[str, Any] | None) -> None:
         socket = self._socket
         if socket is None:
             return

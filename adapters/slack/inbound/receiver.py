@@ -28,10 +28,10 @@ from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.app_context import AppContexts
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
-from adapters.slack.inbound.marks import Marks
+from adapters.slack.inbound.marks import Marks, microseconds
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
 
@@ -111,11 +111,12 @@ class Receiver:
         try:
             with anyio.move_on_after(AFTERWARDS_WITHIN_S):
                 await step()
-        except AdapterError as error:
-            _log.info("Something beside a message could not be done on Slack", extra={"error": str(error)})
+        except (AdapterError, *NOT_UNDERSTOOD) as error:
+            _log.info("Something beside a message could not be done on Slack", extra={"error": repr(error)})
 
     async def _read(self, delivery: Delivery) -> Heard:
-        """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer."""
+        """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer,
+        and AuthFailed if it refuses the only token."""
         try:
             team = team_in(delivery.body)
             if (delivery.body.get("event") or {}).get("type") in ("app_uninstalled", "tokens_revoked"):
@@ -130,7 +131,9 @@ class Receiver:
             if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
-        except (NotDelivered, MessageGone) as error:
+        except (RateLimited, OutcomeUncertain, AuthFailed):
+            raise
+        except AdapterError as error:
             _log.warning("Something on Slack is ignored", extra={"error": str(error)})
         except NOT_UNDERSTOOD as error:
             _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
@@ -188,6 +191,8 @@ class Receiver:
 
     async def _happened(self, delivery: Delivery, happening: Happening, workspace: Workspace) -> Heard:
         bot = workspace.bot
+        for stamp in (happening.ts, happening.thread):
+            microseconds(stamp or "0")  # refused here, not where it is compared with others
         if not happening.thread_told:
             happening = await self._placed(happening, workspace)
         begins = self._direct_threads and happening.direct and happening.thread_told and happening.thread is None

@@ -85,10 +85,10 @@ class EventQueue:
         self._send(event_id, Event(body))
         return event_id
 
-    def put_payload(self, kind: str, payload: Mapping[str, Any]) -> str:
+    def put_payload(self, kind: str, payload: Any) -> str:
         """Send what is not an event: `interactive` or `slash_commands`."""
         event_id = f"{kind}-{next(self._ids)}"
-        self._send(event_id, Event(dict(payload), kind))
+        self._send(event_id, Event(payload, kind))
         return event_id
 
     def again(self, event_id: str) -> None:

@@ -1,0 +1,143 @@
+"""Whatever Slack sends or answers ends no connection, and costs only itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from adapters.slack.adapter import SlackAdapter
+from tests.fakes.clock import FakeClock
+from tests.fakes.protocols.malformed import malformed
+from tests.fakes.slack.people import CHANNEL, DIRECT
+from tests.fakes.slack.platform import SlackPlatform
+
+pytestmark = pytest.mark.anyio
+
+Act = Callable[[SlackPlatform], object]
+
+ACTS: dict[str, Act] = {
+    "a message": lambda platform: platform.say("hello", channel=DIRECT),
+    "a mention": lambda platform: platform.mention("hello"),
+    "an edit": lambda platform: platform.rewrite(platform.say("one"), "two"),
+    "a deletion": lambda platform: platform.remove(platform.say("one")),
+    "a mark": lambda platform: platform.react("+1", platform.say("one")),
+    "a command": lambda platform: platform.command("status"),
+    "a beginning": lambda platform: platform.command("tell me more"),
+    "an opened app": lambda platform: platform.open_app(),
+    "an opened assistant": lambda platform: platform.open_assistant(),
+    "a stop": lambda platform: platform.stop("1.000000"),
+}
+
+
+def payloads(act: Act) -> list[tuple[str, dict[str, Any]]]:
+    """The kinds and bodies of what Slack sends of an act."""
+    platform = SlackPlatform(clock=FakeClock())
+    platform.surfaces.sessions[f"{CHANNEL}/1.000000"] = "processing"
+    platform.surfaces.agent_view = act is not ACTS["an opened assistant"]
+    act(platform)
+    return [(event.kind, event.body) for event in platform.events.events.values()]
+
+
+def as_another(wrong: Any, good: Any, number: int) -> Any:
+    """The body as that of another delivery, where what names it was left as it was."""
+    for name, value in (("event_id", f"Ev{number}"), ("ts", f"{number + 1000}.000100"), ("trigger_id", f"t{number}")):
+        if isinstance(wrong, dict) and name in wrong and wrong[name] == good.get(name):
+            wrong = {**wrong, name: value}
+    if isinstance(wrong, dict) and isinstance(good.get("event"), dict):
+        wrong = {**wrong, "event": as_another(wrong.get("event"), good["event"], number)}
+    return wrong
+
+
+async def until_after(adapter: SlackAdapter, platform: SlackPlatform, put: Callable[[], None]) -> None:
+    """Send malformed things, and hear what is said after them."""
+    async with adapter.connect() as inbound:
+        put()
+        platform.say("after", channel=DIRECT)
+        with anyio.fail_after(120):
+            while (await anext(inbound)).text != "after":
+                pass
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_a_delivery_of_any_form_ends_nothing(adapter: SlackAdapter, platform: SlackPlatform, act: str) -> None:
+    def put() -> None:
+        for kind, body in payloads(ACTS[act]):
+            for number, wrong in enumerate(malformed({"type": kind, "body": body})):
+                platform.events.put_payload(wrong.get("type", kind), as_another(wrong.get("body", body), body, number))
+
+    await until_after(adapter, platform, put)
+
+
+ANSWERED: dict[str, tuple[Act, list[str]]] = {
+    "a beginning": (lambda platform: platform.command("tell me more"), ["chat.postMessage"]),
+    "an empty command": (lambda platform: platform.command(""), ["views.open"]),
+    "a thread of others": (
+        lambda platform: platform.say("yes", thread=platform.say("lunch?")),
+        ["conversations.replies", "users.info"],
+    ),
+    "a mark": (lambda platform: platform.react("+1", platform.say("one")), ["reactions.get"]),
+    "an opened app": (lambda platform: platform.open_app(), ["assistant.threads.setSuggestedPrompts"]),
+    "a new thread": (lambda platform: platform.say("hi", channel=DIRECT), ["assistant.threads.setTitle"]),
+}
+REFUSALS = ("invalid_blocks", "no_text", "message_not_found", "channel_not_found", "not_in_channel", "missing_scope")
+UNKNOWN = ("msg_too_long", "streaming_state_conflict", "something_new", "invalid_auth", "")
+
+
+@pytest.mark.parametrize("error", [*REFUSALS, *UNKNOWN])
+@pytest.mark.parametrize("act", ANSWERED)
+async def test_an_answer_of_any_kind_ends_nothing(
+    adapter: SlackAdapter, platform: SlackPlatform, act: str, error: str
+) -> None:
+    do, methods = ANSWERED[act]
+
+    def put() -> None:
+        for method in methods:
+            platform.fail(method, "refuse", error=error)
+        do(platform)
+
+    await until_after(adapter, platform, put)
+
+
+@pytest.mark.parametrize("act", ANSWERED)
+async def test_an_answer_of_the_wrong_shape_ends_nothing(
+    adapter: SlackAdapter, platform: SlackPlatform, act: str
+) -> None:
+    do, methods = ANSWERED[act]
+
+    def put() -> None:
+        for method in methods:
+            platform.fail(method, "garbage")
+        do(platform)
+
+    await until_after(adapter, platform, put)
+
+
+async def test_who_gives_a_command_that_slack_cannot_show_is_told(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    platform.fail("chat.postMessage", "refuse", error="invalid_blocks")
+    event = platform.command("tell me more")
+    async with adapter.connect() as inbound:
+        platform.say("after", channel=DIRECT)
+        assert (await anext(inbound)).text == "after"
+    assert "invalid_blocks" in platform.events.events[event].words["text"]
+
+
+STRANGE = [*malformed({"ts": "1.0", "user": "U1", "text": "x", "thread_ts": "1.0", "latest_reply": "2.0"})]
+
+
+@pytest.mark.parametrize("messages", [[one] for one in STRANGE] + [None, {}, "x", [None], [[]]], ids=lambda _: "")
+async def test_history_of_any_form_ends_nothing(
+    adapter: SlackAdapter, platform: SlackPlatform, monkeypatch: pytest.MonkeyPatch, messages: object
+) -> None:
+    for page in ("history", "replies"):
+        monkeypatch.setattr(platform.conversations, page, lambda _params: {"messages": messages})
+    async with adapter.connect() as inbound:
+        await platform.until(lambda: bool(platform.calls_of("conversations.history")))
+        platform.say("after", channel=DIRECT)
+        with anyio.fail_after(120):
+            while (await anext(inbound)).text != "after":
+                pass
