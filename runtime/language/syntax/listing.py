@@ -52,6 +52,16 @@ class _Item:
         return ListItem(text, self.line.span(self.column), children, self.line.text[self.line.shift :])
 
 
+def _seems_new(text: str, before: Sequence[str]) -> bool:
+    """Whether a line that goes on looks like an item whose dash was forgotten: it is not indented, or it begins a
+    sentence, and the words before it do not ask for more."""
+    if text[0] != " ":
+        return True
+    return text.strip()[0].isupper() and not before[-1].endswith(
+        (",", ":", ";", "(", "-", "\u2014", " and", " or", " the")
+    )
+
+
 def read_list(blocks: Sequence[Block], what: str, problems: Problems) -> tuple[ListItem, ...]:
     """The items of a list. A line that goes on is joined to its item; text outside the list is noted as a problem.
 
@@ -111,6 +121,10 @@ class _ListReader:
             hint = f"Write it as a {self._what}, with what belongs to it indented below."
             self._problems.at(line, "a heading cannot be in a list", hint=hint)
         elif self._open and (text[0] == " " or not self._after_blank) and not _GLUED.match(text):
+            if _seems_new(text, self._open[-1].words):
+                which = f"{self._what} {len(self.root)}" if len(self._open) == 1 else f"the {self._what} above"
+                hint = f"Start it with a dash if it is a {self._what} of its own: - {text.strip()}"
+                self._problems.warn(line, f"this line continues {which}", hint=hint)
             self._open[-1].words.append(text.strip())
         else:
             blank = " and a space" if _GLUED.match(text) else ""
