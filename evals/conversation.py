@@ -180,6 +180,7 @@ class _Run:
             kind=kind,
             message_id=f"m{self._sent}",
             private=self._private,
+            program=self._program.name,
         )
         await self._inbox.add(event)
         for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):

@@ -101,7 +101,9 @@ async def _measure() -> tuple[list[float], list[float]]:
             await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()
-                event = InboxEvent(str(number), Address("bench", "1"), "bench:1", "Ada", "next", clock.now())
+                event = InboxEvent(
+                    str(number), Address("bench", "1"), "bench:1", "Ada", "next", clock.now(), program=program.name
+                )
                 began = time.perf_counter()
                 await inbox.add(event)
                 await model.asked.wait()

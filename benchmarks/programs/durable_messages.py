@@ -81,7 +81,7 @@ async def _ours(connection: RedisConnection, lease: Lease, room: Address) -> tup
         around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
         registry = Registry(around, inbox, tasks)
         await registry.gained(lease)
-        event = InboxEvent("1", room, "bench:1", "Ada", "go", AT)
+        event = InboxEvent("1", room, "bench:1", "Ada", "go", AT, program=program.name)
         await inbox.add(event)
         (entry,) = await inbox.read({lease.shard: "0"}, wait_s=0)
         began = time.perf_counter()

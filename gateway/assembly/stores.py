@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -175,6 +176,12 @@ class Keeping:
     runs: RunStore
     inbox: RedisInbox
     reports: ReportStore
+    versions: Records
+
+    async def served_last(self) -> str:
+        """The program that a gateway took up last; "" where none has."""
+        taken = [json.loads(entry) for entry in (await self.versions.all()).values()]
+        return max(taken, key=lambda one: float(one["at"]), default={"name": ""})["name"]
 
     def jobs(self, bus: Bus) -> Sequence[Job]:
         """The work that the rules of `[retention]` make."""
@@ -184,12 +191,14 @@ class Keeping:
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
     """Dead letters, sessions, files and schedules, from the database and the archive."""
     from adapters.web.acts import PLATFORM
+    from gateway.programs.versions import VERSIONS_TABLE
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.notebooks.store import RedisNotebooks
     from runtime.storage.redis.operation.reports import RedisReports
     from runtime.storage.redis.operation.schedule_runs import RedisRuns
     from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.records import RedisRecords
     from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
@@ -206,6 +215,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     return Keeping(
         *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
         *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
+        RedisRecords(connection, VERSIONS_TABLE),
     )
 
 

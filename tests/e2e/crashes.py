@@ -36,7 +36,6 @@ MOMENTS = (
     "while_a_value_is_asked",
     "in_a_call",
     "while_a_choice_is_asked",
-    "twice",
 )
 
 FIRST = "Hello! This is the booth of the theatre, and I am glad that you came."
@@ -44,6 +43,13 @@ SECOND = "So that the seat can be yours: would you tell me your name?"
 ROW = "In which row would you like to sit?"
 BOX = "The royal box is yours, of course."
 LAST = "You have row 1, seat 3, Ada."
+
+LIVES = [
+    (chat, manner, moment)
+    for chat, manner, moment in product(CHATS, MANNERS, MOMENTS)
+    if (manner, moment) != ("rewords", "within_a_sentence")
+]
+"""What is worded otherwise within a sentence goes on behind it; the crash rig in memory tries that at each point."""
 
 WORDS = {
     "welcome": FIRST,
@@ -126,7 +132,7 @@ class Story:
         self.seen_before = 0
         """How many messages of agents could be seen when this run began."""
         self.told: dict[str, Told] = {}
-        for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
+        for number, (chat, manner, moment) in enumerate(LIVES):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
             talk: TelegramTalk | WebTalk = TelegramTalk(platform, chat=100 + number, notes=_NOTES)
@@ -154,7 +160,7 @@ class Story:
                 return Reply(text, hold_after_chars=text.index(SECOND) + 1)
             case 1, "understand", "while_a_value_is_asked":
                 return Reply(text, hold_after_chars=len(text) - 2)
-            case 2, "ask" | "welcome", "twice":
+            case 2, "ask", "twice":
                 return Reply(text, hold_after_chars=text.index(told.worded["ask"]) + 20)
         return Reply(text)
 

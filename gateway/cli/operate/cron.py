@@ -60,11 +60,15 @@ def run_now(
     """Run a schedule now, in addition to its times. A running gateway starts it at once."""
 
     async def ask(keeping: Keeping) -> bool:
+        from dataclasses import replace
+
         from gateway.jobs.cron_view import begin_run
         from runtime.core.clock import SystemClock
 
         entry, now = _named(name, await _all(keeping, config)), SystemClock().now()
         event = entry.event(now) or _event_of_settings(entry, program or [], config)
+        if not event.program:
+            event = replace(event, program=await keeping.served_last())
         return await begin_run(entry, event, keeping.runs, keeping.inbox)
 
     with_keeping(config, ask)

@@ -26,7 +26,7 @@ IN_WORDS = "Task 5 (Runner.Whose) asks: Whose errand?\nReply to this message."
 THREAD_CLOSED = english()("session.question_thread_closed")
 ANSWERS = [
     "task 1: fetched",
-    "task 2 (Runner.Break) failed: it broke",
+    "it broke",
     "task 3 (Runner.Idle) was cancelled",
     "task 4: right",
     "task 5: mine",

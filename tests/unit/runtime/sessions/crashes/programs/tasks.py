@@ -60,7 +60,7 @@ async def Main():
         (),
         ("start",),
         (
-            "task 2 (Researcher.Fail) failed: no library",
+            "no library",
             "task 3 (Researcher.Wait) was cancelled",
             "all about tides",
         ),
