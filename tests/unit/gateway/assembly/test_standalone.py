@@ -134,7 +134,7 @@ async def test_tasks_run_beside_the_conversation_and_their_questions_are_answere
     assert said.splitlines()[3:] == [
         "one bread",
         "one butter of fresh milk",
-        "PlaybookError: task 3 (Hand.Make) failed: no sugar",
+        "ValueError: no sugar",
     ]
     assert beside == "  1. Yes\n  2. No\n"
 
