@@ -138,7 +138,7 @@ def _tasks_answer(number: int, word: str, rest: str, then: str, task: int) -> li
         "three": [f"{number}. There are one {rest}c, one {rest}b, one {rest}a."],
         "parts": [f"{number}. It is one {rest}x and one {rest}y."],
         "cancel": [f"{number}. task {task} (Hand.Rest) was cancelled."],
-        "break": [f"{number}. task {task} (Hand.Break) failed: {rest} {BROKEN}."],
+        "break": [f"{number}. {rest} {BROKEN}."],
         "choose": [f"Task {task} (Hand.Choose) asks: Shall we make {rest}?", f"{number}. {then}, said of {rest}."],
         "later": [f"Task {task}, Hand.Make, is completed. Its result: one {rest}"],
     }
