@@ -105,8 +105,10 @@ def growing_album(bundles: Sequence[Sequence[Json]]) -> int | None:
 
 
 def album_of(update: Json) -> AlbumId | None:
-    """The album to which an update's file belongs."""
+    """The album to which an update's file belongs; None too where the update is not understood."""
     message = update.get("message")
-    if not isinstance(message, Mapping) or "media_group_id" not in message:
+    chat = message.get("chat") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(chat, Mapping) or "media_group_id" not in message:
         return None
-    return message["chat"]["id"], message["media_group_id"]
+    chat_id, group = chat.get("id"), message["media_group_id"]
+    return (chat_id, group) if isinstance(chat_id, int) and isinstance(group, str) else None
