@@ -165,6 +165,7 @@ class PageOperations:
         except RateLimited as error:
             self._refused(number, error)
         except OutcomeUncertain:
+            part.shown = (confirmed + text, False)
             part.leave_stream()
             raise
         except (StreamOver, BadMarkup) as error:

@@ -209,7 +209,21 @@ class Page:
             return self._stream_frame(number, part, cut, done)
         if part.wide:
             return None
-        return self._edit(number, part, cut.text if done else close_open(cut.text), done, self._covers(cut))
+        if done:
+            return self._edit(number, part, cut.text, True, self._covers(cut))
+        text = close_open(cut.text)
+        return None if self._hides(part, cut, text) else self._edit(number, part, text, False, self._covers(cut))
+
+    def _hides(self, part: Part, cut: Cut, text: str) -> bool:
+        """Whether a growing text would take away what a stream has shown: the row of a table that is not whole, say."""
+        if part.shown is not None:
+            before, after = part.shown[0], text
+        elif self._text.startswith(self._stands):  # an earlier process has shown it
+            said = with_mentions(self._stands, self.spec.extras.people, growing=True)
+            before, after = said[cut.start : cut.end], text[cut.head :]
+        else:
+            return False
+        return len(_letters(before)) > len(_letters(after)) and _letters(before).startswith(_letters(after))
 
     def _is_ended(self, number: int, cut: Cut) -> bool:
         ended = self._parts[number].ends_at if number in self._parts else None

@@ -46,7 +46,7 @@ class Line:
 class Part:
     """One platform message.
 
-    `shown` is its text and whether that was final; None when it is not known. `unclear`: an edit that showed
+    `shown` is its text and whether that was final; None when it is not known. `unclear`: the call that showed
     it may not have landed. `opened`: its beginning was recorded.
     `doubtful`: a post may or may not have landed. `plain`: formatting is refused. `posts` counts messages it had.
     `differs` counts answers that showed something else. `streaming`: a native stream is open, and `shown` is exactly
@@ -72,11 +72,10 @@ class Part:
     offered: bool = False
 
     def leave_stream(self) -> None:
-        """Continue by edits, which hold less."""
+        """Continue by edits, which hold less; what was appended last may be visible."""
         self.streaming = self.wide = False
         self.ends_at = None
-        self.refuses_streams = True
-        self.shown = None
+        self.refuses_streams = self.unclear = True
 
     def lose_message(self) -> None:
         """The message no longer exists: it has to be posted again."""

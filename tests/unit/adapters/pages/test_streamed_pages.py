@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adapters.pages.part import Extras
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUncertain, RateLimited, StreamOver
 from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import shown_on
@@ -11,6 +12,8 @@ from tests.unit.adapters.pages.presenting import shown_on
 pytestmark = pytest.mark.anyio
 
 STREAMS = rich_capabilities(stream=STREAM)
+
+TABLE = "| name | ok |\n|---|---|\n| one | yes |\n| tw"
 
 
 async def test_a_growing_text_is_opened_appended_and_closed_and_never_edited() -> None:
@@ -195,3 +198,23 @@ async def test_an_append_that_must_wait_is_made_with_everything_since() -> None:
         assert show.shown == [text]
         assert "adapter.rate_limited" in show.events
         assert show.platform.kinds["edit"] == 0
+
+
+@pytest.mark.parametrize("dies", [True, False], ids=["the process dies", "an answer is unclear"])
+async def test_half_a_row_that_a_stream_has_shown_stays_when_edits_go_on_with_it(dies: bool) -> None:
+    async with shown_on(STREAMS) as show:
+        page = show.page()
+        page.update(TABLE)
+        await show.clock.advance(3)
+        assert show.shown == [TABLE]
+        if dies:
+            page.abandon()
+            show.restarted()
+            page = show.page(parts=dict(show.journal.sent_parts), extras=Extras(stands=TABLE))
+        else:
+            show.platform.trouble["append"].append(LOST)
+        for more in ("", "o", "o | no", "o | no |\n| three"):
+            page.update(TABLE + more)
+            await show.clock.advance(3)
+            assert show.shown[0].startswith(TABLE)
+        assert show.shown == [f"{TABLE}o | no |"]
