@@ -36,6 +36,7 @@ MOMENTS = (
     "while_a_value_is_asked",
     "in_a_call",
     "while_a_choice_is_asked",
+    "twice",
 )
 
 FIRST = "Hello! This is the booth of the theatre, and I am glad that you came."
@@ -43,13 +44,6 @@ SECOND = "So that the seat can be yours: would you tell me your name?"
 ROW = "In which row would you like to sit?"
 BOX = "The royal box is yours, of course."
 LAST = "You have row 1, seat 3, Ada."
-
-LIVES = [
-    (chat, manner, moment)
-    for chat, manner, moment in product(CHATS, MANNERS, MOMENTS)
-    if (manner, moment) != ("rewords", "within_a_sentence")
-]
-"""What is worded otherwise within a sentence goes on behind it; the crash rig in memory tries that at each point."""
 
 WORDS = {
     "welcome": FIRST,
@@ -108,8 +102,12 @@ class Told:
 
     @property
     def all(self) -> list[str]:
-        """What people must have seen in the end."""
-        return [self.worded.get("welcome", FIRST), self.worded.get("ask", SECOND), ROW, BOX, LAST]
+        """What people must have seen in the end: other words than a sentence began with come behind what was read."""
+        first = self.worded.get("welcome", FIRST)
+        read = self.seen[0][0][:1] if self.moment in ("within_a_sentence", "twice") and self.seen else []
+        if read and not first.startswith(read[0]):
+            first = f"{read[0]} {first}"
+        return [first, self.worded.get("ask", SECOND), ROW, BOX, LAST]
 
     def give(self, what: str) -> str:
         """The model's answer to one question."""
@@ -132,7 +130,7 @@ class Story:
         self.seen_before = 0
         """How many messages of agents could be seen when this run began."""
         self.told: dict[str, Told] = {}
-        for number, (chat, manner, moment) in enumerate(LIVES):
+        for number, (chat, manner, moment) in enumerate(product(CHATS, MANNERS, MOMENTS)):
             name = f"{chat}-{manner}-{moment}"
             room = f"{manner}-{moment}".replace("_", "-")
             talk: TelegramTalk | WebTalk = TelegramTalk(platform, chat=100 + number, notes=_NOTES)

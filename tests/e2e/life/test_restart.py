@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.e2e.crashes import BOX, CHATS, FIRST, LAST, LIVES, MANNERS, ROW, SECOND, Told, tell
+from tests.e2e.crashes import CHATS, FIRST, MANNERS, MOMENTS, ROW, SECOND, Told, tell
 from tests.e2e.talks import TelegramTalk, begins_like
 
 pytestmark = pytest.mark.timeout(240)
@@ -20,14 +21,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
     return anyio.run(tell, directory)
 
 
-every_conversation = pytest.mark.parametrize("name", ["-".join(life) for life in LIVES])
+every_conversation = pytest.mark.parametrize("name", ["-".join(life) for life in product(CHATS, MANNERS, MOMENTS)])
 
 
 @every_conversation
 def test_every_sentence_is_seen_once_and_whole_after_a_kill(told: dict[str, Told], name: str) -> None:
     one = told[name]
     assert one.problem == ""
-    assert one.seen[-1][0] == [one.worded["welcome"], one.worded["ask"], ROW, BOX, LAST]
+    assert one.seen[-1][0] == one.all
     if isinstance(one.talk, TelegramTalk):
         assert one.talk.posts() == 5
 
@@ -48,8 +49,8 @@ def test_the_kills_came_when_they_were_meant_to(told: dict[str, Told], chat: str
         return told[f"{chat}-{manner}-{moment}"].seen[0][0]
 
     assert shown("before_the_answer") == []
-    if manner == "repeats":
-        (half,) = shown("within_a_sentence")
+    for moment in ("within_a_sentence", "twice"):
+        (half,) = shown(moment)
         assert half != FIRST
     assert shown("between_sentences") == [FIRST]
     assert shown("while_waiting") == shown("while_a_value_is_asked") == [FIRST, SECOND]
@@ -65,6 +66,7 @@ REQUESTS = {
     "while_a_value_is_asked": [BEGIN, VALUE, VALUE, CHOICE],
     "in_a_call": [BEGIN, VALUE, CHOICE],
     "while_a_choice_is_asked": [BEGIN, VALUE, CHOICE, CHOICE],
+    "twice": [BEGIN, ["welcome"], ["ask"], ["ask"], VALUE, CHOICE],
 }
 
 
