@@ -77,6 +77,8 @@ class Page:
         False when the platform refused the page for good (`page.refused` says why). Raises AuthFailed, and what the
         record raises.
         """
+        if self._parts and not self._text and self._stage.streamer is not None:
+            self._stands = text  # an earlier process may have ended a stream, which shows all of it
         self._text = text
         self.ends()
         if not self._lacks_messages():

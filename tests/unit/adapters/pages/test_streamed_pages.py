@@ -218,3 +218,18 @@ async def test_half_a_row_that_a_stream_has_shown_stays_when_edits_go_on_with_it
             await show.clock.advance(3)
             assert show.shown[0].startswith(TABLE)
         assert show.shown == [f"{TABLE}o | no |"]
+
+
+async def test_the_end_of_a_stream_that_is_too_long_for_a_message_stays_until_it_stands_in_the_next_one() -> None:
+    async with shown_on(STREAMS) as show:
+        page = show.page()
+        text = await show.grow(page, 70)
+        show.finish(page, text)
+        await show.clock.advance(30)
+        assert show.shown == [text]
+        before = len(show.platform.landings)
+        show.restarted()
+        show.finish(show.page("p", dict(show.journal.sent_parts)), text)
+        await show.clock.advance(30)
+        assert [landing.message for landing in show.platform.landings[before:]][:2] == ["2", "1"]
+        assert show.words == text.split()
