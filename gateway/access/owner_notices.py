@@ -11,6 +11,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.message import Choice
+from runtime.core.signals import Listeners
 from runtime.core.texts import Texts
 from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 
@@ -34,6 +35,8 @@ class OwnerNotices:
         self._texts = texts
         self._clock = clock
         self._known: dict[str, str] = {}
+        self.came = Listeners[None]()
+        """Told when an owner has another place than before: what nobody could be told may be told now."""
 
     async def seen(self, person_id: str, address: Address) -> None:
         """An owner wrote where only they read."""
@@ -41,9 +44,11 @@ class OwnerNotices:
         if self._known.get(person_id) != place:
             await self._places.put(person_id, place)
             self._known[person_id] = place
+            self.came.tell(None)
 
-    async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None:
-        """Tell them a text, by its key. A notice of the same id is said once, however often it is told."""
+    async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> bool:
+        """Tell them a text, by its key; whether there was somebody to tell. A notice is said once, by its id."""
+        told = False
         offered = tuple({"id": choice.id, "label": choice.label} for choice in choices)
         for person_id, place in (await self._places.all()).items():
             address = Address(*json.loads(place))
@@ -53,3 +58,5 @@ class OwnerNotices:
             text, now = texts(key, **values), self._clock.now()
             with suppress(InboxFull):  # the log says it too
                 await self._inbox.add(InboxEvent(notice, address, person_id, "", text, now, NOTICE, offered))
+                told = True
+        return told

@@ -47,6 +47,7 @@ def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup)
     """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
     _follow_models(foundation, owners, tasks)
     desk, calls = _failure_desk(foundation, owners)
+    desk.start(tasks)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
     return Reporting(owners, desk, decisions, _runs(foundation, desk), calls)
 

@@ -12,15 +12,18 @@ from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import Feed
-from gateway.clients.requests import answer
+from gateway.clients.requests import answer, whole
+from gateway.clients.scopes import JOURNAL
 from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.operation.nodes import Living
-from runtime.tape.tape import session_tape
+from runtime.stores.session_pages import among_sessions
 from runtime.tape.view import AGENT_SPAWN
 
-_SESSIONS = 500
-"""The most recently active sessions among which the tasks at work are looked for."""
+_LOOKED_AT = 2_000
+"""The other sessions among which one answer looks for tasks; the next answer goes on from there."""
+
+_MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,19 @@ class AgentRoutes:
         self._feed = feed
         self._registers = registers
 
-    async def list(self, request: Request) -> Response:
+    async def at_work(self, request: Request) -> Response:
         """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
         client = self._admission.client(request)
         if not client.scopes.may_read(AGENT_SPAWN):
             raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
         living, fronts = await self._registers.living(), await self._registers.fronts()
-        page = await self._registers.catalog.page(limit=_SESSIONS)
-        tasks = [known for known in page.sessions if _may_see(client, known)]
+        tasks, next_ = await self._tasks(client, request)
         return answer(
             {
                 "nodes": _alive(living),
                 "fronts": _alive(fronts),
                 "tasks": [_task(known) for known in tasks],
+                "next": next_ or None,
                 "participants": [{"name": name} for name in self._registers.participants],
                 "clients": [
                     {"name": each.name, "connections_here": self._feed.readers(each)}
@@ -61,6 +64,18 @@ class AgentRoutes:
                 ],
             }
         )
+
+    async def _tasks(self, client: Client, request: Request) -> tuple[list[KnownSession], str]:
+        """The tasks that a client may see, and the mark of further ones."""
+
+        async def seen(known: KnownSession) -> KnownSession | None:
+            return known if _may_see(client, known) else None
+
+        after, limit = request.query_params.get("after", ""), whole(request, "limit", 500, _MOST, least=1)
+        try:
+            return await among_sessions(self._registers.catalog, after, limit, seen, _LOOKED_AT)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
 
 
 def _alive(living: Living) -> list[dict[str, Any]]:
@@ -80,7 +95,7 @@ def _task(known: KnownSession) -> dict[str, Any]:
         "task": record.id,
         "program": record.program,
         "status": "ended" if record.ended else "working",
-        "tape": session_tape(record.id),
+        "tape": f"{JOURNAL}{record.id}",
         "since": record.started_at.isoformat(),
         "last_heartbeat": known.last_at.isoformat(),
         "node": known.node,

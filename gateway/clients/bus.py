@@ -55,7 +55,7 @@ class ClientBus:
         routes = [
             by_method("/events", GET=events.get, POST=events.post),
             WebSocketRoute("/ws", socket.attend),
-            Route("/agents", agents.list, methods=["GET"]),
+            Route("/agents", agents.at_work, methods=["GET"]),
             Route("/tasks", tasks.order, methods=["POST"]),
             Route("/tasks/{task}", tasks.look, methods=["GET"]),
             Route("/tasks/{task}/result", tasks.result, methods=["GET"]),

@@ -63,6 +63,8 @@ class Publishing:
             raise Refused(403, f"Not taken: {error}.") from error
         except ValueError as error:
             raise Refused(422, f"Not taken: {error}.") from error
+        if "cursor" in event.extensions:
+            raise Refused(422, "Not taken: the attribute cursor is the gateway's own.")
         if event.type.startswith(CONTROL):
             raise Refused(422, f"Not taken: types that begin with {CONTROL} are for control.")
         if not client.scopes.may_send(event.type):

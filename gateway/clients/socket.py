@@ -176,10 +176,8 @@ class _Visit:
         """Answer a frame."""
         self._count += 1
         about = frame.get("id")
-        correlation = about if isinstance(about, str) else None
-        event = CloudEvent(
-            str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), correlationid=correlation
-        )
+        known = {"correlationid": about} if isinstance(about, str) else {}
+        event = CloudEvent(str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), extensions=known)
         await self._link.send(write_json(event.as_data(content=False)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import anyio
@@ -69,7 +70,7 @@ class KnownTask:
             "number": order.number,
             "started_at": record.started_at.isoformat(),
             "last_at": self.session.last_at.isoformat(),
-            "due": order.due,
+            "due_at": datetime.fromtimestamp(order.due, UTC).isoformat(),
             "depth": order.depth,
             "facts": record.seq,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -117,6 +118,6 @@ def _schedule(entry: CronEntry, content: bool) -> dict[str, Any]:
 
 
 def _run(run: ScheduleRun) -> dict[str, Any]:
-    ended_s = run.ended_s
+    ended_s, due_at = run.ended_s, datetime.fromtimestamp(run.due_s, UTC).isoformat()
     took_s = None if ended_s is None else round(ended_s - run.at_s, 3)
-    return {"status": run.status, "due_s": run.due_s, "took_s": took_s, "why": run.why, "session": run.session or None}
+    return {"status": run.status, "due_at": due_at, "took_s": took_s, "why": run.why, "session": run.session or None}

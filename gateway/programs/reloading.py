@@ -45,7 +45,7 @@ _TOLD_EVERY_S = 3600
 class TellOwners(Protocol):
     """See `OwnerNotices.tell`."""
 
-    async def __call__(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None: ...
+    async def __call__(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anyio.abc import TaskGroup
+
 from gateway.access.owner_notices import OwnerNotices
 from gateway.reports.account import Accounts, can_go_on, inert
 from gateway.reports.inquiry import PROGRAM
 from gateway.reports.task import DebugTasks
 from runtime.bus import Bus
+from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
-from runtime.core.errors import StorageError
+from runtime.core.errors import StorageError, StorageUnavailable
 from runtime.core.message import Choice
 from runtime.core.texts import Texts
 from runtime.events.service import FailureReported
@@ -24,6 +27,9 @@ AGAIN = "report.again."
 
 LEAVE = "report.leave."
 """The prefix of the choice that leaves it."""
+
+TOLD_LATE = 10
+"""How many reports from before there was an owner to tell are told; `parley debug list` has the others."""
 
 _INSTRUCTION_CHARS = 300
 
@@ -52,6 +58,7 @@ class FailureDesk:
         self._bus = bus
         self._debugging = debugging
         self._telling: set[int] = set()
+        self._late = OnDemand(self._tell_late)
 
     async def take(self, failure: Failure, /) -> Reported:
         """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that, or in
@@ -72,16 +79,34 @@ class FailureDesk:
         if not report.told and report.number not in self._telling:
             self._telling.add(report.number)
             try:
-                self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
-                await self._tell(report)
+                if report.count == 1:
+                    key = failure.address.key
+                    self._bus.publish(FailureReported(report.number, key, report.place, report.error_type))
+                told = await self._tell(report)
                 if self._debugging is not None and report.session and not await self._accounts.hides(report):
                     await self._debugging.order(report)
-                await self._store.tell(report.number)
+                if told:
+                    await self._store.tell(report.number)
             finally:
                 self._telling.discard(report.number)
         return Reported(report.number, report.count)
 
-    async def _tell(self, report: Report) -> None:
+    def start(self, tasks: TaskGroup) -> None:
+        """From now on, tell of what nobody could be told as soon as an owner has a place for it."""
+        self._late.start(tasks)
+        self._owners.came.subscribe(lambda _: self._late.wake())
+
+    async def _tell_late(self) -> None:
+        """Tell of the latest reports of which nobody was told."""
+        try:
+            untold = [report for report in await self._store.all() if not report.told and not report.decided]
+            for number, report in enumerate(reversed(untold)):
+                if number >= TOLD_LATE or await self._tell(report):
+                    await self._store.tell(report.number)
+        except StorageUnavailable:
+            return  # they are told with the next owner, or the next failure
+
+    async def _tell(self, report: Report) -> bool:
         account = await self._accounts.of(report)
         what = report.error_type if await self._accounts.hides(report) else inert(account.what)
         again = can_go_on(report)
@@ -90,7 +115,7 @@ class FailureDesk:
             Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
             Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
         )
-        await self._owners.tell(
+        return await self._owners.tell(
             f"report.{report.number}",
             key,
             choices if again else (),

@@ -55,7 +55,7 @@ from gateway.settings.sources import (
     toml_layer,
     variable_name,
 )
-from runtime.core.errors import ConfigError
+from runtime.core.errors import ConfigError, FileUnreadable
 
 MASK = "********"
 
@@ -373,9 +373,7 @@ def _with_secret_files(settings: Settings) -> Settings:
                 continue
             secret = SecretStr(path.read_text(encoding="utf-8").strip())
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(
-                f"{key}_file: {path} cannot be read ({error}); check the path and its permissions."
-            ) from error
+            raise FileUnreadable(f"{key}_file", path, error) from error
         section, _, name = key.rpartition(".")
         part = {name: secret}
         update = {section: getattr(settings, section).model_copy(update=part)} if section else part

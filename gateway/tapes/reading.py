@@ -15,10 +15,10 @@ from starlette.responses import Response, StreamingResponse
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
-from gateway.tapes.tapes import Tape, Tapes
+from gateway.tapes.tapes import NotebookTape, Tape, Tapes
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession
-from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
+from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
 from runtime.stores.session_pages import among_sessions
 
 LOOKED_AT = 10_000
@@ -102,7 +102,7 @@ class ReadingRoutes:
 
     async def follow(self, request: Request) -> Response:
         """A stream of entries that does not end, as server-sent events."""
-        client, tape = await self._found(request)
+        client, tape = await self._followed(request)
         last = request.headers.get("last-event-id")
         try:
             branch, _, after = (last or f"{tape.branch}.{whole(request, 'after', tape.head, MAX_NUMBER)}").partition(
@@ -118,9 +118,11 @@ class ReadingRoutes:
 
     async def _stream(self, client: Client, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:
         branch, seen = place
+        begun = first.head > 0
         async with first.following() as following:
             yield f"id: {branch}.{seen}\n\n"
-            while (tape := await self._tapes.find(first.name, client.scopes)) is not None:
+            while (tape := await self._tapes.find(first.name, client.scopes)) is not None or not begun:
+                tape, begun = tape or first, tape is not None
                 if tape.branch != branch:
                     shared, branch = await tape.shared_with(branch), tape.branch
                     if shared < seen:
@@ -148,6 +150,17 @@ class ReadingRoutes:
 
     async def _readable(self, client: Client, after: str) -> Names:
         return [name for name in await self._tapes.notebooks.names() if name > after and may(client, "read", name)]
+
+    async def _followed(self, request: Request) -> tuple[Client, Tape]:
+        """The tape that is to be followed; an empty one for a notebook that its first entry is yet to begin."""
+        client = self._admission.client(request)
+        name = tape_name(client, "read", request)
+        could_begin = (
+            NOTEBOOK_NAME.fullmatch(name) and journal_of(name) is None and "branch" not in request.query_params
+        )
+        if could_begin and await self._tapes.find(name, client.scopes) is None:
+            return client, NotebookTape(self._tapes.notebooks, Notebook(name))
+        return await self._found(request)
 
     async def _found(self, request: Request) -> tuple[Client, Tape]:
         client = self._admission.client(request)

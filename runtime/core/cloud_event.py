@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,11 +17,23 @@ MAX_EVENT_BYTES = 64 * 1024
 MAX_NAME_CHARS = 200
 """The longest id, type or source."""
 
+MAX_EXTENSION_CHARS = 1_000
+
 _TYPE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _PATTERN = re.compile(r"([A-Za-z0-9_-]+|\*)(\.([A-Za-z0-9_-]+|\*))*(\.>)?|>")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_EXTENSIONS = ("replyto", "correlationid", "traceparent")
-_KNOWN = frozenset({"specversion", "id", "type", "source", "subject", "time", "data", "datacontenttype", *_EXTENSIONS})
+_EXTENSION = re.compile(r"[a-z0-9]{1,64}")
+_MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]+")
+_JSON = "application/json"
+_CORE = frozenset(
+    {
+        *("specversion", "id", "type", "source", "subject", "time"),
+        *("datacontenttype", "dataschema", "data", "data_base64"),
+    }
+)
+
+Attribute = str | bool | int
+"""The value of an extension attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +41,7 @@ class CloudEvent:
     """One event. `id` is unique within `source`; the events of one source are in order.
 
     `data` is JSON data. `words` are the parts of it that people or models wrote: only who may read content gets them.
+    `data_base64` is data that is no JSON, of the type `datacontenttype`; `extensions` are further attributes.
     `sequence` is the number of the fact that the event is a view of.
     """
 
@@ -38,9 +53,10 @@ class CloudEvent:
     data: Any = None
     words: Mapping[str, Any] | None = None
     sequence: int | None = None
-    replyto: str | None = None
-    correlationid: str | None = None
-    traceparent: str | None = None
+    datacontenttype: str | None = None
+    dataschema: str | None = None
+    data_base64: str | None = None
+    extensions: Mapping[str, Attribute] = field(default_factory=dict)
 
     def as_data(self, *, content: bool) -> dict[str, Any]:
         """The event in the structured JSON form; with the words only where `content` says so."""
@@ -53,10 +69,13 @@ class CloudEvent:
             "time": self.time.isoformat(),
             "subject": self.subject,
             "sequence": None if self.sequence is None else str(self.sequence),
-            **{name: getattr(self, name) for name in _EXTENSIONS},
+            **self.extensions,
+            "datacontenttype": self.datacontenttype or (None if data is None else _JSON),
+            "dataschema": self.dataschema,
+            "data_base64": self.data_base64,
+            "data": data,
         }
-        found = {name: value for name, value in fields.items() if value is not None}
-        return found if data is None else {**found, "datacontenttype": "application/json", "data": data}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
@@ -66,15 +85,10 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
     """
     if not isinstance(written, Mapping):
         raise ValueError("an event is a JSON object")
-    unknown = sorted(set(written) - _KNOWN)
-    if unknown:
-        raise ValueError(f"an event has no attribute {unknown[0]!r} here")
     if written.get("specversion", "1.0") != "1.0":
         raise ValueError('specversion is "1.0"')
     if written.get("source", source) != source:
         raise PermissionError(f"the source of your events is {source}")
-    if written.get("datacontenttype", "application/json") != "application/json":
-        raise ValueError('datacontenttype is "application/json"')
     if len(json.dumps(written, ensure_ascii=False).encode(errors="replace")) > MAX_EVENT_BYTES:
         raise ValueError(f"an event has at most {MAX_EVENT_BYTES:,} bytes")
     kind = _text(written, "type")
@@ -83,17 +97,56 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
     named = _text(written, "id")
     if not named:
         raise ValueError("an event needs an id, so that a repetition is recognised")
+    media_type, data, bytes_ = _data(written)
     return CloudEvent(
         named,
         kind,
         source,
         _time(_text(written, "time"), now),
         _text(written, "subject"),
-        written.get("data"),
-        replyto=_text(written, "replyto"),
-        correlationid=_text(written, "correlationid"),
-        traceparent=_text(written, "traceparent"),
+        data,
+        datacontenttype=media_type,
+        dataschema=_text(written, "dataschema"),
+        data_base64=bytes_,
+        extensions=_extensions(written),
     )
+
+
+def _data(written: Mapping[str, Any]) -> tuple[str | None, Any, str | None]:
+    """The type of the data, unless it is JSON; the data, and else its bytes in base64. JSON in base64 is JSON."""
+    data, coded, media_type = written.get("data"), written.get("data_base64"), _text(written, "datacontenttype")
+    if media_type is not None and not _MEDIA_TYPE.fullmatch(media_type):
+        raise ValueError('datacontenttype is a media type such as "application/json"')
+    if media_type == _JSON:
+        media_type = None
+    if coded is None:
+        return media_type, data, None
+    if data is not None:
+        raise ValueError("an event has data or data_base64, and not both")
+    try:
+        plain = base64.b64decode(coded, validate=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError("data_base64 is a text in base64") from error
+    if media_type is None:
+        with suppress(ValueError):
+            return None, json.loads(plain), None
+    return media_type, None, coded
+
+
+def _extensions(written: Mapping[str, Any]) -> dict[str, Attribute]:
+    further = {name: value for name, value in written.items() if name not in _CORE and value is not None}
+    return {name: _attribute(name, value) for name, value in further.items()}
+
+
+def _attribute(name: str, value: object) -> Attribute:
+    """The value of a further attribute, as CloudEvents have them."""
+    if not _EXTENSION.fullmatch(name):
+        raise ValueError(f"an event has no attribute {name!r}: names are of lower-case letters and digits")
+    if isinstance(value, bool) or (isinstance(value, int) and -(2**31) <= value < 2**31):
+        return value
+    if isinstance(value, str) and len(value) <= MAX_EXTENSION_CHARS and not _CONTROL.search(value):
+        return value
+    raise ValueError(f"{name} is true, false, a whole number or a text of at most {MAX_EXTENSION_CHARS:,} characters")
 
 
 def is_pattern(text: str) -> bool:

@@ -2,7 +2,8 @@
 
 ParleyError
 ├── ConfigError                  a setting is wrong; exit code 2, names the key
-│   └── NotInstalled             what it needs is an optional part, and not there
+│   ├── NotInstalled             what it needs is an optional part, and not there
+│   └── FileUnreadable           a file that a setting names is not there, or cannot be read
 ├── ProgramError                 the author can fix it; carries the diagnostics
 │   ├── ParseError
 │   └── CompileError
@@ -75,6 +76,8 @@ ParleyError
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class ParleyError(Exception):
     """The root. The text says what happened, with the value, and what to do."""
@@ -84,6 +87,16 @@ class ConfigError(ParleyError): ...
 
 
 class NotInstalled(ConfigError): ...
+
+
+class FileUnreadable(ConfigError):
+    """`key` is the setting, `path` the file, `error` says why."""
+
+    def __init__(self, key: str, path: Path, error: Exception) -> None:
+        super().__init__(f"{key}: {path} cannot be read ({error}); check the path and its permissions.")
+        self.key = key
+        self.path = path
+        self.missing = isinstance(error, FileNotFoundError)
 
 
 class ProgramError(ParleyError): ...

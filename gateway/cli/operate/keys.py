@@ -33,7 +33,7 @@ def new(
     with plain_errors():
         from gateway.assembly.encryption import made_key
 
-        (key, line), path = made_key(), file or load_settings(config).encryption.keys_file
+        (key, line), path = made_key(), file or _keys_file(config)
         if path is None:
             say(line)
             note("Keep it where only the gateway can read it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
@@ -94,6 +94,18 @@ def rotate(config: ConfigOption = None) -> None:
         left = _say_counts(settings, found, as_json=False)
     if left or locked:
         raise typer.Exit(FAILED)
+
+
+def _keys_file(config: Path | None) -> Path | None:
+    """The file of the settings, which need not be there yet. Raises ConfigError."""
+    from runtime.core.errors import FileUnreadable
+
+    try:
+        return load_settings(config).encryption.keys_file
+    except FileUnreadable as error:
+        if error.key == "encryption.keys_file" and error.missing:
+            return error.path
+        raise
 
 
 def _written_with(path: Path, line: str, last: bool) -> int:

@@ -49,7 +49,7 @@ async def world(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIter
 
 
 def sent(name: str, *, source: str = ADA) -> CloudEvent:
-    return CloudEvent(name, "orders.paid", source, T0, "42", {"text": "Grüße"}, correlationid="7")
+    return CloudEvent(name, "orders.paid", source, T0, "42", {"text": "Grüße"}, extensions={"correlationid": "7"})
 
 
 def written(seq: int, content: Content) -> Fact:

@@ -315,6 +315,17 @@ async def test_who_follows_a_notebook_hears_what_comes_and_that_the_head_moved_b
         assert refused.status_code == 422
 
 
+async def test_a_notebook_is_followed_before_its_first_entry() -> None:
+    async with service() as world, stream(world, "/tapes/diary/follow") as events:
+        assert [event["id"] for event in await next_of(events, 1)] == ["0.0"]
+        await world.write("diary", "a", "b")
+        assert [event["id"] for event in await next_of(events, 2)] == ["0.1", "0.2"]
+        for path in ("/tapes/diary", "/tapes/poems"):
+            refused = await world.ask("GET", f"{path}/follow?branch=7")
+            assert refused.status_code == 404
+        assert (await world.ask("GET", f"/tapes/{JOURNAL}x/follow")).status_code == 404
+
+
 async def test_the_journal_of_a_session_is_read_and_followed_but_never_appended() -> None:
     async with service({"deaf": ["tapes:read:sessions.*"], "narrow": ["tapes:read:*"]}) as world:
         found = await world.get(f"/tapes/{JOURNAL}/entries")

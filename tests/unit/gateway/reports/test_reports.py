@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
@@ -13,7 +15,7 @@ from gateway.observability.masking import Masking
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.asked_model import AskedModel
-from gateway.reports.desk import AGAIN, LEAVE, FailureDesk
+from gateway.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk
 from gateway.reports.task import DebugTasks, task_of
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -204,6 +206,7 @@ async def test_owners_and_models_learn_no_words_from_a_failure_in_a_private_room
 async def test_what_failed_is_tried_again_from_before_its_words_and_once(sandbox: MontySandbox, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     office = Office(sandbox, worker(broken))
+    await office.open()
     sleepers = office.sleepers
     await sleepers.post("1", "hello")
     assert await sleepers.live(lambda: "done: hello" in sleepers.chat)
@@ -226,6 +229,7 @@ async def test_the_first_words_of_a_conversation_are_tried_again_in_a_new_one(
     broken = tmp_path / "broken"
     broken.touch()
     office = Office(sandbox, worker(broken))
+    await office.open()
     sleepers = office.sleepers
     await sleepers.post("1", "cake")
     await office.settled(1)
@@ -237,3 +241,20 @@ async def test_the_first_words_of_a_conversation_are_tried_again_in_a_new_one(
 
 def _catalog(sleepers: Sleepers) -> MemorySessionCatalog:
     return MemorySessionCatalog(sleepers.store, sleepers.leases)
+
+
+async def test_reports_from_before_an_owner_wrote_in_private_are_told_then_and_once(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    steps = [("Worker", "Do", f"Do:{n:02}:EXE", "ValueError", f"m{n}") for n in range(TOLD_LATE + 2)]
+    for number, step in enumerate(steps, 1):
+        failure = Failure("uncaught", "s", number, Address("test", "1"), "test", "v", *step)
+        assert await office.desk.take(failure) == Reported(number, 1)
+    assert office.happened.count("failure.reported") == len(steps)
+    assert await office.notices() == []
+    async with anyio.create_task_group() as tasks:
+        office.desk.start(tasks)
+        await office.open()
+        while not all(report.told for report in await office.store.all()):
+            await anyio.lowlevel.checkpoint()
+        await office.owners.seen("test:owner", OWNER)
+    assert [notice.id for notice in await office.notices()] == [f"report.{n}" for n in range(len(steps), 2, -1)]
