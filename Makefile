@@ -18,9 +18,9 @@ help: ## Show this list.
 run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for another program.
 	@exec $(BIN)/parley run $(PROGRAM)
 
-test: $(VENV)/.installed-dev ## Run all tests.
+test: $(VENV)/.installed-dev ## Run all tests, of long sweeps a part; ALL=1 for the whole sweeps.
 	@scripts/install-test-tools.sh
-	@scripts/run-tests.sh $(BIN)/python $(TESTS)
+	@$(if $(ALL),PARLEY_TEST_SAMPLE=all) scripts/run-tests.sh $(BIN)/python $(TESTS)
 
 check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and the documentation as a site.
 	@$(BIN)/ruff format --check .
@@ -33,7 +33,8 @@ check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and 
 advisories: $(VENV)/.installed ## Ask for known vulnerabilities of the pinned dependencies (needs a network).
 	@$(BIN)/python scripts/advisories.py requirements.txt
 
-chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
+chaos: $(VENV)/.installed-dev ## Die at every point, then break everything for MINUTES=10 and print what people saw; SEED=1 for a seed alone.
+	@$(if $(SEED)$(ROUNDS)$(CHAOS),,PARLEY_TEST_SAMPLE=all $(BIN)/python -m pytest $$(grep -rlE "^from tests\.(sampling|.*crash_points) import" tests/unit))
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
 
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor; FULL=1 for the long parts too.

@@ -14,6 +14,7 @@ from hypothesis import settings
 from tests.e2e.warm_starts import WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
+from tests.sampling import sample
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
@@ -32,6 +33,12 @@ def pytest_collection_finish() -> None:
     """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what this run left out."""
+    if told := sample().told():
+        terminalreporter.write_line(told)
 
 
 @pytest.fixture

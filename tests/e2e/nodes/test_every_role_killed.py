@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,11 +20,12 @@ from tests.e2e.services.test_tapes import append
 from tests.e2e.services.test_tapes import settings as tape_clients
 from tests.e2e.several_nodes import one_valkey
 from tests.fakes.servers.ports import free_port
+from tests.sampling import sample
 
 ROLES = ("front", "agents", "bus", "tape")
 ALL = tuple(permutations(ROLES))
-ORDERS = random.Random(7).sample(ALL, int(os.environ.get("PARLEY_TEST_ORDERS", "1")))
-"""Some of the 24 orders: one costs as much as eight gateways, so all of them are for PARLEY_TEST_ORDERS=24."""
+ORDERS = ALL if sample().is_whole else random.Random(7).sample(ALL, 1)
+"""One of the 24 orders, because one costs as much as eight gateways; all of them in whole sweeps."""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300 * len(ORDERS))]
 

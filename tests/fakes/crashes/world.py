@@ -322,9 +322,13 @@ class World:
     async def read_session(
         self, session: SessionId, *, after: int = 0, until: int | None = None
     ) -> AsyncIterator[Fact]:
-        for fact in self._tapes.get(session, [])[:until]:
+        for fact in self.told_of(session)[:until]:
             if fact.seq > after:
-                yield replace(fact, tape=tape_in(fact.tape, session))
+                yield fact
+
+    def told_of(self, session: SessionId) -> list[Fact]:
+        """All its facts, with those that it has of the session which it was forked from."""
+        return [replace(fact, tape=tape_in(fact.tape, session)) for fact in self._tapes.get(session, [])]
 
     async def read_tape(self, tape: str, *, after: int = 0) -> AsyncIterator[Fact]:
         for fact in self.facts:

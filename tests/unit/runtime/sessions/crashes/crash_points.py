@@ -1,4 +1,4 @@
-"""A story lived again and again, with the process dying at another point each time."""
+"""A story lived again and again, with the process dying at another point each time: those of this run's sample."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tests.fakes.crashes.world import World
+from tests.sampling import Sample, sample
 
 
 class Live(Protocol):
@@ -19,23 +20,28 @@ Check = Callable[[World], None]
 """Raises AssertionError for a world that is not as it has to be."""
 
 
-async def dying_at_each_point(live: Live, check: Check) -> float:
+async def dying_at_each_point(live: Live, check: Check, chosen: Sample | None = None) -> float:
     """Live once undisturbed, then once for each point; which share of those lives had a death."""
+    chosen = chosen or sample()
     calm = await live(crashes=(), seed=0)
     check(calm)
+    points = chosen.of(range(1, calm.points + 1))
     deaths = 0
-    for point in range(1, calm.points + 1):
+    for point in points:
         world = await live(crashes=(point,), seed=point)
         deaths += world.deaths
-        _check(check, world, f"crashed at point {point} of {calm.points}")
-    return deaths / calm.points
+        _check(check, world, f"{chosen}, crashed at point {point} of {calm.points}")
+    return deaths / len(points)
 
 
-async def dying_often(live: Live, check: Check, *, lives: int = 25, times: int = 3, points: int = 60) -> None:
+async def dying_often(
+    live: Live, check: Check, *, lives: int = 25, times: int = 3, points: int = 60, chosen: Sample | None = None
+) -> None:
     """Live many times, dying at some points among the first ones."""
-    for seed in range(lives):
+    chosen = chosen or sample()
+    for seed in chosen.of(range(lives)):
         crashes = tuple(sorted(random.Random(seed).sample(range(1, points), times)))
-        _check(check, await live(crashes=crashes, seed=seed), f"seed {seed}, crashed at {crashes}")
+        _check(check, await live(crashes=crashes, seed=seed), f"{chosen}, seed {seed}, crashed at {crashes}")
 
 
 def _check(check: Check, world: World, life: str) -> None:

@@ -13,6 +13,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.rig import PLATFORMS, Rig
 from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import World
+from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import FAULTS, LIMIT_S, Company
@@ -46,9 +47,9 @@ async def test_a_fork_is_made_once_when_answers_of_stores_and_platforms_are_lost
 ) -> None:
     draw = random.Random(seed)
     with_nonces = [name for name, capabilities in PLATFORMS.items() if capabilities.idempotent_send]
-    for _ in range(40):
-        plan = {point: draw.choice(FAULTS) for point in draw.sample(range(1, 90), draw.randint(1, 4))}
-        platform, number = draw.choice(with_nonces), draw.randrange(1_000_000)
+    plans = [{point: draw.choice(FAULTS) for point in draw.sample(range(1, 90), draw.randint(1, 4))} for _ in range(40)]
+    drawn = [(plan, draw.choice(with_nonces), draw.randrange(1_000_000)) for plan in plans]
+    for plan, platform, number in sample().of(drawn):
         rig = Rig(list(FORKED_ELSEWHERE.people), PLATFORMS[platform], plan)
         model = Company(FORKED_ELSEWHERE, random.Random(number))
         try:

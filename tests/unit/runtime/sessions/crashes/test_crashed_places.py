@@ -19,6 +19,7 @@ from tests.fakes.crashes.rig import PLATFORMS, Rig, thread_in_shard
 from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import ADDRESS, World, WorldPlaces, live
 from tests.fakes.memory.places import MemoryPlaceStore
+from tests.sampling import sample
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import FAULTS, LIMIT_S, Company
@@ -69,7 +70,7 @@ async def test_a_place_that_is_gone_is_left_once_when_the_process_dies_at_any_on
         return world
 
     calm = await lived()
-    for point in range(calm.points + 1):
+    for point in sample().of(range(calm.points + 1)):
         world = await lived(point)
         home = [shown.text for shown in world.chat if shown.spec is not None and shown.spec.address == ADDRESS]
         said = [home.count(text) for text in (lost, "1: a red one", "it came to 1")]
@@ -114,9 +115,11 @@ async def test_a_place_is_one_place_when_answers_of_stores_and_platforms_are_los
         for text in HELD.seen
     )
     case = Case(HELD.program, HELD.replies, tuple(people), seen, in_order=False)
-    for _ in range(15):
-        plan = {point: draw.choice(FAULTS) for point in draw.sample(range(1, 120), draw.randint(1, 4))}
-        platform, number = draw.choice(with_nonces), draw.randrange(1_000_000)
+    plans = [
+        {point: draw.choice(FAULTS) for point in draw.sample(range(1, 120), draw.randint(1, 4))} for _ in range(15)
+    ]
+    drawn = [(plan, draw.choice(with_nonces), draw.randrange(1_000_000)) for plan in plans]
+    for plan, platform, number in sample().of(drawn):
         rig = Rig(people.copy(), PLATFORMS[platform], plan)
         model = Company(case, random.Random(number))
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from typing import TypeVar
 
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions import snapshots
 from tests.fakes.crashes.world import World, WorldPlaces, live
 from tests.fakes.people.player import Player
+from tests.unit.runtime.sessions.crashes.album import Album
 from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
@@ -17,9 +20,16 @@ from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 
 pytestmark = pytest.mark.anyio
 
+W = TypeVar("W", bound=World)
+
 
 async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
     world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
+    return await lived(world, case, sandbox, seed=seed)
+
+
+async def lived(world: W, case: Case, sandbox: MontySandbox, *, seed: int) -> W:
+    """The world at its end."""
     world.player = Player(world.mailboxes, case.plays, world, world.clock)
     world.places = WorldPlaces(world) if case.places else None
     company, more = Company(case, random.Random(seed)), {"task_places": case.task_places}
@@ -52,6 +62,26 @@ async def test_nothing_is_lost_or_said_twice_when_the_process_dies_at_any_one_po
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_several_deaths_in_one_run_lose_nothing(name: str, sandbox: MontySandbox) -> None:
+async def test_several_deaths_lose_nothing_whether_sessions_are_restored_from_facts_or_from_snapshots(
+    name: str, sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = CASES[name]
-    await dying_often(partial(run, case, sandbox), partial(check, case=case))
+
+    async def with_snapshots(crashes: tuple[int, ...], seed: int) -> Album:
+        with monkeypatch.context() as often:
+            often.setattr(snapshots, "FACTS_BETWEEN", 1)
+            often.setattr(snapshots, "AT_WORK", 3)
+            album = await lived(Album(case.people, crashes=crashes, seed=seed), case, sandbox, seed=seed)
+        album.check_taken()
+        return album
+
+    async def live_one(*, crashes: tuple[int, ...], seed: int) -> World:
+        if seed % 2:
+            return await with_snapshots(crashes, seed)
+        return await run(case, sandbox, crashes=crashes, seed=seed)
+
+    album = await with_snapshots((7, 23, 37, 51), 1)
+    check(album, case)
+    album.check_cuts()
+    assert album.used > 0
+    await dying_often(live_one, partial(check, case=case), times=4, points=80)

@@ -20,6 +20,7 @@ from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory, standing
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.fakes.protocols.mcp_server import Ledger, build, over_http
+from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
@@ -278,7 +279,7 @@ async def test_what_is_done_once_under_its_key_is_whenever_the_process_dies(
         return await run_with_deaths(weather, made, model, stand, sandbox, crashes)
 
     calm = await run()
-    for point in range(1, calm.points + 1):
+    for point in sample().of(range(1, calm.points + 1)):
         before = len(ledger.lines)
         world = await run(point)
         assert world.deaths == 1

@@ -17,6 +17,7 @@ from runtime.language.program import Program
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontyEvaluation, MontySandbox, SandboxLimits
 from tests.fakes.people.talk import Model, block, talking
+from tests.sampling import sample
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +84,7 @@ def worker_pids() -> list[int]:
 async def test_workers_killed_at_any_turn_of_any_statement_change_nothing() -> None:
     async with Killing(set()) as calm, talking(working(), Model(block(*WORK)), calm) as talk:
         assert await talk.say("go") == ["paid 6 of 6", "then 30 of 26"]
-    for turn in range(1, calm.turns + 1):
+    for turn in sample().of(range(1, calm.turns + 1)):
         async with Killing({turn}) as sandbox, talking(working(), Model(block(*WORK)), sandbox) as talk:
             assert await talk.say("go") == ["paid 6 of 6", "then 30 of 26"], turn
             assert sandbox.kills == 1
@@ -91,7 +92,7 @@ async def test_workers_killed_at_any_turn_of_any_statement_change_nothing() -> N
 
 
 async def test_workers_killed_again_and_again_at_random_change_nothing() -> None:
-    for seed in range(8):
+    for seed in sample().of(range(8)):
         turns = set(random.Random(seed).sample(range(1, 18), 6))
         async with Killing(turns) as sandbox, talking(working(), Model(block(*WORK)), sandbox) as talk:
             assert await talk.say("go") == ["paid 6 of 6", "then 30 of 26"], seed

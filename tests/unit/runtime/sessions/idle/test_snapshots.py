@@ -1,9 +1,9 @@
-"""Sessions restored from snapshots are what their facts make them, wherever the process died."""
+"""When snapshots are taken, and what of the facts is read after one; the crash sweeps check what they say."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -15,14 +15,13 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import snapshots
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.registry import content_of
-from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Batch, Journal
-from runtime.tape.snapshot import Snapshot, snapshot_of, state_from
-from runtime.tape.state.session import SessionState
-from runtime.tape.tape import Fact, session_tape, tape_owner
+from runtime.tape.snapshot import snapshot_of
+from runtime.tape.tape import Fact, session_tape
 from tests.fakes.crashes.world import ADDRESS, World, live
-from tests.unit.runtime.sessions.crashes.crash_cases import CASES
+from tests.unit.runtime.sessions.crashes.album import Album, folded
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
+from tests.unit.runtime.sessions.crashes.programs.tales import HELLO
 from tests.unit.runtime.tape.random_facts import Facts
 
 pytestmark = pytest.mark.anyio
@@ -30,81 +29,10 @@ pytestmark = pytest.mark.anyio
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def folded(facts: Sequence[Fact], state: SessionState | None = None) -> SessionState:
-    state = state or SessionState()
-    for fact in facts:
-        apply_fact(state, fact)
-    return state
-
-
-class Album(World):
-    """Keeps every snapshot that was ever taken, and which ones were asked for."""
-
-    def __init__(self, people: Sequence[str], crashes: Sequence[int], seed: int) -> None:
-        super().__init__(people, crashes=crashes, seed=seed)
-        self.taken: list[tuple[SessionId, Snapshot]] = []
-        self.taken_of: list[str | None] = []
-        self.used = 0
-
-    async def keep_snapshot(
-        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
-    ) -> None:
-        self.taken.append((session, snapshot))
-        self.taken_of.append(taken_in)
-        await super().keep_snapshot(lease, session, snapshot, taken_in=taken_in)
-
-    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
-        found = await super().snapshot(session, version)
-        self.used += found is not None
-        return found
-
-
-def shown(world: World) -> list[str]:
-    """What people see."""
-    return sorted(each.text for each in world.chat)
-
-
-async def run(name: str, sandbox: MontySandbox, crashes: Sequence[int], seed: int) -> Album:
-    case = CASES[name]
-    world = Album(case.people, crashes, seed)
-    await live(
-        world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy, questions_alone=case.alone
-    )
-    return world
-
-
-@pytest.mark.parametrize("name", CASES)
-async def test_a_snapshot_at_any_fact_and_the_rest_say_what_all_facts_say(name: str, sandbox: MontySandbox) -> None:
-    world = await run(name, sandbox, (7, 23), 1)
-    for session in {tape_owner(fact.tape) for fact in world.facts}:
-        facts = [fact async for fact in world.read_session(session)]
-        whole = folded(facts)
-        for cut in range(len(facts) + 1):
-            restored = state_from(snapshot_of(folded(facts[:cut])))
-            assert restored is not None
-            assert folded(facts[cut:], restored) == whole, f"cut after fact {cut}"
-
-
-@pytest.mark.parametrize("name", CASES)
-async def test_nothing_is_lost_when_sessions_are_restored_from_snapshots(
-    name: str, sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshots, "FACTS_BETWEEN", 1)
-    monkeypatch.setattr(snapshots, "AT_WORK", 3)
-    calm, used = await run(name, sandbox, (), 0), 0
-    for seed in range(8):
-        crashes = tuple(sorted(random.Random(seed).sample(range(1, 80), 4)))
-        world = await run(name, sandbox, crashes, seed)
-        assert CASES[name].loose or shown(world) == shown(calm), f"seed {seed}"
-        used += world.used
-        for session, taken in world.taken:
-            facts = [fact async for fact in world.read_session(session, until=taken.seq)]
-            assert state_from(taken) == folded(facts)
-    assert used > 0
-
-
 async def test_sessions_that_are_short_have_no_snapshots(sandbox: MontySandbox) -> None:
-    assert (await run("hello", sandbox, (), 0)).taken == []
+    album = Album(HELLO.people)
+    await live(album, HELLO.program, Company(HELLO, random.Random(0)), sandbox)
+    assert album.taken == []
 
 
 class Counting(World):
@@ -142,7 +70,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
     """A state that grows with every fact costs so many characters a fact at most, however long it becomes."""
     monkeypatch.setattr(snapshots, "FACTS_BETWEEN", 10)
     monkeypatch.setattr(snapshots, "LARGE_CHARS", 1_000)
-    session, world = SessionId("s1"), Album((), (), 0)
+    session, world = SessionId("s1"), Album(())
     record = SessionRecord(session, ADDRESS, "test", T0, 0, taken_in="mark")
     await world.commit(Commit(Lease(0, 1), session, 0, begin=record, awake=False))
 
