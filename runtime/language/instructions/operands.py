@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.conditions.reading import read_answer, read_condition, read_worded_value
 from runtime.language.instructions.expression import (
     Expression,
     read_expression,
@@ -126,7 +126,7 @@ def operand_of(text: str) -> Operand:
 
 def argument_operand(text: str) -> Operand:
     """An argument: exact, or words. Names of agents and people in a list are literals."""
-    found = read_expression(text) or read_expression(with_straight_quotes(text))
+    found = read_expression(text) or read_expression(with_straight_quotes(text)) or read_worded_value(text)
     if found is not None:
         return found
     listed = re.fullmatch(r"\[(\s*[A-Za-z_][\w ]*(?:,\s*[A-Za-z_][\w ]*)*)\s*\]", text)
@@ -142,13 +142,9 @@ def negated(test: Operand) -> Operand:
     return read_condition(f"not ({test.source})") or Prose(f"it is not so that {test.source}")
 
 
-_ANSWER = re.compile(r"(?:not\s+)?(?:yes|no|so|nothing|none|null)\Z", re.IGNORECASE)
-"""A condition that is somebody's answer rather than a value: "If no"."""
-
-
 def condition_of(text: str) -> Operand:
     text = text.strip().rstrip(".:")
-    if _ANSWER.match(text):
+    if read_answer(text) is not None:
         return Prose(f"{text}, by what was asked or checked last")
     return read_condition(text) or Prose(text)
 

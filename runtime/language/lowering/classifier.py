@@ -17,9 +17,10 @@ from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of
 from runtime.language.lowering import phrases
 from runtime.language.lowering.addressing import said_to_somebody
+from runtime.language.lowering.attendance import held_meeting, named_after_with
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
-from runtime.language.lowering.clauses import outside, unquoted
+from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
 from runtime.language.lowering.remembering import Remembering
@@ -30,6 +31,7 @@ from runtime.language.program import Op
 _MOST_CLAUSES = 12
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""
+_CHECKS = frozenset({"validate", "check", "verify"})
 _ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
 
@@ -109,13 +111,13 @@ class Classifier:
 
     def alone(self, text: str) -> Instruction:
         """A condition without steps below it, whose sentence contains the action."""
-        cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
+        cuts = [match for match in phrases.CLAUSE_START.finditer(open_text(text)) if text[match.end() :].strip()]
         if not cuts:
             endless = phrases.REPEATS_NOTHING.match(text) or (phrases.LOOP.match(text) and " " in text)
             endless = endless and not isinstance(decode_text(Op.CND, text).head, Loop)
             return free(text, "the repeated steps are not below it") if endless else Instruction(Op.CND, text)
         rest = text[cuts[0].end() :]
-        if len(cuts) > 1 or phrases.ELSE_INSIDE.search(rest):
+        if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
             return free(text, "the end of its condition is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
         return Instruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
@@ -147,6 +149,8 @@ class Classifier:
 
     def _asks_again(self, text: str, bare: str) -> Instruction | None:
         """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
+        checks = [tail for head, tail in joints(bare) if head.partition(" ")[0].lower() in _CHECKS and "(" not in head]
+        bare = next((tail for tail in checks if phrases.KEEP_ASKING.match(tail)), bare)
         until = phrases.UNTIL.search(bare)
         if self.asked_before is None or until is None or not phrases.KEEP_ASKING.match(bare):
             return None
@@ -184,7 +188,7 @@ class Classifier:
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and the action, if an instruction follows a comma, colon or "then"."""
-        for match in islice(phrases.CLAUSE_START.finditer(text), _MOST_CLAUSES):
+        for match in islice(phrases.CLAUSE_START.finditer(open_text(text)), _MOST_CLAUSES):
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
@@ -193,21 +197,22 @@ class Classifier:
             if not rest or phrases.BRANCH.match(rest):
                 continue
             if self.classify(rest).known:
-                return (text, None) if phrases.ELSE_INSIDE.search(rest) else (text[: match.start()], rest)
+                several = phrases.ELSE_INSIDE.search(open_text(rest))
+                return (text, None) if several else (text[: match.start()], rest)
             if self._begins_to_act(rest):
                 return text[: match.start()], rest
         return self._split_at_verb(text) or (text, None)
 
     def _begins_to_act(self, rest: str) -> bool:
         """Whether the condition has ended, because an action begins: "say that it is over, and …"."""
-        cut = phrases.CLAUSE_START.search(rest)
+        cut = phrases.CLAUSE_START.search(open_text(rest))
         first = self.classify(rest[: cut.start()]) if cut and cut.start() else None
         return first is not None and first.known and first.op is Op.QUE
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
         branch = phrases.BRANCH_AT_START.match(text)
-        if branch is None or phrases.ELSE_INSIDE.search(text, branch.end()):
+        if branch is None or phrases.ELSE_INSIDE.search(open_text(text), branch.end()):
             return None
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
         for at in islice((gap for gap in gaps if gap > branch.end()), _MOST_CLAUSES):
@@ -249,21 +254,15 @@ class Classifier:
             names = self._reach.agents_in(invited[1]) or [f'"{invited[1]}"']
             return Instruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
         held = phrases.HOLD.match(bare)
-        meeting = self._held_meeting(held[1]) if held else None
-        if meeting is None:
+        meeting = held_meeting(held[1], self._meetings) if held else None
+        if held is None or meeting is None:
             return None
-        names = self._reach.agents_in(bare)
+        named = named_after_with(held[1], meeting, self._reach)
+        if named is None:
+            return free(text, "who takes part in the meeting is unclear")
+        names = named or self._reach.agents_in(bare)
         attendees = f"attendees=[{', '.join(names)}]" if names else ""
         return Instruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
-
-    def _held_meeting(self, subject: str) -> str | None:
-        words = set(re.findall(r"\w+", subject.lower()))
-        for meeting in self._meetings:
-            wanted = set(phrases.spaced(meeting).lower().split())
-            if wanted <= words or wanted - {"meeting"} <= words:
-                return meeting
-        only = self._meetings
-        return only[0] if len(only) == 1 and "meeting" in words else None
 
     def _jump_or_note(self, text: str, bare: str) -> Instruction | None:
         if note := phrases.NOTE.match(bare):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
-_JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
+_JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,(?!\d{3}\b)\s*(?:then\s+)?", re.IGNORECASE)
 _ENDS = re.compile(r"[;.!?]")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
@@ -51,6 +51,11 @@ def unquoted(text: str) -> str:
         return text
     open_places = outside(text)
     return "".join(char if index in open_places else " " for index, char in enumerate(text))
+
+
+def open_text(text: str) -> str:
+    """The text with spaces in place of quotes, brackets and code; the whole text if these do not match."""
+    return unquoted(text) if outside(text) else text
 
 
 def outside(text: str) -> Collection[int]:

@@ -10,7 +10,7 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases
-from runtime.language.lowering.clauses import clauses, joints, unquoted
+from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
 from runtime.language.lowering.messages import in_a_list, is_indirect
 from runtime.language.lowering.scope import Reach
@@ -138,7 +138,7 @@ class Compound:
         match = phrases.IF_SO.match(bare)
         if match is None:
             return None
-        if phrases.ELSE_INSIDE.search(match[3]):
+        if phrases.ELSE_INSIDE.search(open_text(match[3])):
             return free(text, "both sides of a condition are in one sentence", whole=True)
         denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
         head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
@@ -214,7 +214,7 @@ class Compound:
             return None
         cut = cuts[-1]
         head, condition = text[: cut.start(1)].rstrip(), text[cut.end() :].rstrip(" .;:")
-        if phrases.ELSE_INSIDE.search(condition):
+        if phrases.ELSE_INSIDE.search(open_text(condition)):
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut[1].lower() == "if" and self._means_whether(head):
             return None

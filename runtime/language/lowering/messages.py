@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
@@ -35,6 +36,26 @@ ASKS_AGAIN = re.compile(
     r"|^re-?ask\b|\brepeat the question\b",
     re.IGNORECASE,
 )
+_SILENT = frozenset({"waiting", "listening", "quiet", "silent", "still", "watching", "patient"})
+_SAYS_A_THING = frozenset(
+    {
+        *(
+            "explain",
+            "share",
+            "present",
+            "describe",
+            "state",
+            "report",
+            "announce",
+            "mention",
+            "summarize",
+            "summarise",
+        ),
+        *("discuss", "print", "display", "output", "repeat", "review", "provide", "express", "demonstrate", "read"),
+    }
+)
+_OWN = frozenset({"their", "his", "her"})
+_NEAR = 3
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = re.compile(
@@ -61,3 +82,28 @@ def in_a_list(before: str, end: str) -> bool:
 def is_indirect(text: str) -> bool:
     """Whether what comes after a text may be part of its message: "Tell the user that …"."""
     return phrases.INDIRECT.search(ADDRESSED.sub(" ", unquoted(text))) is not None
+
+
+def is_a_thing(said: str) -> bool:
+    """Whether the common noun behind a verb is what is said, and not an agent of this name: "Explain reasoning"."""
+    verb, _, name = said.partition(" ")
+    return verb.lower() in _SAYS_A_THING and name.islower() and " " not in name
+
+
+def only_waits(bare: str) -> bool:
+    """Whether somebody in a meeting is to be there, and to say nothing: "Keep quiet until asked"."""
+    first, _, rest = bare.lower().partition(" ")
+    return rest.partition(" ")[0] in _SILENT or (first in ("stay", "remain") and phrases.UNTIL.search(rest) is not None)
+
+
+def about_what_is_given(bare: str, given: Collection[str]) -> bool:
+    """Whether a question is "about their $email", which has a value: it may be asked for again."""
+    words = bare.rstrip(".!?").split()
+    at = next((at for at, word in enumerate(words) if word.lower() in _OWN and at and words[at - 1] == "about"), None)
+    return at is not None and len(words) - _NEAR <= at + 1 < len(words) and words[at + 1].removeprefix("$") in given
+
+
+def before_what(text: str) -> str:
+    """A step up to its message: "Tell only Ada that …"."""
+    what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
+    return text[: what.start()] if what else text

@@ -167,10 +167,6 @@ TAKE_PART = re.compile(
 
 
 WAIT = re.compile(r"^(?:wait|hold on|pause|yield)\b(?:\s+(?:for|until|to)\s+(.*))?", re.IGNORECASE)
-FOR_A_TIME = re.compile(
-    r"^(?:wait|sleep|pause)\s+(?:for\s+)?(\d+(?:\.\d+)?|a|an|one|\$\w+)\s+(second|minute|hour|day)s?$", re.IGNORECASE
-)
-SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 TOGETHER = re.compile(
     r"^(?:review|go over|go through|plan|decide|evaluate|brainstorm|reflect|work out|figure out)\b", re.IGNORECASE
 )

@@ -11,6 +11,7 @@ from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Leave, Loop
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases
+from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.checks.source_check import lost_names
@@ -28,7 +29,7 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger,
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 19
+_VERSION = 20
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
@@ -141,6 +142,8 @@ class _StepLowering:
         self._classifier = classifier
         self._notes = notes
         self._loops = 0
+        self._answers: dict[str, str] = {}
+        """The steps that depend on an answer alone, by their lines."""
         classifier.speech.given = {param.name for param in playbook.params}
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
@@ -154,7 +157,8 @@ class _StepLowering:
             before = steps[-1] if steps else None
             asked = _ASKED.search(before.text if before is not None else above)
             self._classifier.asked_before = asked and (asked[2] or "")
-            step = self._other_side(item, before, _line(parent, number)) or self._lower(item, _line(parent, number))
+            line = _line(parent, number)
+            step = self._other_side(item, before, line) or self._lower(item, line, before, above)
             if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
@@ -172,7 +176,7 @@ class _StepLowering:
         item = _folded(item) if item.children else item
         return self._written(free(item.text, "the condition that it belongs to is free"), item, line)
 
-    def _lower(self, item: ListItem, line: str) -> Step:
+    def _lower(self, item: ListItem, line: str, before: Step | None, above: str) -> Step:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
@@ -180,6 +184,7 @@ class _StepLowering:
             found = free(item.text, "it may end the loop or the program")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
+        found, item = self._in_full(found, item, line, before, above)
         noted, started = len(self._notes), len(self._classifier.background.started)
         again = phrases.AGAIN_IF.match(found.text) is not None
         if found.loop and found.known and not (again or isinstance(decode_text(Op.CND, found.text).head, Loop)):
@@ -196,6 +201,20 @@ class _StepLowering:
             found = free(item.text, reason)
             step = self._written(found, item, line)
         return step
+
+    def _in_full(
+        self, found: Instruction, item: ListItem, line: str, before: Step | None, above: str
+    ) -> tuple[Instruction, ListItem]:
+        """A step that depends on *so* or *not* alone, with what that answers in its place."""
+        answer = answer_in(found) if found.known else None
+        if answer is None:
+            return found, item
+        self._answers[line] = answer
+        found = answering(found, answer, before, self._answers.get(before.line) if before else None, above)
+        if found.known:
+            return found, item
+        item = _folded(item) if item.children else item
+        return replace(found, text=item.text), item
 
     def _understood(self, item: ListItem) -> tuple[Instruction, ListItem]:
         """The meaning of an item, and the item with the details that belong to its sentence."""

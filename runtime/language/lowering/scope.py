@@ -96,6 +96,12 @@ class Reach:
         ]
         return [agent for _, agent in sorted(found)]
 
+    def participant(self, words: str) -> str | None:
+        """The agent or declared person that these words name in a list, in any case and without "Agent" at its end."""
+        wanted = _squeezed(words)
+        names = [other.name for other in self.others if not other.kind.on_server]
+        return next((name for name in names if wanted in (_name(name), _name(_called(name)))), None)
+
     def nearly_an_agent(self, word: str) -> bool:
         """Whether a word resembles the name of an agent."""
         return bool(get_close_matches(word, [agent.name for agent in self._program.agents], n=1, cutoff=0.75))

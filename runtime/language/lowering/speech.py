@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
+from runtime.language.instructions.conditions.reading import read_pause
 from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
@@ -30,6 +31,8 @@ _PERHAPS_PRIVATE = re.compile(
     re.IGNORECASE,
 )
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
+_NO_WAIT = "what is waited for is not a person, an agent or a length of time"
+_PERSONS = re.compile(rf"(?:the\s+)?{phrases.PERSON_OUTSIDE.pattern}['\u2019]", re.IGNORECASE)
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
@@ -93,8 +96,8 @@ class Speech:
         self._attendees = attendees
 
     def waiting(self, text: str, bare: str) -> Instruction | None:
-        if time := phrases.FOR_A_TIME.match(bare):
-            return _sleeping(time)
+        if (seconds := read_pause(bare)) is not None:
+            return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")
         match = phrases.WAIT.match(bare)
         if match is None:
             return None
@@ -102,8 +105,8 @@ class Speech:
         if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
             return Instruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
-            return free(text, "what is waited for is not a person, an agent or a time")
-        agents = self._reach.agents_in(whom)
+            return free(text, _NO_WAIT)
+        agents = [] if _PERSONS.match(whom) else self._reach.agents_in(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
             return free(text, "it waits for the first of several")
         if others := self._others(f"for {whom}"):
@@ -116,7 +119,7 @@ class Speech:
             return Instruction(Op.YLD, "for meeting")
         if phrases.PERSON.search(whom) or re.search(r"\b(?:repl|answer|respon|input|message)", whom, re.IGNORECASE):
             return Instruction(Op.YLD, "for user")
-        return None
+        return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> Instruction | None:
         if self._named.server.search(bare):
@@ -129,8 +132,10 @@ class Speech:
             if not (self._meeting and phrases.TAKE_PART.match(bare)):
                 return None
             asks, target = True, "meeting"
+            if messages.only_waits(bare):
+                return free(text, "for what it waits is part of the sentence")
         said = _YIELD_BEHIND.sub("", text)
-        if unsure := self._nobody_known(text, bare, target) or _perhaps_over(text, said) or _perhaps_later(text, bare):
+        if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
             if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
@@ -143,12 +148,18 @@ class Speech:
         heard_by = self.target(target, text)
         return self.spoken(Talk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
 
+    def _perhaps_another(self, text: str, bare: str, said: str) -> Instruction | None:
+        """A free step for a message that may be more, or be said later, or ask for a value or about it."""
+        if messages.about_what_is_given(bare, self.given):
+            return free(text, "it may ask for a value that is there, or about it")
+        return _perhaps_over(text, said) or _perhaps_later(text, bare)
+
     def _unsure_who_hears(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> Instruction | None:
         """A step of a meeting that may be meant for only some of its participants."""
         private = self._private(text)
         if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
             return free(text, "it does not say who is spoken to in private")
-        whom = _before_what(text)
+        whom = messages.before_what(text)
         if not private and _PERHAPS_PRIVATE.search(whom) and self._reach.agents_in(whom):
             return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
@@ -238,6 +249,8 @@ class Speech:
         """The addressee: the first agent, person or group named as the object of the verb or after "to"."""
         bare = self._to_whom(bare)
         agent = self._named.agent.search(bare)
+        if agent and messages.is_a_thing(agent[0]):
+            agent = self._named.agent.search(bare, agent.end())
         person = self._spoken_to(bare)
         if agent and (not person or agent.start() <= person.start()):
             return self._reach.agents_in(agent[0])[0]
@@ -344,12 +357,6 @@ class Speech:
         return f"; YLD for user; done when {done}"
 
 
-def _before_what(text: str) -> str:
-    """A step up to its message: "Tell only Ada that …"."""
-    what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
-    return text[: what.start()] if what else text
-
-
 def _perhaps_over(text: str, said: str) -> Instruction | None:
     """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
     over = phrases.AND_END.search(said)
@@ -380,11 +387,3 @@ def waits_for(found: Instruction, target: str) -> bool:
 def with_words(talk: Talk, more: str, *, asks: bool) -> Talk:
     """The speech with further words."""
     return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)
-
-
-def _sleeping(time: re.Match[str]) -> Instruction:
-    count = "1" if time[1].isalpha() else time[1]
-    scale = phrases.SECONDS[time[2].lower()]
-    in_seconds = count if scale == 1 else f"{count} * {scale}"
-    seconds = in_seconds if count.startswith("$") else f"{float(count) * scale:g}"
-    return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")

@@ -72,7 +72,18 @@ def _operand(_: str | None, token: ConditionToken) -> ValueMeaning:
 
 
 def _part_of(factor: str, value: ValueMeaning) -> ValueMeaning:
-    return ValueMeaning(f"({value.code} / 2)" if factor == "0.5" else f"({value.code} * {factor})", "computed")
+    return ValueMeaning(f"({value.code} {factor[0]} {factor[1:]})", "computed")
+
+
+def _number_of_percent(token: ConditionToken, _: ConditionToken) -> ConditionToken | None:
+    return token if token.form == "literal" and not token.text.startswith(("[", "{", '"', "'")) else None
+
+
+def _lasting(halves: bool, count: str | ValueMeaning, unit: str) -> ValueMeaning:
+    """Seconds: so many units of time, and half of one more."""
+    number = count if isinstance(count, str) else count.code
+    whole = number if unit == "1" else f"({number} * {unit})"
+    return ValueMeaning(f"({whole} + {unit} / 2)" if halves else whole, "computed")
 
 
 def _computed(code: Callable[..., str]) -> Callable[..., ValueMeaning]:
@@ -142,6 +153,12 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "rounded": lambda _, target, *__: ChangeMeaning(target, "", f"round({target})"),
     "rounded_to": lambda _, target, __, amount, ___: ChangeMeaning(target, "", f"round({target}, {amount.code})"),
     "becomes": lambda target, _, amount: ChangeMeaning(target, "", amount.code),
+    "reset_to": lambda _, target, __, amount: ChangeMeaning(target, "", amount.code),
+    "lasting": lambda count, unit: _lasting(False, count, unit),
+    "part_of_unit": lambda part, unit: _lasting(False, part, unit),
+    "lasting_half": lambda count, _, unit: _lasting(True, count, unit),
+    "lasting_and_half": lambda count, unit, _: _lasting(True, count, unit),
+    "added_up": _computed(lambda first, *others: f"({first.code} + {others[-1].code})"),
     "single": lambda value: (value,),
     "choice": lambda value, others: (value, *others.values),
     "choice_of_commas": lambda value, first, others: (value, first, *others),
@@ -152,6 +169,8 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "powered": _computed(lambda value, _, power: f"({value.code} ** {power.code})"),
     "operand": _operand,
     "constant_value": lambda value: ValueMeaning(value, "literal"),
+    "number_of_percent": _number_of_percent,
+    "with_percent": _computed(lambda value, op, token: f"({value.code} {op} {value.code} * {token.text} / 100)"),
     "parenthesised": lambda _, value, __: value,
     "counted": _computed(lambda *parts: f"len({parts[-1].code})"),
     "sized": _computed(lambda function, value: f"{function}({value.code})"),

@@ -93,11 +93,9 @@ def _with_firsts(
 
 
 @cache
-def change_verbs() -> frozenset[str]:
-    """The words with which a change of a variable can begin."""
-    grammar = condition_grammar()
-    first = (way.elements[0].name for way in grammar.rules["change"])
-    return frozenset(words[0] for name in first for words, _ in grammar.classes.get(name, ()))
+def first_words(rule: str) -> frozenset[str]:
+    """The words and kinds of tokens with which a rule can begin."""
+    return frozenset[str]().union(*(way.firsts for way in condition_grammar().rules[rule]))
 
 
 def _element(said: str) -> Element:

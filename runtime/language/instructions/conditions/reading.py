@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import change_verbs, condition_grammar
+from runtime.language.instructions.conditions.grammar import condition_grammar, first_words
 from runtime.language.instructions.conditions.meanings import ChangeMeaning, ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
@@ -47,12 +47,12 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
 
 @lru_cache(maxsize=4096)
 def read_worded_value(text: str) -> Expression | None:
-    """The value in a text in words: `$price times $count`, `the length of $list`; None for prose."""
+    """The value in a text in words: `$price times $count`, `the length of $list`, `three`; None for prose."""
     source = text.strip()
     if not source or len(source) > MAX_SOURCE or has_date(source):
         return None
-    values = {value for value in _meanings(_plain(source), "value") if isinstance(value, ValueMeaning)}
-    codes = {value.code for value in values if value.form == "computed"}
+    values = {value for value in _meanings(_plain(source), "amount") if isinstance(value, ValueMeaning)}
+    codes = {value.code for value in values if value.form == "computed" or value.code.isdigit()}
     return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
 
 
@@ -62,7 +62,8 @@ def read_change(text: str) -> tuple[str, str, Expression] | None:
     ("" for none) and the value. None for prose.
     """
     source = text.strip().rstrip(".;")
-    if not _may_change(source) or len(source) > MAX_SOURCE or has_date(source):
+    begins = "$" in source and (source.startswith("$") or _begins_as("change", source))
+    if not begins or len(source) > MAX_SOURCE or has_date(source):
         return None
     found = {change for change in _meanings(_plain(source), "change") if isinstance(change, ChangeMeaning)}
     if len(found) != 1:
@@ -72,9 +73,32 @@ def read_change(text: str) -> tuple[str, str, Expression] | None:
     return None if value is None else (change.target, change.operator, value)
 
 
-def _may_change(text: str) -> bool:
-    """Whether a text begins as a change does: with one of its verbs, or with a variable."""
-    return "$" in text and (text.startswith("$") or text.partition(" ")[0].lower() in change_verbs())
+@lru_cache(maxsize=4096)
+def read_pause(text: str) -> str | None:
+    """The seconds that a step waits, in symbols: 1800 for `Wait half an hour`. None for another step."""
+    source = text.strip().rstrip(".;")
+    if not _begins_as("pause", source) or len(source) > MAX_SOURCE:
+        return None
+    found = {length.code for length in _meanings(_plain(source), "pause") if isinstance(length, ValueMeaning)}
+    seconds = expression_of(source, found.pop()) if len(found) == 1 else None
+    if seconds is None or seconds.names:
+        return None if seconds is None else in_symbols(seconds)
+    value = seconds.evaluate({})
+    return str(int(value) if value == int(value) else value)
+
+
+@lru_cache(maxsize=4096)
+def read_answer(text: str) -> str | None:
+    """What a condition says that has somebody's answer, or the result of a check, before it: "yes" for `so`, "no" for
+    `they don't`, "nothing" for what is neither. None for any other condition.
+    """
+    found = _meanings(_plain(text.strip()), "answer") if _begins_as("answer", text.strip()) else ()
+    return str(found[0]) if found else None
+
+
+def _begins_as(rule: str, text: str) -> bool:
+    """Whether a text begins with a word with which a rule does."""
+    return text.partition(" ")[0].lower().partition("n't")[0].rstrip(",") in first_words(rule)
 
 
 def in_symbols(expression: Expression) -> str:

@@ -57,10 +57,11 @@ _STOOD_FOR = {
     "Spawn": "start launch spawn begin run kick off execute order background task new another give",
     "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
     " put until finish finished end ended complete completed come back return returned ready over",
-    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days",
+    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days half quarter quarters two three"
+    " four five six seven eight nine ten twelve",
 }
 """The words that an instruction replaces, by its start or its call."""
-_TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:\d[\d.,]*|[a-z]+)\s+(?:sec(?:ond)?|min(?:ute)?|hour|day|week)s?\b", re.IGNORECASE)
 _SMALL_WORDS = frozenset(_SMALL.split())
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)

@@ -45,7 +45,7 @@ async def test_a_word_in_an_imported_file_is_found_at_its_own_column(
 ) -> None:
     folder = tmp_path_factory.mktemp("imports")
     (folder / "steps.pb").write_text("- Greet $nmae\n")
-    program = parse(read_text(f"{MAIN}- If so\n  !import steps.pb\n", str(folder / "p.pb")))
+    program = parse(read_text(f"{MAIN}- If it rains\n  !import steps.pb\n", str(folder / "p.pb")))
     result = await compile_parsed(program, lowerer=RulesLowerer())
     [found] = lint(result.program, (), result.lines)
     assert (found.span.file, found.span.column) == (str(folder / "steps.pb"), 9)
