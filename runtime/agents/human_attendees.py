@@ -12,9 +12,10 @@ from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, Schedul
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.ask import Questions, answer_of
 from runtime.execution.speech.pages import Pages
-from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHARS, rejected
+from runtime.meetings.invitations import DECLINED, JOINED, MAX_REASON_CHARS, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses
+from runtime.meetings.taking_part import stays_away
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
 from runtime.tape.rules.meetings import question_of
@@ -102,8 +103,12 @@ class HumanAttendees:
         found = [
             *(m for m in here if person in m.joined),
             *(m for m in here if self._asked_as(m, person) is not None),
-            *(m for m in here if m.status == "active" and (m.people or place) and not self._stays_away(m, person)),
-            *(m for m in here if self._stays_away(m, person) and self._joins(text)),
+            *(
+                m
+                for m in here
+                if m.status == "active" and (m.people or place) and not stays_away(self._journal.state, m, person)
+            ),
+            *(m for m in here if stays_away(self._journal.state, m, person) and self._joins(text)),
         ]
         meeting = found[0] if found else None
         return None if meeting is None or self._names_another(meeting, text) else meeting
@@ -129,7 +134,7 @@ class HumanAttendees:
         person = person_id(message.sender_id)
         if person not in meeting.joined:
             asked_as = self._asked_as(meeting, person)
-            comes_back = asked_as is None and self._stays_away(meeting, person)
+            comes_back = asked_as is None and stays_away(self._journal.state, meeting, person)
             answer = self._answer_in_words(message) if asked_as is not None or comes_back else None
             if answer is None and asked_as is not None and refuses(message.content, self._pages.texts):
                 answer = rejected(message.content.strip()[:MAX_REASON_CHARS])
@@ -166,11 +171,6 @@ class HumanAttendees:
         known = self._journal.state.people.get(person)
         declared = PersonId(known.declared or "") if known is not None else person
         return next((name for name in (person, declared, ANYONE) if name in meeting.pending), None)
-
-    def _stays_away(self, meeting: MeetingState, person: PersonId) -> bool:
-        known = self._journal.state.people.get(person)
-        answers = [meeting.invited.get(PersonId(name), "") for name in (person, known.declared or "" if known else "")]
-        return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:
         """Whether the text begins with the name of an agent that is not in the meeting."""

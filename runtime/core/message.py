@@ -13,6 +13,9 @@ from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId, part
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
 
+NO_MEETING = ""
+"""What `Message.within` has of somebody who is not in the meeting of the recipient."""
+
 ACK_WITHIN_S = 30.0
 """The default time limit of an acknowledgement."""
 
@@ -134,7 +137,9 @@ class Message:
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
     message. No question takes a person's message `aside` for an answer: it is for another person, or older than the
-    question. `looking_at` is what a person had open in their client when they wrote it, in words.
+    question. `looking_at` is what a person had open in their client when they wrote it, in words. `within` is the
+    meeting of its recipient in which it is said in private, NO_MEETING where its sender is not in that meeting; None
+    where its recipient is in none.
     """
 
     id: MessageId
@@ -162,6 +167,7 @@ class Message:
     quiet: bool = False
     aside: bool = False
     looking_at: str | None = None
+    within: str | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -184,6 +190,7 @@ _OPTIONAL = (
     ("quiet", "quiet"),
     ("aside", "aside"),
     ("view", "looking_at"),
+    ("within", "within"),
 )
 """Fields that are JSON data as they are: the key of each in the data, and its name."""
 
@@ -258,4 +265,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         quiet=data.get("quiet", False),
         aside=data.get("aside", False),
         looking_at=data.get("view"),
+        within=data.get("within"),
     )

@@ -6,13 +6,11 @@ import json
 from typing import Any
 
 from runtime.core.errors import PlaybookError, SharedStateConflict
-from runtime.core.foreign_text import foreign_name
 from runtime.core.ids import ANYONE, ParticipantId
-from runtime.core.prompt_forms import Form
+from runtime.meetings.taking_part import check_takes_part, who
 from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
-from runtime.tape.state.session import SessionState
 
 MAX_NAMES = 100
 """Values of one meeting."""
@@ -37,13 +35,13 @@ class SharedState:
     ) -> int:
         """Set a value; returns its version. `by` is a participant, an agent or a person.
 
-        Raises SharedStateConflict when the value has another version than `expected` (0: it was never written), and
-        PlaybookError for whoever is not in the meeting, for a meeting that has ended, and for what is too much.
+        Raises SharedStateConflict when the value has another version than `expected` (0: it was never written),
+        UnknownTarget for whoever is not in the meeting, and PlaybookError for one that has ended and for what is too
+        much.
         """
         if meeting.status == "ended":
             raise PlaybookError(f"meeting {meeting.id} has ended: its shared state can only be read")
-        if by not in meeting.joined:
-            raise PlaybookError(f"{who(self._journal.state, by)} is not in meeting {meeting.id}, whose state this is")
+        check_takes_part(self._journal.state, meeting, by)
         before = meeting.shared.get(name, MISSING)
         if expected is not None and before.version != expected:
             raise SharedStateConflict(self._conflict(meeting, name, before, expected))
@@ -60,14 +58,6 @@ class SharedState:
             f"{name!r} of meeting {meeting.id} was not written: {stands}, and version {expected} was expected; "
             "read it again and decide again"
         )
-
-
-def who(state: SessionState, participant: ParticipantId) -> str:
-    """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
-    agent = state.agent(participant)
-    if agent is not None:
-        return Form.AGENT.format(whom=agent.klass, number=agent.id)
-    return Form.PERSON.format(whom=foreign_name(state.called(participant)))
 
 
 def _check_size(meeting: MeetingState, name: str, value: Any) -> None:

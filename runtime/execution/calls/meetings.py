@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
-from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
 from runtime.meetings.meetings import Meetings
-from runtime.meetings.shared_state import MISSING, SharedState, who
+from runtime.meetings.shared_state import MISSING, SharedState
+from runtime.meetings.taking_part import check_takes_part, who
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
@@ -97,9 +98,8 @@ class MeetingCalls:
         With `with_version` each is a dictionary of its `value`, its `version` and `by`, which names its author.
         """
         found = self._meeting(frame, meeting)
-        agent = frame.state.agent
-        if agent not in found.joined and frame.state.meeting != found.id:
-            raise PlaybookError(f"{who(self._journal.state, agent)} is not in meeting {found.id}; it may not read it")
+        if frame.state.meeting != found.id:
+            check_takes_part(self._journal.state, found, frame.state.agent)
         shown = self._whole if with_version else _value
         if name is None:
             return {known: shown(value) for known, value in found.shared.items()}
@@ -120,9 +120,8 @@ class MeetingCalls:
 
     def _own(self, frame: Frame, named: Any) -> MeetingState:
         """The meeting that a playbook means, which its agent is in, or was in when it ended."""
-        found, agent = self._meeting(frame, named), frame.state.agent
-        if found.status != "ended" and agent not in found.joined:
-            raise PlaybookError(f"{who(self._journal.state, agent)} is not in meeting {found.id}")
+        found = self._meeting(frame, named)
+        check_takes_part(self._journal.state, found, frame.state.agent)
         return found
 
 

@@ -17,7 +17,6 @@ from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.outcomes import site, waits_by
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
-from runtime.execution.processor.scope import in_meeting
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.situation import shown_value
@@ -121,7 +120,7 @@ class Exchange:
 
     async def say_exactly(self, target: str, text: str) -> str:
         """Say a text as it is; returns what was said."""
-        if self._is_over(target):
+        if self.comes_too_late(target):
             return ""
         await self.work.call("Say", (target, text))
         self._keep_said(target, text)
@@ -135,7 +134,7 @@ class Exchange:
 
     async def say_words(self, target: str, plan: Plan, *, may_be_silent: bool = False) -> str:
         """Have the model word a message, shown while it is written; returns what was said."""
-        if self._is_over(target):
+        if self.comes_too_late(target):
             return ""
         pos = self.work.position()
         if self.work.record(pos) is None:
@@ -195,10 +194,15 @@ class Exchange:
         human = target.lower() in ("user", "human")
         self.work.said.append(text if human or target.startswith("meeting") else f"(To {target}:) {text}")
 
-    def _is_over(self, target: str) -> bool:
-        """Whether a text is for a meeting that has ended: then nobody hears it."""
-        meeting = self.frame.state.meeting
-        return target == "meeting" and meeting is not None and not in_meeting(self.context.journal.state, self.frame)
+    def comes_too_late(self, target: str) -> bool:
+        """Whether a text is for a meeting whose end its agent has not read yet: then nobody hears it."""
+        return self.context.builtins.utterances.comes_too_late(self.frame, target)
+
+    def is_over(self, targets: Sequence[str]) -> bool:
+        """Whether words are for the frame's own meeting, which has ended while its agent was in it."""
+        meeting = self.context.journal.state.meetings.get(self.frame.state.meeting or "")
+        over = meeting is not None and meeting.status == "ended" and self.frame.state.agent in meeting.joined
+        return over and "meeting" in targets and not self.comes_too_late("meeting")
 
     async def rendered(self, template: Template) -> str:
         """Exact words with their values. Raises NotComputable."""

@@ -202,16 +202,19 @@ class Processor:
     # -- what instructions do
 
     async def _say(self, line: str, part: Say) -> Outcome:
+        if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
+            return going
         await self._talk.say(line, await self._authored.filled(part))
         return None
 
     async def _ask(self, line: str, part: Ask) -> Outcome:
+        if self._exchange.is_over(part.targets) and (going := self._course.past_meeting(line)) is not None:
+            return going
         over = await self._talk.ask(line, await self._authored.filled(part))
         return self._course.past_meeting(line) if over else None
 
     async def _wait(self, line: str, part: Wait) -> Outcome:
-        over = await self._talk.ask(line, Ask((), None, part.sources))
-        return self._course.past_meeting(line) if over else None
+        return await self._ask(line, Ask((), None, part.sources))
 
     async def _set(self, line: str, part: Set) -> Outcome:
         if isinstance(part.value, Prose):
@@ -279,11 +282,8 @@ class Processor:
         return Going(below.line, {**self._course.rounds_below(line), line: {"n": number, **more}})
 
     def _check_round(self, line: str, state: Mapping[str, Any] | None) -> None:
-        try:
-            tests, meeting = self._course.tests_of(line), self._frame.state.meeting is not None
-            check_round(tests, state or {}, self._doing() or "", meeting=meeting)
-        except PlaybookError as error:
-            raise PlaybookError(f"{self._place()}: {error}") from None
+        words = f"{self._place()}: \u201c{self._doing() or ''}\u201d"
+        check_round(self._course.tests_of(line), state or {}, words, meeting=self._frame.state.meeting is not None)
 
     async def _count(self, part: Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")

@@ -27,13 +27,14 @@ def counted(state: Mapping[str, Any] | None) -> dict[str, int]:
 def check_round(tests: Sequence[Operand], state: Mapping[str, Any], step: str, *, meeting: bool) -> None:
     """Raises PlaybookError where the next round of a loop, which ends by one of `tests`, would lead nowhere.
 
-    Tests that the runtime computes are left alone: what they read may come from anywhere. `step` are the loop's words.
+    Tests that the runtime computes are left alone: what they read may come from anywhere. `step` names the
+    loop, with its words.
     """
     why = _in_circles(tests, state)
     if why:
         whom = "meeting" if meeting else "user"
         raise PlaybookError(
-            f"\u201c{step}\u201d {why}. Let each round wait, such as \u201cWait for the {whom}\u201d, or say how often "
+            f"{step} {why}. Let each round wait, such as \u201cWait for the {whom}\u201d, or say how often "
             "it goes round at most: \u201c\u2026, at most 5 times\u201d."
         )
 

@@ -28,6 +28,7 @@ from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import AckWithin, Receipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
+from runtime.meetings.taking_part import check_takes_part, comes_too_late, within
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.pages import PageFinished, PageHeld
@@ -86,8 +87,13 @@ class Utterances:
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
     def target(self, frame: Frame, text: str) -> Target:
-        """The target that the frame means by `text`. Raises UnknownTarget."""
-        return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
+        """The target that the frame means by `text`. Raises UnknownTarget, also for a meeting that its agent is not
+        in."""
+        state = self._journal.state
+        target = resolve_target(text, state, self._population, meeting=frame.state.meeting)
+        if target.meeting is not None:
+            check_takes_part(state, state.meetings[target.meeting], frame.state.agent)
+        return target
 
     def source(self, frame: Frame, text: str) -> dict[str, Any]:
         """The meaning of a turn that waits for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
@@ -165,7 +171,7 @@ class Utterances:
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
-        if self._is_over(frame, saying.to):
+        if self.comes_too_late(frame, saying.to):
             self._journal.note(CallReturned(*site(frame, call)))
             return
         target = self.target(frame, saying.to)
@@ -186,7 +192,7 @@ class Utterances:
         frame = saying.frame
         if not isinstance(text, str) or saying.within_s is not None or self._pages.crowded:
             return False
-        if frame.id in self._streams or not text.strip() or self._is_over(frame, saying.to):
+        if frame.id in self._streams or not text.strip() or self.comes_too_late(frame, saying.to):
             return False
         target = self.target(frame, saying.to)
         channel = self._conduits.channel(frame.state.agent, target)
@@ -209,13 +215,12 @@ class Utterances:
         frames = self._journal.state.frames.values()
         return frame.state.step is not None or any(one.step is not None for one in frames if one.agent == hearer)
 
-    def _is_over(self, frame: Frame, target: str) -> bool:
-        """Whether a guest speaks to its meeting after the end: then nobody hears it."""
-        meeting = self._journal.state.meetings.get(frame.state.meeting or "")
-        if meeting is None or meeting.status != "ended" or meeting.host == frame.state.agent:
-            return False
-        named = target.partition(",")[0].strip().lower()
-        return named == "meeting" or parse_meeting_id(named) == meeting.id
+    def comes_too_late(self, frame: Frame, target: str) -> bool:
+        """Whether words are for a meeting whose end the frame's agent has not read yet: then nobody hears them."""
+        first = target.partition(",")[0].strip().lower()
+        number = frame.state.meeting if first == "meeting" else parse_meeting_id(first)
+        meeting = self._journal.state.meetings.get(number or "")
+        return meeting is not None and comes_too_late(self._journal.state, meeting, frame.state.agent)
 
     @asynccontextmanager
     async def _turn(self, frame: Frame, target: Target) -> AsyncIterator[None]:
@@ -350,6 +355,7 @@ class Utterances:
             stream_id=live.stream if live is not None else None,
             ack_required=within_s is not None,
             ack_within_s=within_s or ACK_WITHIN_S,
+            within=within(state, self._me(frame), target.recipient),
         )
 
     @staticmethod

@@ -83,7 +83,7 @@ class MeetingCommands:
         value = _data(text)
         try:
             version = SharedState(self._journal).write(meeting, name, value, by=event.author)
-        except PlaybookError as error:
+        except (PlaybookError, UnknownTarget) as error:
             self._tell(event, "not_set", error=error)
         else:
             self._announce(

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.ids import AgentId, ParticipantId
 from runtime.core.texts import Texts
-from runtime.meetings.shared_state import who
+from runtime.meetings.taking_part import who
 from runtime.sessions.commands.overview import MAX_LINES, lasting
 from runtime.sessions.succession import name_within, words_within
 from runtime.tape.state.meetings import MAX_HISTORY, MeetingState

@@ -10,6 +10,7 @@ from typing import Any
 from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
+from runtime.meetings.taking_part import within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.state.session import SessionState
 
@@ -33,6 +34,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         sender_name=state.called(event.person_id) if known else event.person_name,
         platform_id=event.message_id,
         looking_at=event.looking_at or None,
+        within=within(state, event.author, agent),
         **(fields | other),
     )
 

@@ -20,6 +20,7 @@ from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import SharedState
+from runtime.meetings.taking_part import check_takes_part, within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed
 
@@ -104,8 +105,8 @@ class Participants:
         going_on = [id_ for id_ in rooms if state.meetings[id_].status != "ended"]
         here = going_on[0] if len(going_on) == 1 else None
         target = resolve_target(act.to, state, self._agents, meeting=here)
-        if target.meeting is not None and remote.id not in state.meetings[target.meeting].joined:
-            raise RoutingError(f"{remote.state.klass} is not in meeting {target.meeting}; it has to be invited first")
+        if target.meeting is not None:
+            check_takes_part(state, state.meetings[target.meeting], remote.id)
         channel = self._channels.channel(remote.id, target)
         if not act.text.strip():
             return
@@ -135,6 +136,7 @@ class Participants:
             type=MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST,
             meeting_id=target.meeting,
             target_agent_ids=target.agents,
+            within=within(self._journal.state, remote.id, target.recipient),
         )
 
     async def _answer(self, remote: RemoteAgent, act: Act) -> None:
@@ -147,8 +149,9 @@ class Participants:
 
     async def _leave(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
-        if meeting is None or remote.id not in meeting.joined:
-            raise RoutingError(f"{remote.state.klass} is not in meeting {act.meeting}")
+        if meeting is None:
+            raise RoutingError(f"there is no meeting {act.meeting}")
+        check_takes_part(self._journal.state, meeting, remote.id)
         self._meetings.leave(meeting, remote.id)
 
     async def _share(self, remote: RemoteAgent, act: Act) -> None:

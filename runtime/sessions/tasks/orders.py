@@ -19,6 +19,7 @@ from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
+from runtime.meetings.taking_part import within
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
@@ -204,6 +205,7 @@ class TaskOrders:
             f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",
             self._around.clock.now(),
             recipient_id=task.agent,
+            within=within(self._journal.state, task.agent, task.agent),
         )
         try:
             if not self._dispatcher.deliver(task.agent, message):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from runtime.core.ids import AgentId
-from runtime.core.message import Message, MessageType
+from runtime.core.message import NO_MEETING, Message, MessageType
 
 SHARED = "shared"
 """The plain name by which statements read the shared state of the meeting that they are executed in."""
@@ -211,8 +211,8 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     nobody else's words count, and `people` (ids) of a question that several are asked.
     A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
     for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
-    but a question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one
-    (id), for whatever it is, that it has ended; a question hears of who was asked that they have left it. An
+    but a question. Who waits for a meeting also hears what those in it say to them in private, and who waits `within`
+    one (id), for whatever it is, that it has ended; a question hears of who was asked that they have left it. An
     invitation is for none: who is at work cannot come. Who waits for a `task` (its number) takes no message. `notices`
     is False where a quiet notice does not end the wait. What a person says to another one, or said before it was
     asked, answers no question. `type` takes messages of that type alone, and the end of the meeting.
@@ -235,14 +235,17 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     if source.get("any") or message.from_human:
         return True
     if "meeting" in source:
-        in_private = message.meeting_id is None and message.type == MessageType.DIRECT
-        return in_private or message.meeting_id == source["meeting"]
+        where = message.within if message.type == MessageType.DIRECT else None
+        return source["meeting"] in (message.meeting_id, where)
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
 
 
 def _wanted(source: Mapping[str, Any], message: Message) -> bool:
-    """Whether a message is of the type that is waited for, and a person's from somebody whose words count."""
+    """Whether a message is of the type that is waited for, and from somebody whose words count: a person who is asked,
+    and for a meeting nobody who has left it or does not come."""
     if "type" in source and message.type != source["type"]:
+        return False
+    if "meeting" in source and message.within == NO_MEETING:
         return False
     return not message.from_human or counts(source, str(message.sender_id), message.sender_class)
 

@@ -236,7 +236,7 @@ def test_a_caller_rests_while_its_playbook_waits() -> None:
         ({"any": True}, True, True, True),
         ({"human": True}, True, False, False),
         ({"agents": ["1001"]}, True, True, False),
-        ({"meeting": "100"}, True, True, True),
+        ({"meeting": "100"}, True, False, True),
     ],
 )
 def test_a_wait_takes_what_it_waits_for_and_every_person(

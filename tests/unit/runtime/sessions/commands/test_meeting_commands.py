@@ -269,7 +269,7 @@ async def test_a_person_who_takes_part_shares_values_as_agents_do(sandbox: Monty
             'motto = `"eat well"` in meeting 100 · version 1'
         ]
         assert "- budget = `900` · version 2, Ada" in (await order(talk, "meeting"))[0]
-        refused = "That value cannot be shared: Bo (user) is not in meeting 100, whose state this is."
+        refused = "That value cannot be shared: Bo (user) is not in meeting 100; it has to be invited first."
         assert await order(talk, "meeting", "set budget 1", name="Bo") == [refused]
         assert await order(talk, "meeting", "set budget") == [USAGE]
         assert "it is over: 900" in await order(talk, "meeting", "end")

@@ -358,7 +358,7 @@ async def test_one_that_is_asked_twice_and_says_yes_twice_is_in_it_once(sandbox:
     [
         (says("hm", to="meeting 100"), "meeting 100 is not going on"),
         (says("hm", to="meeting"), "there is no meeting here"),
-        (Act("", "leave", meeting="100"), "Scout is not in meeting 100"),
+        (Act("", "leave", meeting="100"), "there is no meeting 100"),
         (Act("", "answer", meeting="100", text="JOINED"), "Scout is not asked to join meeting 100"),
     ],
 )

@@ -144,11 +144,12 @@ return told
         assert await talk.say("go") == [str(["UnknownTarget"] * 5)]
 
 
-async def test_who_is_not_in_a_meeting_can_neither_end_it_nor_invite(sandbox: MontySandbox) -> None:
+async def test_who_is_not_in_a_meeting_can_neither_speak_in_it_nor_invite_nor_end_it(sandbox: MontySandbox) -> None:
     outsider = agent("Outsider", python("Meddle", public=True), code="""
 async def Meddle():
     told = []
-    for call in (EndMeeting("meeting 100"), InviteToMeeting("meeting 100", ["Outsider"])):
+    for call in (EndMeeting("meeting 100"), InviteToMeeting("meeting 100", ["Outsider"]), LeaveMeeting("meeting 100"),
+                 Say("meeting 100", "psst"), SendMessage("meeting 100", "psst")):
         try:
             await call
         except Exception as error:
@@ -157,7 +158,9 @@ async def Meddle():
 """)  # fmt: skip
     talks = hosted("return await Outsider.Meddle()", outsider, guest("Guest"), required_attendees=["Guest"])
     async with talking(talks, Model(), sandbox) as talk:
-        assert await talk.say("go") == [str(["Outsider (agent 1002) is not in meeting 100"] * 2)]
+        assert await talk.say("go") == [
+            str(["Outsider (agent 1002) is not in meeting 100; it has to be invited first"] * 5)
+        ]
 
 
 @contextmanager

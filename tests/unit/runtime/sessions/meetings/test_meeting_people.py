@@ -124,15 +124,15 @@ async def test_only_who_was_asked_can_answer(sandbox: MontySandbox) -> None:
 
 async def test_who_writes_where_people_meet_takes_part_until_they_leave(sandbox: MontySandbox) -> None:
     talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
-    async with talking(talks, Model(), sandbox) as talk:
-        await talk.say("go", private=False)
-        await talk.say("me too", name="Bob", private=False)
+    async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        await post(talk, "me too", name="Bob", private=False)
         assert notices(talk, "Guest") == ["Meeting started", "Bob has joined the meeting"]
-        await talk.say("", name="Bob", private=False, kind="leave")
+        await post(talk, "", name="Bob", private=False, kind="leave")
         assert notices(talk, "Guest")[-1] == "Bob has left the meeting"
-        await talk.say("Guest: a word in private", name="Bob", private=False)
-        await talk.say("enough", private=False)
-    assert heard_by(talk, "1001") == [("me too", "100"), ("Guest: a word in private", None), ("enough", "100")]
+        await post(talk, "Guest: a word in private", name="Bob", private=False)
+        await post(talk, "and more", private=False)
+    assert heard_by(talk, "1001") == [("me too", "100"), ("Guest: a word in private", None), ("and more", "100")]
 
 
 async def test_a_person_is_invited_later_and_is_there_at_once_where_the_meeting_is(sandbox: MontySandbox) -> None:

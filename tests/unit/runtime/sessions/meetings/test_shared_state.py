@@ -193,7 +193,7 @@ async def Own():
 """
     said = talk_of(host, "pass")
     both = replace(said, agents=(*said.agents, agent("Spy", python("Look", public=True), python("Own"), code=spy)))
-    refusal = "Spy (agent 1002) is not in meeting 100, whose state this is"
+    refusal = "Spy (agent 1002) is not in meeting 100; it has to be invited first"
     assert (await heard(both, sandbox))[:2] == ["this playbook is in no meeting", refusal]
 
 
