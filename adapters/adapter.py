@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
 from adapters.capabilities import Budget, Capabilities
+from adapters.forms import check_forms
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark, Quote, Rating
 
@@ -19,9 +20,7 @@ Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream"
 """A kind of call, for platforms that limit methods separately."""
 
 NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-"""The exceptions that a payload of unexpected form raises while it is read; it is then ignored, with a line in
-the log.
-"""
+"""What reading a payload of unexpected form raises; it is then ignored, with a line in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Inbound:
     `person_id` is stable (`telegram:42`). `addressed` is False when people talk among themselves in a group: no
     mention, no reply to us, no command. `command` is a command's name without its slash; its argument is `text`.
     `text` of an edit is the new text, of a reaction the mark (empty when it was taken away), of a choice its label.
-    Mentions of people stand in `text` as `@Name`.
+    Mentions of people stand in `text` as `@Name`. Raises as `check_forms`.
 
     `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
@@ -62,12 +61,12 @@ class Inbound:
     rating: Rating | None = None
     looking_at: str = ""
 
+    def __post_init__(self) -> None:
+        check_forms(self)
+
 
 Admits = Callable[[Inbound], Awaitable[str | None]]
-"""Asked before anything is opened or posted for somebody: None where they may do it there, else what they are told.
-
-May raise StorageUnavailable.
-"""
+"""Asked before anything is opened or posted for somebody: None, or what they are told. May raise StorageUnavailable."""
 
 
 async def everybody_may(_: Inbound) -> str | None:

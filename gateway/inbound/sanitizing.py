@@ -25,15 +25,22 @@ _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,90}(;[\w \t.+=\"-]{0,60})?", re.ASC
 
 def tidied(event: Inbound) -> Inbound:
     """The event with each name on one short line, without invisible characters or those that turn the direction of a
-    text.
+    text, and with texts that can be stored.
     """
     quote = event.quote
     return replace(
         event,
         person_name=clean_name(event.person_name) or event.person_id.rpartition(":")[2],
-        quote=None if quote is None else replace(quote, author=clean_name(quote.author)),
+        text=_whole(event.text),
+        looking_at=_whole(event.looking_at),
+        quote=None if quote is None else replace(quote, author=clean_name(quote.author), text=_whole(quote.text)),
         attachments=tuple(_tidied_file(file) for file in event.attachments),
     )
+
+
+def _whole(text: str) -> str:
+    """The text with a mark where half a character was, which could not be stored."""
+    return text.encode(errors="replace").decode()
 
 
 def clean_name(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from discord.http import Route
 
 from adapters.discord.api.calls import Calls
-from adapters.discord.codec.addresses import BotIdentity
+from adapters.discord.codec.addresses import BotIdentity, is_snowflake
 from adapters.discord.codec.payload import Post, Words, choice_rows, post_data, text_data
 from adapters.discord.limits import MAX_THREAD_NAME
 from runtime.core.message import Choice
@@ -111,13 +111,11 @@ class BotApi:
         await self._calls.ask("showing that somebody types", route)
 
     async def after(self, channel_id: str, message: str) -> list[dict[str, Any]]:
-        """Up to PAGE messages that follow a message, oldest first."""
+        """Up to PAGE messages that follow a message, oldest first; without those that are not understood."""
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_id)
         with self._calls.told("reading what was written"):
-            found: list[Any] = list(
-                await self._calls.rest.request(route, params={"limit": str(PAGE), "after": message})
-            )
-            return sorted(found, key=lambda each: int(each["id"]))
+            found: Any = await self._calls.rest.request(route, params={"limit": str(PAGE), "after": message})
+            return sorted(filter(_has_id, found), key=lambda each: int(each["id"]))
 
     async def channel(self, channel_id: str) -> dict[str, Any]:
         with self._calls.told("reading a channel"):
@@ -153,3 +151,7 @@ class BotApi:
         route = Route(method, _MESSAGE, channel_id=channel_id, message_id=message)
         with self._calls.told(what):
             return dict(await self._calls.rest.request(route, json=json))
+
+
+def _has_id(message: Any) -> bool:
+    return isinstance(message, dict) and is_snowflake(message.get("id"))

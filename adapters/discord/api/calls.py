@@ -63,6 +63,10 @@ class FileGone(NotDelivered):
     """No file exists at this address (any more)."""
 
 
+class Unreadable(OutcomeUncertain):
+    """Discord answered, but not in a form that is understood."""
+
+
 class AlreadyDone(NotDelivered):
     """The call had already been made: the thread is open, or the interaction acknowledged."""
 
@@ -164,7 +168,8 @@ class Calls:
         except TimeoutError as error:
             raise OutcomeUncertain(f"Discord: {what}: no answer within {self._call_timeout_s:g} s") from error
         except (aiohttp.ClientError, OSError, *_UNREADABLE) as error:
-            raise OutcomeUncertain(f"Discord: {what}: no answer that can be read: {error!r}") from error
+            kind = Unreadable if isinstance(error, _UNREADABLE) else OutcomeUncertain
+            raise kind(f"Discord: {what}: no answer that can be read: {error!r}") from error
 
 
 def _translated(error: discord.HTTPException, what: str, *, at_setup: bool) -> AdapterError:

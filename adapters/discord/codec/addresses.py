@@ -23,6 +23,7 @@ THREAD_TYPES = frozenset({10, 11, 12})
 
 _DM = "dm:"
 _EPOCH_MS = 1420070400000
+_SNOWFLAKE = re.compile(r"\d{1,20}", re.ASCII)
 _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 
@@ -105,6 +106,17 @@ def link_to(server: str, channel_id: str, message: str | None = None) -> str:
 def nonce_of(nonce: str) -> str:
     """A nonce within Discord's length; equal for equal nonces."""
     return hashlib.blake2b(nonce.encode(), digest_size=MAX_NONCE // 2).hexdigest()
+
+
+def snowflake(value: object) -> str:
+    """An id as Discord writes it. Raises ValueError for what is none."""
+    if not is_snowflake(value):
+        raise ValueError(f"{str(value)[:40]!r} is not an id of Discord's")
+    return str(value)
+
+
+def is_snowflake(value: object) -> bool:
+    return _SNOWFLAKE.fullmatch(str(value)) is not None
 
 
 def snowflake_at(when: datetime) -> int:

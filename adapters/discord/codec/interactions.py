@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from adapters.adapter import Inbound
-from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, moment_of
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
+from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, moment_of, snowflake
 from adapters.discord.codec.payload import MENU, labels
 from runtime.core.texts import Texts
 
@@ -64,8 +64,14 @@ def _parts(programs: Sequence[str], texts: Texts) -> list[dict[str, Any]]:
 
 
 def kind_of(interaction: _Json) -> Kind | None:
-    """The kind of interaction; None for one that the bot did not offer. Never fails."""
-    data = interaction.get("data") or {}
+    """The kind of interaction; None for one that the bot did not offer, or that is not understood."""
+    try:
+        return _kind_of(interaction, interaction.get("data") or {})
+    except NOT_UNDERSTOOD:
+        return None
+
+
+def _kind_of(interaction: _Json, data: _Json) -> Kind | None:
     match interaction.get("type"):
         case op if op == _PRESS:
             return "choice" if "custom_id" in data else None
@@ -91,7 +97,7 @@ def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
     data, message = interaction["data"], interaction["message"]
     chosen = str(data["values"][0] if data["custom_id"].startswith(MENU) else data["custom_id"])
     hook = message.get("webhook_id")
-    known_as = f"{message['id']}@{hook}" if hook else str(message["id"])
+    known_as = f"{snowflake(message['id'])}@{hook}" if hook else snowflake(message["id"])
     label = dict(labels(message)).get(chosen, chosen)
     return replace(_done(interaction, us.id), act="choice", choice=chosen, text=label, message_id=known_as)
 
@@ -127,8 +133,8 @@ def thread_name(interaction: _Json) -> str:
 
 
 def person_of(interaction: _Json) -> str:
-    """Discord's id of who did it; empty for what is no interaction. Never fails."""
-    return str(((interaction.get("member") or interaction).get("user") or {}).get("id", ""))
+    """Discord's id of who did it. Raises as `command_of`."""
+    return snowflake((interaction.get("member") or interaction)["user"]["id"])
 
 
 def _part(data: _Json) -> str | None:
@@ -144,12 +150,12 @@ def _done(interaction: _Json, bot: str) -> Inbound:
     member = interaction.get("member")
     person = member["user"] if member else interaction["user"]
     channel = interaction.get("channel") or {}
-    parent = str(channel["parent_id"]) if channel.get("type") in THREAD_TYPES else None
+    parent = snowflake(channel["parent_id"]) if channel.get("type") in THREAD_TYPES else None
     name = (member or {}).get("nick") or person.get("global_name") or person["username"]
     return Inbound(
         address=address_of(str(interaction["channel_id"]), private=private, parent=parent),
         event_id=f"{bot}:{interaction['id']}",
-        person_id=f"{PLATFORM}:{person['id']}",
+        person_id=f"{PLATFORM}:{snowflake(person['id'])}",
         person_name=str(name),
         text="",
         sent_at=moment_of(str(interaction["id"])),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of
+from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, snowflake
 from adapters.discord.inbound.recent import Remembered
 from adapters.ratings import rating_of_one
 from runtime.core.address import Address
@@ -64,8 +64,8 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
     opens = place.begun or (place.opens and addressed and command is None)
     return Inbound(
         address=_address(message, place, private=private, opens=opens),
-        event_id=f"{us.id}:{message['id']}",
-        person_id=f"{PLATFORM}:{author['id']}",
+        event_id=f"{us.id}:{snowflake(message['id'])}",
+        person_id=f"{PLATFORM}:{snowflake(author['id'])}",
         person_name=name_of_person(author, message.get("member")),
         text=text,
         sent_at=datetime.fromisoformat(message["timestamp"]).astimezone(UTC),

@@ -7,15 +7,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.api.bot import BotApi
+from adapters.discord.api.calls import Unreadable
 from adapters.discord.api.retrying import until_answered
-from adapters.discord.codec.addresses import BotIdentity, mark_of, snowflake_at
+from adapters.discord.codec.addresses import BotIdentity, mark_of, snowflake, snowflake_at
 from adapters.discord.inbound.catch_up import CatchUp
 from adapters.discord.inbound.decode import (
     Place,
@@ -33,7 +34,10 @@ from adapters.discord.inbound.shard import Heard, Session
 from adapters.discord.outbound.threads import Threads
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
-from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
+from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
+
+_NO_USE: Final = (AuthFailed, NotDelivered, MessageGone, Unreadable)
+"""The failures of a call that would fail again."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -102,7 +106,7 @@ class Intake:
                     item = await self._said(message, us)
                     if item is not None:
                         mark = mark_of(str(message["channel_id"]), private=item.private)
-                        yield item, partial(self._catch_up.taken, mark, message["id"], item.space)
+                        yield item, partial(self._catch_up.taken, mark, str(message["id"]), item.space)
 
     async def _messages(self, heard: Heard) -> AsyncIterator[_Message]:
         """The message of an event, or the messages that were missed before it."""
@@ -161,8 +165,8 @@ class Intake:
     async def _place(self, event: _Message, message_id: str) -> Place:
         if "guild_id" not in event:
             return Place()
+        channel_id = snowflake(event["channel_id"])
         place = self._listener.place(event, message_id)
-        channel_id = str(event["channel_id"])
         if place is None:
             try:
                 channel = await self._asked(lambda: self._ours.api.channel(channel_id))
@@ -174,7 +178,7 @@ class Intake:
         return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
 
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        return await until_answered(self._clock, call, but=(AuthFailed, NotDelivered))
+        return await until_answered(self._clock, call, but=_NO_USE)
 
     def _heard(self, heard: Heard) -> None:
         if heard.name == "INTERACTION_CREATE" and self._tasks is not None:

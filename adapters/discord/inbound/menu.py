@@ -56,10 +56,13 @@ class Menu:
         self._begun = Recent[str, str](MAX_BEGUN)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
-        """An interaction has just arrived; never waits."""
+        """An interaction has just arrived; never waits. Raises nothing for one of any form."""
         match kind_of(interaction):
             case "command" | "start" | "choice":
-                self._receipts.heard(interaction, tasks)
+                try:
+                    self._receipts.heard(interaction, tasks)
+                except NOT_UNDERSTOOD as error:
+                    _tell_passed_over(error)
             case "invite":
                 tasks.start_soon(self._answered, self._invite, interaction)
             case "suggestion":
@@ -78,7 +81,8 @@ class Menu:
                 case "start":
                     return await self._start(interaction, command_of(interaction, us))
         except NOT_UNDERSTOOD as error:
-            _log.warning("An interaction is not understood and is ignored", extra={"error": repr(error)})
+            _tell_passed_over(error)
+            self._receipts.drop(interaction)
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
@@ -150,3 +154,7 @@ class Menu:
             await answer(interaction)
         except (AdapterError, StorageUnavailable, *NOT_UNDERSTOOD) as error:
             _log.warning("A command has no answer", extra={"error": repr(error)})
+
+
+def _tell_passed_over(error: Exception) -> None:
+    _log.warning("An interaction is not understood and is ignored", extra={"error": repr(error)})

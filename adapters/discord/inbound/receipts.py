@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskGroup
 
+from adapters.adapter import NOT_UNDERSTOOD
 from adapters.discord.api.interactions import InteractionApi
 from adapters.discord.codec.addresses import channel_id_of, page_of
 from adapters.discord.codec.interactions import kind_of, person_of
@@ -43,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Receipt:
-    text: str
+    text: str | None
     interaction: Mapping[str, Any]
     heard_at_s: float
     ready: anyio.Event = field(default_factory=anyio.Event)
@@ -61,11 +62,11 @@ class Receipts:
         self._unanswered = Recent[tuple[str, str], deque[_Receipt]](MAX_ANSWERED)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
-        """The three seconds have begun, however many events are waiting before this one."""
+        """The three seconds have begun, however many events are waiting before this one. Raises as `command_of`."""
+        author = (str(interaction.get("channel_id")), person_of(interaction))
         receipt = _Receipt(self._texts("sessions.taken"), interaction, self._clock.monotonic())
         self._open[str(interaction["id"])] = receipt
         if kind_of(interaction) == "command":
-            author = (str(interaction.get("channel_id")), person_of(interaction))
             waiting = self._unanswered.get(author) or deque(maxlen=MAX_COMMANDS)
             waiting.append(receipt)
             self._unanswered.keep(author, waiting)
@@ -101,23 +102,31 @@ class Receipts:
             receipt.text = text or receipt.text
             receipt.ready.set()
 
+    def drop(self, interaction: Mapping[str, Any]) -> None:
+        """Say nothing: Discord tells the person that the application did not respond."""
+        receipt = self._open.pop(str(interaction["id"]), None)
+        if receipt is not None:
+            receipt.text = None
+            receipt.ready.set()
+
     async def _give(self, give: Any, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
         try:
             await give(interaction, receipt)
             receipt.given.set()
-        except AdapterError as error:
-            _log.warning("A command or a press has no receipt", extra={"error": str(error)})
+        except (AdapterError, *NOT_UNDERSTOOD) as error:
+            _log.warning("A command or a press has no receipt", extra={"error": repr(error)})
 
     async def _tell(self, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
         """A text for this person alone; an announcement of it if the text takes longer."""
         with anyio.move_on_after(ACKNOWLEDGE_WITHIN_S):
             await receipt.ready.wait()
-        if receipt.ready.is_set():
-            await self._api.say(interaction, Words(receipt.text))
-            return
-        await self._api.promise(interaction)
-        await receipt.ready.wait()
-        await self._api.keep_promise(interaction, Words(receipt.text))
+        promised = not receipt.ready.is_set()
+        if promised:
+            await self._api.promise(interaction)
+            await receipt.ready.wait()
+        if receipt.text is not None:
+            answer = self._api.keep_promise if promised else self._api.say
+            await answer(interaction, Words(receipt.text))
 
     async def _accept(self, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
         with anyio.move_on_after(ACKNOWLEDGE_WITHIN_S):

@@ -16,7 +16,9 @@ from typing import Any, Final, NoReturn
 import anyio
 import discord
 
+from adapters.adapter import NOT_UNDERSTOOD
 from adapters.discord.api.rest import Rest
+from adapters.discord.codec.addresses import snowflake
 from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock
 
@@ -57,6 +59,23 @@ class Heard:
     name: str
     data: Mapping[str, Any]
     id: str = ""
+
+
+_IDS: Final = frozenset({"id", "channel_id", "guild_id", "message_id", "user_id"})
+
+
+def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> Heard:
+    """An event of Discord's. Raises as `NOT_UNDERSTOOD` says where it has no data, or ids that are none."""
+    data = dict[str, Any](frame["d"])
+    for each in data.keys() & _IDS:
+        snowflake(data[each])
+    if name == "READY":
+        for guild in data.get("guilds", ()):
+            snowflake(guild["id"])
+        int((data.get("shard") or [0])[0])
+    elif not data.keys() & {"id", "message_id"}:
+        raise KeyError("id")
+    return Heard(name, data, f"{session_id}.{frame['s']}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +213,10 @@ class _Client(discord.Client):
     def _get_state(self, **options: Any) -> Any:
         """The first object that is made with the HTTP client, where that client can be replaced."""
         self.http = self._rest
-        return super()._get_state(**options)
+        state = super()._get_state(**options)
+        read = {name: _leniently(parse) for name, parse in state.parsers.items() if name != "READY"}
+        state.parsers.update(read)  # what has begun strangely is begun anew
+        return state
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         await self._starts.turn(shard_id or 0)
@@ -202,17 +224,22 @@ class _Client(discord.Client):
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         if event == "socket_raw_receive":
             self._raw = args[0]
-        elif event == "socket_event_type" and args[0] in _WANTED:
-            frame = json.loads(self._raw)
-            if args[0] == "READY":
-                self._session_id = str(frame["d"].get("session_id"))
-            self._take(Heard(args[0], frame["d"], f"{self._session_id}.{frame['s']}"))
+        elif event == "socket_event_type":
+            _leniently(self._report)(args[0])
         elif event == "disconnect":
             self._give_up_at_the_start()
             self._give_up_in_time()
         elif event in ("connect", "resumed"):
             self._down_since_s = None
         super().dispatch(event, *args, **kwargs)
+
+    def _report(self, name: str) -> None:
+        if name not in _WANTED:
+            return
+        frame = json.loads(self._raw)
+        if name == "READY":
+            self._session_id = str(frame["d"].get("session_id"))
+        self._take(heard_of(name, frame, self._session_id))
 
     def _give_up_at_the_start(self) -> None:
         """Raise the error of the first connection, since discord.py has no session to resume."""
@@ -228,3 +255,15 @@ class _Client(discord.Client):
             self._down_since_s = now_s
         elif now_s - self._down_since_s > RESUME_FOR_S:
             raise ConnectionError(f"The session could not be resumed for {RESUME_FOR_S:g} s")
+
+
+def _leniently(read: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The same for data of any form: what is not understood is ignored, and ends no connection."""
+
+    def reading(data: Any) -> None:
+        try:
+            read(data)
+        except NOT_UNDERSTOOD as error:
+            _log.warning("An event of Discord's is not understood and is ignored", extra={"error": repr(error)})
+
+    return reading

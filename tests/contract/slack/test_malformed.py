@@ -10,7 +10,7 @@ import pytest
 
 from adapters.slack.adapter import SlackAdapter
 from tests.fakes.clock import FakeClock
-from tests.fakes.protocols.malformed import malformed
+from tests.fakes.protocols.malformed import check_types, malformed
 from tests.fakes.slack.people import CHANNEL, DIRECT
 from tests.fakes.slack.platform import SlackPlatform
 
@@ -57,8 +57,8 @@ async def until_after(adapter: SlackAdapter, platform: SlackPlatform, put: Calla
         put()
         platform.say("after", channel=DIRECT)
         with anyio.fail_after(120):
-            while (await anext(inbound)).text != "after":
-                pass
+            while (item := await anext(inbound)).text != "after":
+                check_types(item)
 
 
 @pytest.mark.parametrize("act", ACTS)

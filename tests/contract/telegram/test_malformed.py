@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from adapters.telegram.adapter import TelegramAdapter
-from tests.fakes.protocols.malformed import WRONG, malformed
+from tests.fakes.protocols.malformed import WRONG, check_types, malformed
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
@@ -64,5 +64,5 @@ async def test_an_update_of_any_form_ends_nothing(
     platform.say("after")
     async with adapter.connect() as inbound:
         with anyio.fail_after(120):
-            while (await anext(inbound)).text != "after":
-                pass
+            while (item := await anext(inbound)).text != "after":
+                check_types(item)

@@ -110,6 +110,7 @@ class DiscordGateway:
     def poison(self) -> None:
         """Say something that no client can read."""
         for session in self.sessions.values():
+            session.frames.append({"op": _DISPATCH, "t": ["of no name"], "s": len(session.frames) + 1, "d": {}})
             session.push("CHANNEL_UPDATE", {"of a shape": "nobody knows"})
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:

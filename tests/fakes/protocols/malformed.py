@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import is_dataclass
+from typing import Any, Final, get_type_hints
+
+from pydantic import TypeAdapter
 
 WRONG: Final[tuple[Any, ...]] = (None, [], {}, 7, -1e300, "", True, [[]], {"a": {"b": []}}, "x" * 50_000, "\ud800")
 """Values of every type that JSON has, empty, nested, huge, and half a character."""
+
+_DECLARED: Final[dict[type, dict[str, TypeAdapter[Any]]]] = {}
 
 
 def paths_of(data: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -32,3 +37,16 @@ def malformed(data: Any, wrong: tuple[Any, ...] = WRONG) -> Iterator[Any]:
             else:
                 at[path[-1]] = copy.deepcopy(value)
             yield changed
+
+
+def check_types(item: Any) -> None:
+    """Fail unless the fields of a dataclass, and of those in it, have values of the types that it declares."""
+    kind = type(item)
+    if kind not in _DECLARED:
+        _DECLARED[kind] = {name: TypeAdapter(hint) for name, hint in get_type_hints(kind).items()}
+    for name, declared in _DECLARED[kind].items():
+        value = getattr(item, name)
+        declared.validate_python(value, strict=True)
+        for part in value if isinstance(value, tuple) else (value,):
+            if is_dataclass(part):
+                check_types(part)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gateway.inbound.sanitizing import clean_name
+from gateway.inbound.sanitizing import clean_name, tidied
+from runtime.core.message import Quote
+from tests.unit.gateway.inbound.arrivals import event
 
 
 @pytest.mark.parametrize(
@@ -24,3 +28,11 @@ from gateway.inbound.sanitizing import clean_name
 )
 def test_a_name_is_a_name_and_no_speech(given: str, kept: str) -> None:
     assert clean_name(given) == kept
+
+
+def test_half_a_character_in_words_is_a_mark_and_the_message_can_be_stored() -> None:
+    quote = Quote("m0", "A\ud800da", "\udc00before")
+    said = event("so \ud83d", id="e1", looking_at="\ud800#general", quote=quote)
+    tidy = tidied(replace(said, person_name="E\ud800ve"))
+    assert (tidy.text, tidy.person_name, tidy.looking_at) == ("so ?", "Eve", "?#general")
+    assert tidy.quote == Quote("m0", "Ada", "?before")
