@@ -189,7 +189,15 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
     return seen
 
 
-GREETING = "Hello! I am the greeter of this house. Would you tell me your name, so that I can greet you properly?"
+GREETING = "\n".join(
+    [
+        "Hello! I am the greeter of this house, and I sing.",
+        *[f"{verse}. The river runs down to the sea, la la la, and it never rests." for verse in range(1, 9)],
+        "La la la, la la la.\nLa la la, la la la.",
+        "Would you tell me your name, so that I can greet you properly?",
+    ]
+)
+"""Lines that are alike: what goes on with it must not be taken for what it began with."""
 
 
 def _hello_says(_chance: random.Random, said: Sequence[Said], unique: int) -> Said:

@@ -21,6 +21,7 @@ import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
 
 const byId = (id) => document.getElementById(id);
+const FINE_POINTER = matchMedia("(pointer: fine)");
 
 /** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
 function placeInAddress() {
@@ -85,7 +86,10 @@ class Chat {
         change: (message) => composer.edit(message),
         remove: (message) => this.acts.remove(message),
         react: (message, mark) => this.acts.react(message, mark),
-        press: (message, choice) => this.acts.press(message, choice),
+        press: (message, choice) => {
+          this.acts.press(message, choice);
+          if (FINE_POINTER.matches) composer.focus();
+        },
         jump: (id) => this.seek.go({ id, thread: thread() }),
         quoted: (quote) => this.room.quoted(quote),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
@@ -122,6 +126,16 @@ class Chat {
       if (this.sidebar.isOpen) this.sidebar.toggle(false);
       else if (this.thread) this.closeThread();
     });
+    document.addEventListener("keydown", (event) => this.writeOn(event));
+  }
+
+  /** Whoever types without looking where the focus is writes into the text: of the thread where one is open. */
+  writeOn(event) {
+    const types = event.key.length === 1 && event.key !== " " && !(event.ctrlKey || event.metaKey || event.altKey);
+    if (!types || event.defaultPrevented || event.key === "?" || document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.("input, textarea, select, [role=listbox]")) return;
+    const inThread = this.thread && !byId("room-timeline").contains(event.target);
+    (inThread ? this.side : this.main).composer.focus();
   }
 
   // Person and place
@@ -159,7 +173,7 @@ class Chat {
       this.main.timeline.clear();
       this.showRoom();
       this.join();
-      if (matchMedia("(pointer: fine)").matches) this.main.composer.focus();
+      if (FINE_POINTER.matches) this.main.composer.focus();
     }
     if (message && elsewhere) this.seek.later({ id: message, thread });
     else if (message) this.seek.go({ id: message, thread });
@@ -307,7 +321,7 @@ async function begin() {
   const me = (await whoAmI()) ?? (await askName(null));
   byId("app").hidden = false;
   const chat = new Chat(me);
-  if (matchMedia("(pointer: fine)").matches) chat.main.composer.focus();
+  if (FINE_POINTER.matches) chat.main.composer.focus();
 }
 
 begin();

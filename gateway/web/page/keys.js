@@ -1,6 +1,7 @@
 /** Keys on messages: one tab stop for each list, arrows between messages, letters for what can be done with one. */
 
 import { el } from "./look.js";
+import { KEYS } from "./messages/message.js";
 import { oneStop } from "./tab_stops.js";
 
 const ON_A_MESSAGE = [
@@ -50,8 +51,9 @@ export class MessageKeys {
   pressed(event) {
     if (event.target !== this.stop || event.ctrlKey || event.metaKey || event.altKey) return;
     const go = { ArrowUp: [this.stop, -1], ArrowDown: [this.stop, 1], Home: [null, 1], End: [null, -1] }[event.key];
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (go) this.rows.rowBeside(...go)?.focus({ preventScroll: true });
-    else if (!this.rows.viewOf(this.stop)?.act(event.key.length === 1 ? event.key.toLowerCase() : event.key)) return;
+    else if (!this.rows.viewOf(this.stop)?.act(key) && !(key in KEYS)) return; // "e" edits or does nothing: it is no text
     event.preventDefault();
   }
 }

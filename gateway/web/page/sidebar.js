@@ -69,7 +69,7 @@ export class Sidebar {
   }
 
   showMe({ id, name }) {
-    byId("me").replaceChildren(avatar(name, "person", id), el("span", { class: "name" }, name), el("span", { class: "change" }, "Change"));
+    byId("me").replaceChildren(avatar(name, "person", id), el("span", { class: "name" }, name), el("span", { class: "change" }, "Account"));
   }
 }
 

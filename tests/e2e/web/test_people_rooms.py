@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, expect
 
+from runtime.core.address import Address, Speaker
 from tests.e2e.browsing import entered, say
 from tests.fakes.pages.web_chat import web_chat
 
@@ -47,3 +48,20 @@ async def test_a_private_room_is_made_shared_renamed_and_archived_by_clicks(brow
         await grace.get_by_role("button", name="Leave").click()
         await expect(grace.locator("#room-name")).to_have_text("lobby")
         await expect(grace.locator("#rooms")).not_to_contain_text("wedding")
+
+
+async def test_somebody_is_found_by_typing_and_the_agents_of_a_room_are_listed_with_its_people(
+    browser: Browser,
+) -> None:
+    async with web_chat(agents=["Guide"]) as chat:
+        await entered(browser, chat.url, "Grace")
+        ada = await entered(browser, chat.url, "Ada")
+        await chat.adapter.send(Address("web", "lobby"), "Hi", speaker=Speaker("1000", "Guide"), nonce="n", final=True)
+        await expect(ada.locator(".message.agent")).to_have_count(1)
+        await ada.get_by_role("button", name="People and room").click()
+        await expect(ada.get_by_role("dialog", name="lobby").get_by_role("listitem")).to_contain_text(["Ada", "Guide"])
+        await ada.keyboard.press("Escape")
+        await ada.get_by_role("button", name="Write to somebody").click()
+        await ada.keyboard.type("gra")
+        await ada.keyboard.press("Enter")
+        await expect(ada.locator("#room-name")).to_have_text("Grace")

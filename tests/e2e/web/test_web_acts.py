@@ -42,8 +42,25 @@ async def test_a_choice_is_pressed_by_keyboard_and_goes_when_it_was_answered(bro
         assert (pressed.act, pressed.choice, pressed.text, pressed.message_id) == ("choice", "n", "<b>No</b>", "q")
         await expect(group.get_by_role("button").first).to_be_disabled()
         await expect(group.get_by_role("button", pressed=True)).to_have_text("<b>No</b>")
+        await page.keyboard.type("because")
+        await expect(page.locator("#room-composer textarea")).to_have_value("because")
         await chat.adapter.offer(LOBBY, "q", "Shall I?", (), speaker=GUIDE, nonce="q")
         await expect(group).to_have_count(0)
+
+
+async def test_what_is_typed_outside_of_the_text_goes_into_it_but_for_keys_of_messages(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "Shall I?", speaker=GUIDE, nonce="q", final=True)
+        box = page.locator("#room-composer textarea")
+        await page.locator("#room-name").click()
+        await page.evaluate("document.activeElement.blur()")
+        await page.keyboard.type("all in one word")
+        await expect(box).to_have_value("all in one word")
+        await page.locator(".message.agent .row").focus()
+        await page.keyboard.press("r")
+        await expect(page.locator("#room-composer .context")).to_contain_text("Replying to Guide")
+        await expect(box).to_have_value("all in one word")
 
 
 async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Browser) -> None:

@@ -79,7 +79,8 @@ export class Rooms {
     if (room !== this.chat.room.id) return;
     this.panel?.close();
     const here = this.here;
-    const list = el("ul", { class: "members" }, ...people.map((person) => memberRow(person, this.chat.me.id)));
+    const { agents } = this.chat.room;
+    const list = el("ul", { class: "members" }, ...people.map((person) => memberRow(person, this.chat.me.id)), ...agents.map(agentRow));
     const acts = el("div", { class: "room-acts" });
     const act = (text, run, danger) => {
       const button = el("button", { type: "button", class: danger ? "plain danger-text" : "plain" }, text);
@@ -126,9 +127,13 @@ function memberRow({ id, name, here }, me) {
   return el("li", {}, avatar(name, "person", id), el("span", { class: "name" }, name, id === me ? " (you)" : ""), state);
 }
 
-/** A list that is narrowed by typing; `take` gets the chosen one. */
+function agentRow({ by, name }) {
+  return el("li", {}, avatar(name, "agent", lookKey(by, name, "agent")), el("span", { class: "name" }, name), el("span", { class: "tag" }, "agent"));
+}
+
+/** A list that is narrowed by typing; `take` gets the chosen one, or on Enter the first one. */
 function finder(everybody, take) {
-  const filter = el("input", { placeholder: "Find somebody", "aria-label": "Find somebody", autocomplete: "off" });
+  const filter = el("input", { placeholder: "Find somebody", "aria-label": "Find somebody", autocomplete: "off", autofocus: true });
   const list = el("ul", { class: "members" });
   const draw = () => {
     const typed = filter.value.trim().toLowerCase();
@@ -142,6 +147,11 @@ function finder(everybody, take) {
     if (!found.length) list.append(el("li", { class: "none" }, "Nobody."));
   };
   filter.addEventListener("input", draw);
+  filter.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    list.querySelector("button")?.click();
+  });
   draw();
   return el("div", {}, filter, list);
 }
