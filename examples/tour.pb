@@ -72,7 +72,8 @@ async def chosen(message):
     elif word in ("bye", "exit", "quit"):
         return True
     else:
-        await Say("user", f"I heard “{message['text'][:200]}”, {message['name']}, but I am only a guide.\n\n{MENU}")
+        heard = " ".join(message["text"].replace("`", "").split())[:200]
+        await Say("user", f"I heard “{heard}”, {message['name']}, but I am only a guide.\n\n{MENU}")
     return False
 
 

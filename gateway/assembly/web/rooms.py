@@ -17,6 +17,7 @@ from gateway.assembly.voices import recorded_s
 from gateway.catalog import rules_of
 from gateway.settings.connections.clients import client_scopes
 from gateway.web.names import ReservedNames, names_of_agents
+from runtime.agents.loops import begins
 from runtime.storage.redis.records import RedisRecords
 
 _TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
@@ -42,8 +43,14 @@ def room_rules(foundation: Foundation) -> RoomRules:
 
     scopes = client_scopes(settings.clients).values()
     return RoomRules(
-        *(titled, known, settings.web.mentions_only, sorted(agents), owners.has, tables),
+        *(titled, known, settings.web.mentions_only, _answering(foundation), owners.has, tables),
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
         voice_s=recorded_s(settings),
     )
+
+
+def _answering(foundation: Foundation) -> list[str]:
+    """The names of the agents that answer whoever writes to them alone: those with which the web's program begins."""
+    program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
+    return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))

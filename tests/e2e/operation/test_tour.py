@@ -150,3 +150,15 @@ async def test_counting_goes_on_through_two_kills_in_an_open_browser_and_on_tele
             assert len(talk.texts()) == 14
             assert talk.posts() == 14
             assert await running.stop(signal.SIGINT) == 0
+
+
+async def test_whom_one_can_write_to_alone_is_who_answers_there(browser: Browser, tour: Gateway) -> None:
+    page = await entered(browser, tour.url, "Ada", "alone")
+    await page.get_by_role("button", name="Write to somebody").click()
+    found = page.get_by_role("dialog").locator("button", has_text="agent")
+    await expect(found).to_have_text(["GGuideagent"])
+    await found.click()
+    await expect(page.locator("#room-name")).to_have_text("Guide")
+    await say(page, "hello")
+    await appears(saying(page, WELCOME))
+    await expect(by(page, "Guide")).to_have_count(1)
