@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.example_models import script
 from tests.e2e.gateway_process import ROOT, gateway, parley
-from tests.e2e.talks import TelegramTalk, until
+from tests.e2e.talks import TelegramTalk, WebTalk, until
 from tests.fakes.models.answers import Prompt, Rules, answer_with
 from tests.fakes.models.openai_server import OpenAIServer
 from tests.fakes.telegram.platform import PERSON, TOKEN, TelegramPlatform
@@ -35,7 +37,7 @@ def talk() -> Iterator[tuple[bool, str]]:
 
 
 def pizza(prompt: Prompt) -> str:
-    return answer_with(pizza="hawaii" if "hawaii" in prompt.heard else "Funghi")
+    return answer_with(pizza="Hawaii" if "Hawaii" in prompt.heard else "Funghi")
 
 
 MODEL: Rules = {
@@ -76,3 +78,30 @@ async def test_the_page_for_newcomers_followed_to_the_letter(tmp_path: Path) -> 
                 else:
                     shown.append(text)
                     await until(person, *shown)
+
+
+async def test_the_talk_of_the_page_is_held_to_the_letter_without_a_model(tmp_path: Path) -> None:
+    (tmp_path / "pizza.pb").write_text(block("markdown"))
+    options = [*re.findall(r"parley dev pizza.pb (--model scripted)`", PAGE)[0].split(), "--port", "0"]
+    person = WebTalk("lobby")
+    async with (
+        gateway(tmp_path, tmp_path / "pizza.pb", command="dev", options=options) as running,
+        AsyncExitStack() as stack,
+    ):
+        await person.look(running, stack)
+        await person.say("/new")
+        await person.until_that(lambda: len(person.texts()) == 2)
+        shown = 2
+        for said, text in list(talk())[2:]:
+            if said:
+                await person.say(text)
+                continue
+            shown += 1
+            await person.until_that(partial(_stands, person, shown, text))
+
+
+def _stands(person: WebTalk, count: int, text: str) -> bool:
+    """Whether the so-manieth text is that of the page; in place of the model's words, those of the step in brackets."""
+    texts = person.texts()
+    own = text not in MODEL.values()
+    return len(texts) == count and (texts[-1] == text if own else texts[-1][:1] + texts[-1][-1:] == "[]")
