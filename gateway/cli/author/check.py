@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
+_Found: TypeAlias = "tuple[str, str, str]"
+"""The mark, the name and the answer of something that was asked."""
+
 
 def check(
     program: Annotated[
@@ -51,8 +54,10 @@ def check(
         return
     with plain_errors():
         settings = load_settings(config)
-    _show_settings(settings)
-    if not anyio.run(_all_good, settings):
+    found = [_settings(settings), *anyio.run(_answers, settings)]
+    _verdict(found)
+    _show(found)
+    if any(mark == _BAD for mark, _, _ in found):
         raise typer.Exit(FAILED)
 
 
@@ -81,29 +86,25 @@ def _right(program: Sequence[Path], calls: Collection[str], *, as_json: bool) ->
     return result is not None
 
 
-def _show_settings(settings: Settings) -> None:
+def _settings(settings: Settings) -> _Found:
     from gateway.settings.tree import changed, environment_keys
 
     found = [f"{key}={value}" for key, value in changed(settings).items()]
-    _line(_GOOD, "settings", ", ".join(found) or "all at their defaults")
-    if provider_keys := environment_keys():
-        _line(_GOOD, "keys", f"{', '.join(sorted(provider_keys))} in the environment")
-    else:
-        _line(_OFF, "keys", "no model provider's key in the environment")
+    keys = f"; {', '.join(sorted(environment_keys()))} in the environment" if environment_keys() else ""
+    return _GOOD, "settings", (", ".join(found) or "all at their defaults") + keys
 
 
-async def _all_good(settings: Settings) -> bool:
+async def _answers(settings: Settings) -> list[_Found]:
     from rich.console import Console
 
     from gateway.assembly.probes import probes
 
-    good = True
+    found: list[_Found] = []
     for probe in await probes(settings):
         with Console(stderr=True).status(f"asking {probe.name}"):
             mark, text = await _answer(probe)
-        _line(mark, probe.name, text)
-        good = good and mark != _BAD
-    return good
+        found.append((mark, probe.name, text))
+    return found
 
 
 async def _answer(probe: Probe) -> tuple[str, str]:
@@ -113,7 +114,30 @@ async def _answer(probe: Probe) -> tuple[str, str]:
         return _BAD, " ".join(str(error).split())
     except TimeoutError:
         return _BAD, "no answer in time; check its address and the network"
-    return (_OFF, f"not set up; {probe.note}") if answer is None else (_GOOD, answer)
+    return (_OFF, probe.note) if answer is None else (_GOOD, answer)
+
+
+def _verdict(found: Sequence[_Found]) -> None:
+    """Whether Parley can start, in one line."""
+    wrong = [name for mark, name, _ in found if mark == _BAD]
+    if wrong:
+        say(f"{_BAD} Not ready: see {', '.join(wrong)}.")
+    elif any(mark == _OFF and name == "model" for mark, name, _ in found):
+        say(f"{_GOOD} Ready. No model is set up: programs whose steps need one say so when they come to it.")
+    else:
+        say(f"{_GOOD} Ready.")
+
+
+def _show(found: Sequence[_Found]) -> None:
+    """What is wrong, then what is right, then what is not set up."""
+    for shown in (_BAD, _GOOD):
+        for mark, name, text in found:
+            if mark == shown:
+                _line(mark, name, text)
+    say("Not set up:")
+    for mark, name, text in found:
+        if mark == _OFF:
+            _line(mark, name, text)
 
 
 def _line(mark: str, name: str, text: str) -> None:

@@ -6,6 +6,7 @@ import glob
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ MAX_TOTAL_BYTES = 8 << 20
 MAX_IMPORT_DEPTH = 10
 TALKS = ".test.md"
 """How the names of files with talks end, which are beside programs and match no glob."""
+_PROGRAMS = (".pb", ".playbooks", ".pbasm")
 _KEY = re.compile(r"[A-Za-z][\w-]*:(?:\s|$)")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
 _LISTED_IMPORT = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(!import\s.*)$")
@@ -93,9 +95,7 @@ class _Reader:
         for given in paths:
             matches = _expand(str(given))
             if not matches:
-                self.problems.at_span(
-                    Span(str(given), 1), "no such file", hint="Name a .pb, .playbooks or .pbasm file, or a glob."
-                )
+                self.problems.at_span(Span(str(given), 1), "no such file", hint=_near(Path(given)))
             for match in matches:
                 found.setdefault(match.resolve(), match)
         if not paths:
@@ -232,6 +232,16 @@ def _expand(given: str) -> list[Path]:
         return [Path(given)] if _exists(Path(given)) else []
     matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - a glob may be absolute
     return [Path(match) for match in matches if Path(match).is_file() and not match.endswith(TALKS)]
+
+
+def _near(missing: Path) -> str:
+    """What to do about a file that does not exist: the most similar one beside it, if there is one."""
+    try:
+        beside = [one.name for one in missing.parent.iterdir() if one.suffix in _PROGRAMS]
+    except (OSError, ValueError):  # a name that no file can have
+        beside = []
+    near = get_close_matches(missing.name, beside, n=1)
+    return f"Did you mean {missing.parent / near[0]}?" if near else "Name a .pb, .playbooks or .pbasm file, or a glob."
 
 
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:

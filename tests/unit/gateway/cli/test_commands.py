@@ -204,6 +204,7 @@ def test_check_says_what_is_wrong_line_by_line_and_masks_secrets(tmp_path: Path)
         PARLEY_REDIS_URL="redis://:very-secret@127.0.0.1:9/0",
     )
     assert done.returncode == 1
+    assert done.stdout.startswith("✗ Not ready: see model, valkey")
     marks = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines()}
     assert marks["settings"] == "✓"
     assert marks["model"] == "✗"

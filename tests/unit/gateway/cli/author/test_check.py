@@ -45,6 +45,7 @@ async def test_everything_in_place_is_exit_code_0(tmp_path: Path) -> None:
     assert {name: marks[name] for name in ("settings", "model", "valkey", "telegram", "sandbox")} == dict.fromkeys(
         ("settings", "model", "valkey", "telegram", "sandbox"), "✓"
     )
+    assert text.startswith("✓ Ready.\n")
     assert "embedded Valkey" in text
     assert "very-secret" not in text
     assert platform.token not in text

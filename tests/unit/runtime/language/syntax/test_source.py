@@ -130,3 +130,9 @@ def test_an_import_of_a_device_or_a_pipe_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_without_an_end_is_refused_before_it_fills_the_memory() -> None:
     assert "/dev/zero is too big" in rejected(["/dev/zero"])
+
+
+def test_a_misspelled_file_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "pizza.pb").write_text("# A\n")
+    (tmp_path / "piza.test.md").write_text("")
+    assert f"Did you mean {tmp_path}/pizza.pb?" in rejected([tmp_path / "piza.pb"])
