@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
@@ -142,6 +142,14 @@ def _language(headers: Mapping[str, str]) -> str | None:
     return first if _LANGUAGE.fullmatch(first) else None
 
 
+async def _no_console(_: Request) -> Response:
+    return PlainTextResponse(
+        "There is no console here, because it has no password. Set PARLEY_CONSOLE__PASSWORD to one of 16 characters or "
+        "more, and start Parley again.\n",
+        404,
+    )
+
+
 def _file_routes(routes: FileRoutes) -> list[Route]:
     return [Route("/files", routes.post, methods=["POST"]), Route("/files/{id}", routes.get)]
 
@@ -172,7 +180,7 @@ def build_web(
         routes=[
             *bus,
             *tapes,
-            *options.console,
+            *(options.console or [Route("/console", _no_console)]),
             *kept,
             *seats,
             *health_routes(not_ready, options.scrape),

@@ -96,3 +96,10 @@ async def test_nobody_takes_the_name_of_an_agent_or_one_that_looks_like_it() -> 
             assert "is the name of an agent here, or looks like one. Choose another." in answer.json()["error"]
         assert (await http.post("/login", json={"name": "Ada"})).status_code == 200
         assert (await http.post("/login", json={"name": "Host"})).status_code == 422
+
+
+async def test_where_there_is_no_console_its_address_says_how_to_have_one() -> None:
+    async with web_chat() as chat, client(chat) as http:
+        answer = await http.get("/console")
+        assert answer.status_code == 404
+        assert "Set PARLEY_CONSOLE__PASSWORD" in answer.text
