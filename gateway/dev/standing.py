@@ -8,6 +8,9 @@ from typing import Any
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
 from runtime.execution.frames.step_watcher import Watched
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.explain import explain
+from runtime.language.program import Step
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 
@@ -44,17 +47,23 @@ def _entry(watched: Watched, agent: AgentState, frame: FrameState) -> dict[str, 
     return {
         "playbook": frame.playbook,
         "step": "" if step is None else step.line,
-        "text": "" if step is None else step.text,
+        "text": "" if step is None else _in_words(step, walked=spec is not None and spec.walked),
         "file": "" if span is None else span.file,
         "line": 0 if span is None else span.line,
         "arguments": _shown(arguments_of(frame, spec) | frame.locals),
     }
 
 
+def _in_words(step: Step, *, walked: bool) -> str:
+    """What is done in a step, in English; the author's words where a model reads them."""
+    return " ".join(part.text for part in explain(decode(step))) if walked else step.text
+
+
 def _shown(values: dict[str, Any]) -> dict[str, str]:
-    """The values as text, the first ones and each cut."""
+    """The values as text, the first ones and each cut, without private ones."""
     found: dict[str, str] = {}
-    for name, value in list(values.items())[:MAX_VARIABLES]:
+    named = [(name, value) for name, value in values.items() if not name.startswith("_")]
+    for name, value in named[:MAX_VARIABLES]:
         text = json.dumps(value, ensure_ascii=False, default=str)
         found[name] = text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
     return found

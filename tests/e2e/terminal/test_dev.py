@@ -70,7 +70,9 @@ async def test_the_board_shows_the_step_at_which_a_program_waits_its_line_and_it
         view = await seen(running, lambda now: "user" in step(now))
         (agent,) = view["sessions"][0]["agents"]
         assert agent["waits"]
+        assert step(view) == "Wait for the user."
         assert agent["variables"]["total"] == "42"
+        assert not any(name.startswith("_") for name in agent["variables"])
         entry = agent["stack"][0]
         async with httpx.AsyncClient(base_url=running.url) as client:
             source = (await client.get("/dev/source", params={"file": entry["file"]})).text
