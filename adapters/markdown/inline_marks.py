@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
+
+from adapters.markdown.addresses import ADDRESS
+from adapters.markdown.flanking import flanks
+from adapters.markdown.reading import PACKAGE, TAG, formula_at
 
 _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
-_MARK = re.compile(r"[\\`*_~\[\]<]")
+_MARK = re.compile(r"[\\`*_~\[\]<$@]|https?://", re.IGNORECASE)
 """What may be a mark, or makes that the next one is none. Everything else is passed at once."""
-_TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
+_TAG_BEGUN = re.compile(r"<(?:(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z")
+_TAG_END = re.compile(r"</([A-Za-z]+)[ \t]*>")
 MARKS_MAX = 32
 """The number of closing marks beyond which emphasis is shown as its marks: messages have limits."""
 _OPEN_MAX = 100
@@ -32,6 +36,7 @@ class InlineMarks:
         self._text = text
         self._runs: list[_Run] = []
         self._brackets: list[tuple[int, int]] = []
+        self._tags: list[tuple[str, int, int]] = []
         self._code = 0
         self._end = len(text)
         mark = _MARK.search(text)
@@ -46,7 +51,7 @@ class InlineMarks:
         for at, length in self._brackets:
             if at and text[at - 1] in "*_~" and text[at + length : at + length + 1] in ("*", "_", "~"):
                 return InlineMarks(text[:at]).closed()
-        for at, length in reversed(self._brackets):
+        for at, length in sorted([*self._brackets, *((at, length) for _, at, length in self._tags)], reverse=True):
             text = text[:at] + text[at + length :]
         text = text.rstrip()
         if text.endswith("!") and not self._code:
@@ -75,6 +80,9 @@ class InlineMarks:
 
     def _read(self, at: int) -> int:
         char = self._text[at]
+        whole = self._atom(at, char)
+        if whole > at:
+            return whole
         if char == "\\":
             if at + 1 == self._end:
                 self._end = at
@@ -88,7 +96,29 @@ class InlineMarks:
             self._brackets.append((at - image, 1 + image))
         elif char == "]" and self._brackets:
             return self._read_link(at)
-        elif char == "<" and _TAG_BEGUN.match(self._text, at):
+        elif char == "<":
+            return self._read_tag(at)
+        return at + 1
+
+    def _atom(self, at: int, char: str) -> int:
+        """The end of an address, a formula or a package's name that begins here."""
+        if char in "$\\":
+            return formula_at(self._text, at, self._end)
+        found = (
+            PACKAGE.match(self._text, at) if char == "@" else ADDRESS.match(self._text, at) if char in "hH" else None
+        )
+        return int(found.end()) if found is not None else at
+
+    def _read_tag(self, at: int) -> int:
+        """Pass a tag. One that is not closed yet is left out; a half of one is held back."""
+        opened, closing = TAG.match(self._text, at), _TAG_END.match(self._text, at)
+        if opened is not None:
+            self._tags.append((opened[1].casefold(), at, len(opened[0])))
+            return opened.end()
+        if closing is not None:
+            self._tags = [tag for tag in self._tags if tag[0] != closing[1].casefold()]
+            return closing.end()
+        if _TAG_BEGUN.match(self._text, at):
             self._end = at
         return at + 1
 
@@ -122,15 +152,10 @@ class InlineMarks:
     def _read_run(self, at: int) -> int:
         length = self._run_length(at)
         end = at + length
-        before = self._text[at - 1] if at else " "
-        after = self._text[end] if end < len(self._text) else " "
         char = self._text[at]
         if char == "~" and length != 2:
             return end
-        left = not after.isspace() and (not _is_mark(after) or before.isspace() or _is_mark(before))
-        right = not before.isspace() and (not _is_mark(before) or after.isspace() or _is_mark(after))
-        opens = left and (char != "_" or not right or _is_mark(before))
-        closes = right and (char != "_" or not left or _is_mark(after))
+        opens, closes = flanks(self._text, at, end, len(self._text))
         if closes:
             length = self._close(char, length)
         if opens and length:
@@ -157,7 +182,3 @@ class InlineMarks:
         while end < len(self._text) and self._text[end] == self._text[at]:
             end += 1
         return end - at
-
-
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char)[0] in "PS"

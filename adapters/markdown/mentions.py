@@ -8,14 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+import regex
+
+from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.reading import PACKAGE
 
 _BEFORE = r"(?<![\w@/.\\:=&?#%+-])"
 _BROADCAST = re.compile(r"@(?=(?:everyone|here|channel|all)\b)", re.IGNORECASE)
 _MARKED = re.compile(r"(?<!\\)<(?=[@!#](?:[A-Z0-9&!]|here|channel|everyone|subteam))")
 _TARGET = re.compile(r"\](?P<open>[(:][\s>]*<?)(?P<target>[^\s)>]*)")
 _AUTOLINK = re.compile(r"(?<!\\)<(?=(?:p|&|\\)[^\s<>]*:)", re.IGNORECASE)
-_LINK = re.compile(r"\[(?:[^\[\]\n\\]|\\.)*\]\([^()\n]*\)|<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|https?://[^\s<>]*")
+_LINK = regex.compile(
+    rf"\[(?:[^\[\]\n\\]|\\.)*\]\([^()\n]*\)|<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|{ADDRESS.pattern}", ADDRESS.flags
+)
 _MENTION = re.compile(r"(\[@(?:\\.|[^\[\]\\\n])*\]\(person:[\w:.@%-]*\))")
 _CODE = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=marks)(?!`)", re.DOTALL)
 _CODE_BEGUN = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*\Z", re.DOTALL)
@@ -46,11 +52,11 @@ def with_mentions(text: str, people: Mapping[str, str], *, growing: bool = False
         return text
     # Also in what looks like code: where it ends is for the platform's reading of the text to say, not for ours.
     text = _AUTOLINK.sub(_harmless_autolink, _TARGET.sub(_harmless_target, text))
-    return "".join(piece if code else _linked(piece, names) for piece, code in _pieces(text, growing))
+    return "".join(piece if code else _linked(piece, names) for piece, code in code_pieces(text, growing=growing))
 
 
-def _pieces(text: str, growing: bool) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each marked as code or not."""
+def code_pieces(text: str, *, growing: bool) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each marked as code or not. In a `growing` one, code that has begun at the end is code."""
     prose: list[str] = []
     fence: OpenFence | None = None
     for line in text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+\Z", text):
@@ -97,7 +103,11 @@ def _named(text: str, names: _Names) -> str:
 
 
 def _unpinged(text: str) -> str:
-    return _MARKED.sub(r"\\<", _BROADCAST.sub(_UNPINGED, text))
+    return _MARKED.sub(r"\\<", _BROADCAST.sub(_unpinged_unless_package, text))
+
+
+def _unpinged_unless_package(found: re.Match[str]) -> str:
+    return found[0] if PACKAGE.match(found.string, found.start()) else _UNPINGED
 
 
 def _mention(found: str, names: _Names) -> str:

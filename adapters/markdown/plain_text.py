@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from markdown_it import MarkdownIt
+import regex
 from markdown_it.token import Token
 
-from adapters.markdown.bounds import TooMuchMarkdown, check_bounds
+from adapters.markdown.addresses import ADDRESS
+from adapters.markdown.bounds import TooMuchMarkdown
+from adapters.markdown.reading import parsed
 
-_LITERAL = re.compile(r"([\\`*_\[\]<>~|&])")
+_LITERAL = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|[\\`*_\[\]<>~|&$@]", ADDRESS.flags)
 _LITERAL_START = re.compile(r"^([ \t]*)([#+-]|\d+(?=[.)]))", re.MULTILINE)
-
-
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 
 def plain(text: str) -> str:
     """The words of `text` without formatting, as CommonMark that shows every character literally."""
-    return _LITERAL_START.sub(_escape_start, _LITERAL.sub(r"\\\1", _without_marks(text)))
+    return _LITERAL_START.sub(_escape_start, _LITERAL.sub(_escaped, _without_marks(text)))
 
 
 def _without_marks(text: str) -> str:
     try:
-        check_bounds(text)
+        tokens = parsed(text)
     except TooMuchMarkdown:
         return text
     pieces: list[str] = []
-    for token in _parser().parse(text):
+    for token in tokens:
         if token.type == "inline":
             pieces.append(_plain_inline(token.children or []))
-        elif token.type in {"fence", "code_block"} or token.type == "html_block":
+        elif token.type in {"fence", "code_block"}:
             pieces.append(token.content.rstrip("\n"))
     return "\n\n".join(filter(None, pieces))
+
+
+def _escaped(found: regex.Match[str]) -> str:
+    return found["kept"] or f"\\{found[0]}"
 
 
 def _escape_start(found: re.Match[str]) -> str:

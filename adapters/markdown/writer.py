@@ -10,27 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.markdown.bounds import check_bounds
+from adapters.markdown.tables import Table, aligned, table_of
 
 RULE = "———"
-_BULLET = "•"
 
 MarkKind = Literal["heading", "strong", "em", "s"]
+_BARE = ("linkify", "autolink")
 _MARKS: dict[str, MarkKind] = {"strong_open": "strong", "em_open": "em", "s_open": "s"}
-
-# Without setext headings: a line of dashes that arrives under growing text would turn the text bold for a moment.
-PARSER = (
-    MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["lheading", "html_block"])
-)
-
-
-def parsed(markdown: str) -> list[Token]:
-    """The blocks of a text. Raises TooMuchMarkdown."""
-    check_bounds(markdown)
-    return PARSER.parse(markdown)
 
 
 class MarkdownWriter(ABC):
@@ -38,11 +26,13 @@ class MarkdownWriter(ABC):
 
     INDENT: ClassVar[str]
     """The indentation of a list inside a list."""
+    BULLET: ClassVar[str] = "•"
 
-    def __init__(self) -> None:
+    def __init__(self, *, quoted: bool = False) -> None:
         self._parts: list[str] = []
         self._breaks = 0
         self._lists: list[int | None] = []
+        self._quotes = int(quoted)
 
     def blocks(self, tokens: Sequence[Token]) -> None:
         """Write the blocks of a text."""
@@ -50,10 +40,12 @@ class MarkdownWriter(ABC):
         for token in stream:
             match token.type:
                 case "table_open":
-                    self._code_block(columns(table_rows(stream)), "")
+                    self._table(table_of(stream))
                     self._break(2)
                 case "blockquote_open":
+                    self._quotes += 1
                     self._quote(_quoted(stream))
+                    self._quotes -= 1
                     self._break(2)
                 case "inline":
                     self._inline(token.children or [])
@@ -75,8 +67,8 @@ class MarkdownWriter(ABC):
         """End the mark that started last."""
 
     @abstractmethod
-    def _begin_link(self, url: str) -> None:
-        """Start a link or a mention, until `_end_link`."""
+    def _begin_link(self, url: str, *, bare: bool) -> None:
+        """Start a link or a mention, until `_end_link`. Of a `bare` one the address is the text."""
 
     @abstractmethod
     def _end_link(self) -> None: ...
@@ -122,7 +114,7 @@ class MarkdownWriter(ABC):
     def _boundary(self, token: Token) -> None:
         match token.type:
             case "heading_open":
-                self._begin("heading")
+                self._heading(int(token.tag[1]))
             case "heading_close":
                 self._end()
                 self._break(2)
@@ -142,12 +134,16 @@ class MarkdownWriter(ABC):
             case _:
                 pass
 
+    def _heading(self, level: int) -> None:
+        """Start a heading, until `_end`."""
+        self._begin("heading")
+
     def _bullet(self) -> None:
         number = self._lists[-1]
         if number is not None:
             self._lists[-1] = number + 1
         indent = self.INDENT * (len(self._lists) - 1)
-        self._write(f"{indent}{_BULLET if number is None else f'{number}.'} ")
+        self._write(f"{indent}{self.BULLET if number is None else f'{number}.'} ")
 
     def _inline(self, tokens: Sequence[Token]) -> None:
         for token in tokens:
@@ -157,7 +153,7 @@ class MarkdownWriter(ABC):
                 case "strong_close" | "em_close" | "s_close":
                     self._end()
                 case "link_open":
-                    self._begin_link(str(token.attrs.get("href", "")))
+                    self._begin_link(str(token.attrs.get("href", "")), bare=token.markup in _BARE)
                 case "link_close":
                     self._end_link()
                 case "code_inline":
@@ -171,34 +167,39 @@ class MarkdownWriter(ABC):
 
     def _image(self, text: str, url: str) -> None:
         """Write an image as a link to it."""
-        self._begin_link(url)
+        self._begin_link(url, bare=False)
         self._picture(text or url)
         self._end_link()
+
+    def _table(self, table: Table) -> None:
+        """Write a table as lines of code where they fit a phone, else its rows as lists."""
+        lines = None if self._quotes else aligned(table)
+        if lines is not None:
+            self._code_block(lines, "")
+            return
+        for row in table.rows or [table.head]:
+            self._row(table.head if table.rows else [()] * len(row), row)
+
+    def _row(self, head: Sequence[Sequence[Token]], row: Sequence[Sequence[Token]]) -> None:
+        """Write a row: its first cell as an entry of a list, the others below it, under their columns' names."""
+        self._lists.append(None)
+        self._bullet()
+        for number, (name, cell) in enumerate(zip(head, row, strict=True)):
+            if number and not cell:
+                continue
+            if number:
+                self._line_break()
+                self._write(self.INDENT * len(self._lists))
+            if name:
+                self._inline(name)
+                self._plain(": ")
+            self._inline(cell)
+        self._lists.pop()
+        self._break(1)
 
     @abstractmethod
     def _picture(self, text: str) -> None:
         """Write the words of a link to an image, literally."""
-
-
-def table_rows(stream: Iterator[Token]) -> list[list[str]]:
-    """The cells of a table without formatting; consumes its tokens up to its end."""
-    rows: list[list[str]] = []
-    for token in stream:
-        if token.type == "table_close":
-            break
-        if token.type == "tr_open":
-            rows.append([])
-        elif token.type == "inline":
-            rows[-1].append(_bare_text(token))
-    return rows
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """A table as lines for a fixed-width font, which alone keeps its columns aligned."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "-+-".join("-" * width for width in widths))
-    return "\n".join(lines)
 
 
 def _quoted(stream: Iterator[Token]) -> list[Token]:
@@ -211,7 +212,3 @@ def _quoted(stream: Iterator[Token]) -> list[Token]:
             break
         inner.append(token)
     return inner
-
-
-def _bare_text(token: Token) -> str:
-    return "".join(" " if child.type.endswith("break") else child.content for child in token.children or [])

@@ -1,42 +1,38 @@
-"""CommonMark as Discord shows it: mostly as it is. Tables become blocks of code, what Discord reads differently is
-rewritten, and what would ping somebody is broken up.
+"""CommonMark as Discord shows it. Pure.
 
 Discord's own marks: `__` underlines, `||` hides, `>>>` quotes all that follows, headings end at three signs (Discord's
-help centre, Markdown Text 101). Pings are also switched off by `allowed_mentions`: the text is the second lock.
+help centre, Markdown Text 101). What would be one without being meant gets a backslash, and what would ping somebody is
+broken up. Pings are also switched off by `allowed_mentions`: the text is the second lock.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.markdown.bounds import check_bounds
-from adapters.markdown.writer import RULE, columns, table_rows
+from adapters.markdown.reading import parsed
+from adapters.markdown.writer import MarkdownWriter, MarkKind
 
 _BREAK = "\u200b"
 """Stands between @ and a name, where nobody sees it."""
 
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_LINK_TARGET = re.compile(r"<?(?:https?|mailto):[^\s>]*>?")
 _PERSON = re.compile(r"\[@((?:\\.|[^\[\]\\\n])*)\]\(<?person:discord:(\d+)>?\)")
-_KEPT = re.compile(rf"{_PERSON.pattern}|{_LINK_TARGET.pattern}")
-_STRONG = re.compile(r"(?<![\w_\\])__(?=\S)(?!_)(.+?)(?<=\S)(?<!_)__(?![\w_])", re.DOTALL)
-_UNDERLINE = re.compile(r"(?<!\\)__")
-_SPOILER = re.compile(r"(?<!\\)\|\|")
-_IMAGE = re.compile(r"!\[([^\]]*)\]\(")
-_LONG_QUOTE = re.compile(r"^([ \t]*)>>>\s?", re.MULTILINE)
-_SMALL = re.compile(r"^([ \t]*)-#", re.MULTILINE)
+_MENTION = re.compile(r"person:discord:(\d+)")
 _PINGS = (
     (re.compile(r"@(everyone|here)\b", re.IGNORECASE), rf"@{_BREAK}\1"),
     (re.compile(r"<(@[!&]?)(\d+)>"), rf"<\1{_BREAK}\2>"),
 )
-
-_CHARS_MAX = 4_000
-"""Twice what a message holds."""
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lheading", "html_block"])
+_SIGNS: dict[MarkKind, str] = {"strong": "**", "em": "*", "s": "~~"}
+_LITERAL = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|`|\*(?!\s)|(?<!\s)\*|(?<!\w)_|_(?!\w)|_(?=_)|(?<=_)_|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\](?=\()|<(?=#\d|a?:\w+:\d|t:|/\w|id:)|<(?=https?:)"
+)
+_LITERAL_START = re.compile(r"\A(?:#{1,3}(?=\s)|-#|>|[-*+](?=\s)|\d{1,9}(?=[.)]\s))")
+_AFTER_ADDRESS = frozenset(".,:;\"'<")
+_LANGUAGE = re.compile(r"[\w+.#-]+")
 
 
 def render(markdown: str) -> str:
@@ -46,7 +42,7 @@ def render(markdown: str) -> str:
     """
     source = re.sub(r"\r\n?", "\n", markdown.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
     try:
-        return _rewritten(source) or as_written(source)
+        return _written(parsed(source)) or as_written(source)
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return as_written(source)
 
@@ -74,100 +70,116 @@ def with_heading(name: str, body: str) -> str:
     return f"**{escaped}**\n{body}"
 
 
-def _rewritten(source: str) -> str:
-    lines = source.split("\n")
-    done: list[str] = []
-    at = 0
-    for first, after, rewrite in _pieces(_parsed(source)):
-        if first < at:
-            continue
-        done += lines[at:first]
-        done += rewrite(lines[first:after])
-        at = after
-    done += lines[at:]
-    return "\n".join(done).rstrip()
+class _Writer(MarkdownWriter):
+    """Writes Discord's Markdown."""
+
+    INDENT = "  "
+    BULLET: ClassVar[str] = "-"
+
+    def __init__(self, *, quoted: bool = False) -> None:
+        super().__init__(quoted=quoted)
+        self._marks: list[str] = []
+        self._ends: list[str | None] = []
+        self._at_start = True
+        self._address = ""
+
+    def text(self) -> str:
+        return "".join(self._parts).rstrip()
+
+    def _quote(self, tokens: Sequence[Token]) -> None:
+        """Write a quotation separately and mark each of its lines; Discord has no quotation inside another."""
+        lines = _written(tokens, quoted=True).split("\n")
+        self._write("\n".join(line if self._quotes > 1 else f"> {line}".rstrip() for line in lines))
+
+    def _code_block(self, code: str, info: str) -> None:
+        language = _LANGUAGE.match(info)
+        fence = "`" * max(3, _longest_run(code) + 1)
+        self._write(f"{fence}{language[0] if language else ''}\n{code}\n{fence}")
+
+    def _code(self, code: str) -> None:
+        fence = "`" if "`" not in code else "``"
+        space = " " if code.startswith("`") or code.endswith("`") else ""
+        self._write(f"{fence}{space}{code}{space}{fence}")
+
+    def _line_break(self) -> None:
+        self._write("\n" + self.INDENT * len(self._lists))
+        self._at_start = True
+
+    def _plain(self, text: str) -> None:
+        if text and not self._muted:
+            self._write(quiet(self._escaped(text)))
+
+    def _escaped(self, text: str) -> str:
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            shown = _LITERAL.sub(r"\\\g<0>", line)
+            if number or self._at_start or self._breaks:
+                shown = _LITERAL_START.sub(_backslashed, shown)
+            lines[number] = shown
+        return "\n".join(lines)
+
+    def _picture(self, text: str) -> None:
+        self._plain(text)
+
+    def _begin(self, kind: MarkKind) -> None:
+        sign = _SIGNS.get(kind, "")
+        sign = "" if sign in self._marks else sign
+        self._marks.append(sign)
+        if sign:
+            self._write(sign)
+
+    def _end(self) -> None:
+        self._append(self._marks.pop())
+
+    def _heading(self, level: int) -> None:
+        """Start a heading. Of the fourth level and below it is bold."""
+        if level <= 3:
+            self._write("#" * level + " ")
+        self._begin("heading" if level <= 3 else "strong")
+
+    def _begin_link(self, url: str, *, bare: bool) -> None:
+        person = _MENTION.fullmatch(url)
+        is_link = url.startswith(("http://", "https://"))
+        if person is not None:
+            self._write(f"<@{person[1]}>")
+        elif bare and is_link:
+            self._write(url)
+            self._address = url
+        elif is_link:
+            self._write("[")
+        label_follows = person is None and not (bare and is_link)
+        target = f"<{url}>" if re.search(r"[()\s]", url) else url
+        end = f"]({target})" if is_link else "" if bare or not url or url.startswith("person:") else f" ({url})"
+        self._ends.append(end if label_follows else None)
+
+    def _end_link(self) -> None:
+        self._append(self._ends.pop() or "")
+
+    @property
+    def _muted(self) -> bool:
+        return None in self._ends
+
+    def _append(self, text: str) -> None:
+        """Add text. An address is put in angle brackets where Discord would take the text for its end."""
+        if not text:
+            return
+        if self._address:
+            if not (text[0].isspace() or text[0] in _AFTER_ADDRESS):
+                self._parts[-1] = f"<{self._address}>"
+            self._address = ""
+        super()._append(text)
+        self._at_start = text.endswith("\n") or (self._at_start and not text.strip("*~"))
 
 
-def _parsed(source: str) -> list[Token]:
-    check_bounds(source, most_chars=_CHARS_MAX)
-    return _PARSER.parse(source)
+def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
+    writer = _Writer(quoted=quoted)
+    writer.blocks(tokens)
+    return writer.text()
 
 
-_Rewrite = Callable[[list[str]], list[str]]
+def _longest_run(code: str) -> int:
+    return max(map(len, re.findall(r"`+", code)), default=0)
 
 
-def _always(lines: list[str]) -> _Rewrite:
-    return lambda _: lines
-
-
-def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
-    """The replacements of lines, in order. Everything else stays, code above all."""
-    stream = iter(tokens)
-    for token in stream:
-        if token.map is None:
-            continue
-        first, after = token.map
-        match token.type:
-            case "table_open":
-                table = _fenced(columns(table_rows(stream)).split("\n"))
-                yield first, after, _always(table)
-            case "code_block":
-                yield first, after, _fenced_block(token)
-            case "hr":
-                yield first, after, lambda _: [RULE]
-            case "heading_open" if len(token.tag) == 2 and int(token.tag[1]) > 3:
-                yield first, after, _bold_line
-            case "inline":
-                yield first, after, _inline
-            case _:
-                pass
-
-
-def _fenced(lines: Sequence[str]) -> list[str]:
-    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [fence, *lines, fence]
-
-
-def _fenced_block(token: Token) -> _Rewrite:
-    """Indented code, which Discord does not know."""
-    block = _fenced(token.content.rstrip("\n").split("\n"))
-    return lambda lines: [*block, *([""] if lines and not lines[-1].strip() else [])]
-
-
-def _bold_line(lines: list[str]) -> list[str]:
-    text = _marks(re.sub(r"^\s*#{4,6}\s*|\s+#+\s*$", "", lines[0]))
-    bare = re.sub(r"(?<!\\)\*\*", "", text)
-    return [f"**{bare}**" if bare.strip() else ""]
-
-
-def _inline(lines: list[str]) -> list[str]:
-    return _marks("\n".join(lines)).split("\n")
-
-
-def _marks(text: str) -> str:
-    """Rewrite everything except spans of code."""
-    parts, at = [], 0
-    for span in _CODE_SPAN.finditer(text):
-        parts += [_prose(text[at : span.start()]), span[0]]
-        at = span.end()
-    parts.append(_prose(text[at:]))
-    return "".join(parts)
-
-
-def _prose(text: str) -> str:
-    """Rewrite everything except the targets of links, where underscores are literal."""
-    kept = iter(_mention_or_target(found) for found in _KEPT.finditer(text))
-    words = _KEPT.sub("\0", text)
-    words = _IMAGE.sub(r"[\1](", words)
-    words = _STRONG.sub(r"**\1**", words)
-    words = _UNDERLINE.sub(r"\\_\\_", words)
-    words = _SPOILER.sub(r"\\|\\|", words)
-    words = _LONG_QUOTE.sub(r"\1> ", words)
-    words = _SMALL.sub(r"\1\\-#", words)
-    return re.sub("\0", lambda _: next(kept), quiet(words))
-
-
-def _mention_or_target(found: re.Match[str]) -> str:
-    person = _PERSON.fullmatch(found[0])
-    return found[0] if person is None else f"<@{person[2]}>"
+def _backslashed(found: re.Match[str]) -> str:
+    return f"{found[0]}\\" if found[0].isdecimal() else f"\\{found[0]}"

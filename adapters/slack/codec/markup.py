@@ -7,20 +7,19 @@ with the line, so they are closed and opened again around a line break.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from adapters.markdown.reading import parsed
 from adapters.markdown.text_length import measure_utf16
-from adapters.markdown.writer import MarkdownWriter, MarkKind, parsed
+from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.slack.codec.escaping import escape, full_width, is_link, link_target
 from adapters.slack.codec.mentions import person_of
 
 _EDGE = "\u200b"
 _SIGNS: dict[MarkKind, str] = {"heading": "*", "strong": "*", "em": "_", "s": "~"}
-_BARE_URL = re.compile(r"https?://[^\s<>|\"']*[^\s<>|\"'.,;:!?)\]}*_~]")
 
 
 def render(markdown: str, room: int) -> str:
@@ -53,11 +52,11 @@ class _Mark:
 
 @dataclass(slots=True)
 class _Link:
-    """A link that was opened: its target, and whether Slack accepts it."""
+    """A link that was opened: its target, and whether Slack accepts it. Of a `complete` one the label is written."""
 
     url: str
     shown: bool
-    mention: bool = False
+    complete: bool = False
 
 
 class _Writer(MarkdownWriter):
@@ -65,8 +64,8 @@ class _Writer(MarkdownWriter):
 
     INDENT = "    "
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, quoted: bool = False) -> None:
+        super().__init__(quoted=quoted)
         self._marks: list[_Mark] = []
         self._links: list[_Link] = []
         self._at_edge = False
@@ -76,19 +75,14 @@ class _Writer(MarkdownWriter):
 
     def _quote(self, tokens: Sequence[Token]) -> None:
         """Write a quotation separately and mark each of its lines."""
-        lines = _written(tokens).split("\n")
+        lines = _written(tokens, quoted=True).split("\n")
         self._write("\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in lines))
 
     def _code_block(self, code: str, info: str) -> None:
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
 
     def _plain(self, text: str) -> None:
-        """Write text with addresses as links, which Slack does not create itself in a text that notifies nobody."""
-        position = 0
-        for found in () if self._links else _BARE_URL.finditer(text):
-            self._write(escape(text[position : found.start()]) + f"<{link_target(found.group())}>")
-            position = found.end()
-        self._write(escape(text[position:]))
+        self._write(escape(text))
 
     def _code(self, code: str) -> None:
         """Write code with a grave accent for each backtick, since a backtick would end it."""
@@ -134,18 +128,19 @@ class _Writer(MarkdownWriter):
             self._parts.append(mark.sign)
             self._at_edge = True
 
-    def _begin_link(self, url: str) -> None:
+    def _begin_link(self, url: str, *, bare: bool) -> None:
         mention = person_of(url)
         if mention is not None:
             self._before_mark()
             self._append(mention)
-            self._links.append(_Link("", shown=False, mention=True))
+            self._links.append(_Link("", shown=False, complete=True))
             return
-        link = _Link(url, shown=not self._links and is_link(url))
+        complete = bare and url.startswith("http")
+        link = _Link(url, shown=not self._links and is_link(url), complete=complete)
         self._links.append(link)
         if link.shown:
             self._flush_breaks()
-            self._append(f"<{link_target(url)}|")
+            self._append(f"<{link_target(url)}" + ("" if complete else "|"))
 
     def _end_link(self) -> None:
         link = self._links.pop()
@@ -161,8 +156,8 @@ class _Writer(MarkdownWriter):
             self._parts.append(_EDGE)
 
     def _write(self, text: str) -> None:
-        """Write text. Inside a mention, write nothing: Slack shows the name itself."""
-        if not any(link.mention for link in self._links):
+        """Write text. Inside a mention or an address, write nothing: Slack shows the name itself."""
+        if not any(link.complete for link in self._links):
             super()._write(text)
 
     def _append(self, text: str) -> None:
@@ -175,7 +170,7 @@ class _Writer(MarkdownWriter):
         self._write(escape(text))
 
 
-def _written(tokens: Sequence[Token]) -> str:
-    writer = _Writer()
+def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
+    writer = _Writer(quoted=quoted)
     writer.blocks(tokens)
     return writer.text()

@@ -1,14 +1,35 @@
-"""Links `[@Name](person:slack:<workspace>:<person>)` as Slack's mentions. Pure."""
+"""Links `[@Name](person:slack:<workspace>:<person>)` as Slack's mentions, and Markdown for its streams. Pure.
+
+Slack reads the Markdown of streams itself, and code in it literally: code, addresses and packages' names stay as they
+are. Elsewhere what would ping is broken up.
+"""
 
 from __future__ import annotations
 
 import re
 
+import regex
+
+from adapters.markdown.addresses import ADDRESS
+from adapters.markdown.mentions import code_pieces
+from adapters.markdown.reading import PACKAGE
+
+MAX_HELD = 300
+"""The number of characters for which an incomplete mention, or code without an end, is held back."""
 EDGE = "\u200b"
 """A zero-width space, which keeps two characters from being read together."""
 MENTION_LINK = re.compile(r"\[@([^\]\n]*)\]\((person:[^)\s]*)\)")
 """The name and the target of a link that mentions a person."""
 
+_PINGS = regex.compile(
+    rf"(?P<kept>{ADDRESS.pattern})|(?P<package>{PACKAGE.pattern})"
+    r"|<(?=@[UWB]|#[CDG]|!(?:here|channel|everyone|group|subteam|date)\b)|(?<!\w)@(?=(?:here|channel|everyone)\b)",
+    ADDRESS.flags & ~regex.IGNORECASE,
+)
+_UNFINISHED = re.compile(
+    r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<[@#!]?\w{0,10}|(?<!\w)@[\w./-]*"
+    r"|(?<![A-Za-z0-9])(?:ht{0,2}|https?:?/?|https?://\S*))\Z"
+)
 _PERSON = re.compile(r"person:slack:([TE][A-Z0-9]+):([UW][A-Z0-9]+)")
 
 
@@ -22,3 +43,42 @@ def mention_of(target: str, team: str) -> str | None:
     """The mention, but only for people of one workspace."""
     found = _PERSON.fullmatch(target)
     return None if found is None or found[1] != team else f"<@{found[2]}>"
+
+
+def harmless(text: str, team: str, since: int = 0) -> str:
+    """Markdown that pings only the people of the workspace that it mentions by our links; the part from `since` on."""
+    shown, end = "", 0
+    for piece, code in code_pieces(text, growing=False):
+        start, end = end, end + len(piece)
+        rest = piece[max(0, since - start) :]
+        shown += rest if code else _mentioned(rest, team)
+    return shown
+
+
+def certain(text: str) -> int:
+    """The length of the part of a growing text that is read the same whatever follows."""
+    end = 0
+    for piece, code in code_pieces(text, growing=True):
+        last = end + len(piece) == len(text) and len(piece) <= MAX_HELD
+        if code and last and piece.startswith("`") and not piece.endswith("\n"):
+            return end
+        end += len(piece)
+    tail = _UNFINISHED.search(text, max(0, len(text) - MAX_HELD))
+    return len(text) if tail is None else tail.start()
+
+
+def _mentioned(text: str, team: str) -> str:
+    shown, position = "", 0
+    for link in MENTION_LINK.finditer(text):
+        mention = mention_of(link[2], team)
+        shown += _disarmed(text[position : link.start()]) + (mention or _disarmed(f"@{link[1]}"))
+        position = link.end()
+    return shown + _disarmed(text[position:])
+
+
+def _disarmed(text: str) -> str:
+    return str(_PINGS.sub(_shown, text))
+
+
+def _shown(found: regex.Match[str]) -> str:
+    return found["kept"] or (f"`{found[0]}`" if found["package"] else found[0] + EDGE)

@@ -6,7 +6,6 @@ its text, closed, and gone on with by edits. A stream belongs to one message and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from adapters.slack.api.streams import NO_MORE, Doing, Plan, Recipient, StreamEn
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
-from adapters.slack.codec.mentions import EDGE, MENTION_LINK, mention_of
+from adapters.slack.codec.mentions import certain, harmless
 from adapters.slack.outbound.identities import Identities
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import BadMarkup, StreamOver
@@ -29,24 +28,30 @@ LIKENESS_CHARS: Final = 40
 """The length of the start by which a stream of unknown outcome is recognised."""
 MAX_PLAN_TITLE: Final = 100
 """The number of characters shown of a plan's title; Slack names no limit."""
-MAX_HELD: Final = 300
-"""The number of characters for which an incomplete mention is held back."""
-
-_PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
-_UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")
 
 
 @dataclass(slots=True)
 class OpenStream:
-    """A stream that takes text. `held` is what was given to append and is not shown yet; `planned`: it has a title."""
+    """A stream that takes text. Of what was given to append, the first `sent` characters are shown; `planned`: it has
+    a title.
+    """
 
     conversation: str
     speaker: str
     nonce: str
-    held: str = ""
+    given: str = ""
+    sent: int = 0
     task: Task | None = None
     tasks: int = 0
     planned: bool = False
+
+    def takes(self, text: str, team: str) -> str:
+        """What can be shown now that `text` is given."""
+        self.given += text
+        end = max(self.sent, certain(self.given))
+        shown = harmless(self.given[:end], team, self.sent)
+        self.sent = end
+        return shown
 
 
 @dataclass(slots=True)
@@ -67,7 +72,7 @@ class Streams:
         if face is None and speaker.id:
             raise StreamOver("Slack streams have no room for a speaker's name here; scope chat:write.customize")
         opened = OpenStream(to.key, speaker.id, nonce)
-        shown, opened.held = _cut(text, to)
+        shown = opened.takes(text, team_of(to))
         person = None if is_private(to) else recipient
         plan = self._plan(to, speaker) if workspace.has_tasks else ()
         start = partial(workspace.streams.start, channel_of(to), to.thread, shown, face, person)
@@ -85,11 +90,15 @@ class Streams:
     async def append(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
         """Append text. Raises StreamOver, also for a stream of another process."""
         opened = self._known(message)
-        shown, held = _cut(opened.held + text, to)
+        before = opened.given, opened.sent
+        shown = opened.takes(text, team_of(to))
         if shown:
-            with self._unless_over(message):
-                await workspace.streams.append(channel_of(to), message, shown)
-        opened.held = held
+            try:
+                with self._unless_over(message):
+                    await workspace.streams.append(channel_of(to), message, shown)
+            except BaseException:
+                opened.given, opened.sent = before
+                raise
 
     async def close(
         self,
@@ -104,7 +113,8 @@ class Streams:
         opened = self._known(message)
         done = () if opened.task is None else (_ended(opened.task),)
         with self._unless_over(message):
-            last, end = harmless(opened.held + text, to), replace(end, doings=done, blocks=blocks)
+            last = harmless(opened.given + text, team_of(to), opened.sent)
+            end = replace(end, doings=done, blocks=blocks)
             await workspace.streams.stop(channel_of(to), message, last, opened.nonce, end)
         self._open.pop(message, None)
 
@@ -174,7 +184,7 @@ class Streams:
         """Whether a message of ours is a stream with this start, left open by a call of unknown outcome."""
         same = message.get("username") == shown_name(speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
-        begins = bool(shown) and harmless(text, to).startswith(shown)
+        begins = bool(shown) and harmless(text, team_of(to)).startswith(shown)
         return same and begins and nonce_of(message) is None and str(message["ts"]) not in self._open
 
     def _known(self, message: str) -> OpenStream:
@@ -195,28 +205,6 @@ class Streams:
 
 def _who(to: Address, speaker: Speaker) -> str:
     return f"{to.key}/{speaker.id}"
-
-
-def harmless(text: str, to: Address) -> str:
-    """Text that pings only the people that it mentions by our links."""
-    shown, position = "", 0
-    for link in MENTION_LINK.finditer(text):
-        mention = mention_of(link[2], team_of(to))
-        shown += _disarmed(text[position : link.start()]) + (mention or _disarmed(f"@{link[1]}"))
-        position = link.end()
-    return shown + _disarmed(text[position:])
-
-
-def _disarmed(text: str) -> str:
-    return _PINGS.sub(lambda found: found[0] + EDGE, text)
-
-
-def _cut(text: str, to: Address) -> tuple[str, str]:
-    """The part that can be shown, and an end that may be the start of a mention."""
-    tail = _UNFINISHED.search(text)
-    if tail is None or len(tail[0]) > MAX_HELD:
-        return harmless(text, to), ""
-    return harmless(text[: tail.start()], to), tail[0]
 
 
 def _refuses_tasks(error: Exception) -> bool:

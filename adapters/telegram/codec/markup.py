@@ -14,11 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
+import regex
 from markdown_it.token import Token
 
+from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.bounds import TooMuchMarkdown
+from adapters.markdown.reading import parsed
 from adapters.markdown.text_length import measure_utf16
-from adapters.markdown.writer import MarkdownWriter, MarkKind, parsed
+from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.telegram.codec.addresses import topic_of
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_MESSAGE_UNITS
 from runtime.core.address import Speaker
@@ -42,10 +45,11 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 _PERSON = re.compile(r"person:telegram:(\d+)")
 """The target of a link that mentions a person."""
 
-_USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
+_USER_NAME = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|(?<!\w)@(?=\w{{2}})", ADDRESS.flags)
 _BREAK = "@\u2060"
 """An @ that mentions nobody, followed by an invisible word joiner, which no user name contains."""
 
+_AFTER_ADDRESS: Final = frozenset(".,:;!?)\"'")
 _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
 _KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "italic", "s": "strikethrough"}
@@ -89,7 +93,8 @@ class Rendered:
 def render(markdown: str) -> Rendered:
     """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written.
 
-    Links to `person:telegram:<id>` mention that person; no other text mentions anybody.
+    Links to `person:telegram:<id>` mention that person; no other text mentions anybody. An entity is left for the
+    heading; with more than the others, nothing is formatted rather than a link left out.
     """
     source = markdown.encode("utf-8", "replace").decode("utf-8")
     try:
@@ -98,30 +103,37 @@ def render(markdown: str) -> Rendered:
         rendered = writer.rendered()
     except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
         return bare(source)
-    return rendered if rendered.text else bare(source)
+    return rendered if rendered.text and len(rendered.entities) < MAX_ENTITIES else bare(source)
 
 
 def bare(text: str) -> Rendered:
     """The text as it is written, with no formatting; it mentions nobody."""
-    return Rendered(_USER_NAME.sub(_BREAK, text))
+    return Rendered(_unmentioned(text))
 
 
 def with_heading(name: str, body: Rendered) -> Rendered:
     """The text under a bold line with its speaker's name, since a bot cannot change its own name for one message."""
     heading = measure_utf16(name)
     moved = (replace(entity, offset=entity.offset + heading + 1) for entity in body.entities)
-    entities = (Entity("bold", 0, heading), *moved)
-    return Rendered(f"{name}\n{body.text}", entities[:MAX_ENTITIES])
+    return Rendered(f"{name}\n{body.text}", (Entity("bold", 0, heading), *moved))
+
+
+def _unmentioned(text: str) -> str:
+    """The text without a user name that Telegram would take for a mention; addresses stay."""
+    return str(_USER_NAME.sub(lambda found: found["kept"] or _BREAK, text))
 
 
 @dataclass(slots=True)
 class _Open:
-    """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning."""
+    """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning. A `bare` one is
+    an address, which Telegram makes a link itself.
+    """
 
     kind: str
     offset: int
     url: str | None = None
     shown: bool = True
+    bare: bool = False
 
 
 class _Writer(MarkdownWriter):
@@ -133,6 +145,7 @@ class _Writer(MarkdownWriter):
         super().__init__()
         self._units = 0
         self._open: list[_Open] = []
+        self._address: Entity | None = None
         self._entities: list[Entity] = []
 
     def rendered(self) -> Rendered:
@@ -141,7 +154,7 @@ class _Writer(MarkdownWriter):
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
         ordered = sorted(fitting, key=lambda e: (e.offset, -e.length))
-        return Rendered(text, tuple(ordered[:MAX_ENTITIES]))
+        return Rendered(text, tuple(ordered))
 
     def _quote(self, tokens: Sequence[Token]) -> None:
         self._open_piece("blockquote")
@@ -167,8 +180,9 @@ class _Writer(MarkdownWriter):
     def _begin(self, kind: MarkKind) -> None:
         self._open_piece(_KINDS[kind])
 
-    def _begin_link(self, url: str) -> None:
+    def _begin_link(self, url: str, *, bare: bool) -> None:
         self._open_piece("text_link", url)
+        self._open[-1].bare = bare and url.startswith("http")
 
     def _end_link(self) -> None:
         self._end()
@@ -185,6 +199,8 @@ class _Writer(MarkdownWriter):
         person = _PERSON.fullmatch(piece.url or "")
         if person and piece.shown and length:
             self._entities.append(Entity("text_mention", piece.offset, length, person=int(person[1])))
+        elif piece.shown and piece.bare:
+            self._address = Entity(piece.kind, piece.offset, length, url=piece.url)
         elif piece.shown and length:
             self._entities.append(Entity(piece.kind, piece.offset, length, url=piece.url))
         elif piece.url and not _is_link(piece.url) and not piece.url.startswith("person:"):
@@ -199,11 +215,15 @@ class _Writer(MarkdownWriter):
         self._entities.append(Entity(kind, offset, self._units - offset, language=language))
 
     def _write(self, text: str) -> None:
-        """Write text outside code. Only inside a person's mention an @ may stay unbroken."""
-        mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
-        super()._write(text if mentioned else _USER_NAME.sub(_BREAK, text))
+        """Write text outside code. Only inside an address and a person's mention an @ may stay unbroken."""
+        kept = any(piece.bare or (piece.shown and _PERSON.fullmatch(piece.url or "")) for piece in self._open)
+        super()._write(text if kept else _unmentioned(text))
 
     def _append(self, text: str) -> None:
+        """Add text. Where it would be taken for the end of the address before it, that address becomes an entity."""
+        if self._address is not None and not (text[0].isspace() or text[0] in _AFTER_ADDRESS):
+            self._entities.append(self._address)
+        self._address = None
         super()._append(text)
         self._units += measure_utf16(text)
 

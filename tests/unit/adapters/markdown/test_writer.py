@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 from markdown_it.token import Token
 
-from adapters.markdown.writer import PARSER, MarkdownWriter, MarkKind
+from adapters.markdown.reading import PARSER
+from adapters.markdown.writer import MarkdownWriter, MarkKind
 
 
 class Spelled(MarkdownWriter):
@@ -24,7 +25,7 @@ class Spelled(MarkdownWriter):
     def _end(self) -> None:
         self._write(")")
 
-    def _begin_link(self, url: str) -> None:
+    def _begin_link(self, url: str, *, bare: bool) -> None:
         self._write(f"({url} ")
 
     def _end_link(self) -> None:

@@ -13,7 +13,7 @@ from adapters.markdown.text_length import measure_utf16
 @pytest.mark.parametrize(
     "text",
     [
-        "**bold** *it* _it_ ~~gone~~ `code` [name](https://a.example/b__c__d)",
+        "**bold** *it* ~~gone~~ `code` [name](https://a.example/b__c__d)",
         "# One\n\n## Two\n\n### Three",
         "- a\n- b\n  - c\n\n1. one\n2. two\n\n> quoted",
         "```python\n__init__ = '||' # @everyone <@1>\n```",
@@ -32,13 +32,23 @@ def test_what_discord_reads_as_we_do_passes_as_it_is(text: str) -> None:
         ("- item __bold__", "- item **bold**"),
         ("a__b__c", r"a\_\_b\_\_c"),
         ("if a || b || c", r"if a \|\| b \|\| c"),
-        (">>> all\nof it", "> all\nof it"),
+        (">>> all\nof it", "> all\n> of it"),
         ("-# small", r"\-# small"),
         ("#### Four **bold** ####", "**Four bold**"),
         ("a\n\n---\n\nb", "a\n\n———\n\nb"),
         ("![a picture](https://a.example/b.png)", "[a picture](https://a.example/b.png)"),
         ("a\n\n    x = 1\n    y = 2\n\nb", "a\n\n```\nx = 1\ny = 2\n```\n\nb"),
         ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+        ("_it_ and <b>fat</b>", "*it* and **fat**"),
+        ("2*3*4 and $x*y$", r"2\*3\*4 and $x\*y$"),
+        (
+            "[docs][1] &amp; <https://e.org|label>\n\n[1]: https://e.org/1",
+            "[docs](https://e.org/1) & [label](https://e.org)",
+        ),
+        ("https://e.org/a，然后 https://e.org/_x_/y.", "<https://e.org/a>，然后 https://e.org/_x_/y."),
+        ("[a](https://e.org/Foo_(bar)) [b](notes.md)", "[a](<https://e.org/Foo_(bar)>) b (notes.md)"),
+        ("> | a |\n> |---|\n> | [x](https://e.org) |", "> - a: [x](https://e.org)"),
+        ("see @everyone/sdk", "see `@everyone/sdk`"),
     ],
 )
 def test_what_discord_reads_differently_is_rewritten(text: str, shown: str) -> None:

@@ -44,10 +44,15 @@ EDGE = "\u200b"
         ("[x](ftp://a.b)", "x (ftp://a.b)"),
         ("![pic](https://a.b/c.png)", "<https://a.b/c.png|pic>"),
         ("see https://a.b/c_d?e=1&f=2.", "see <https://a.b/c_d?e=1&amp;f=2>."),
-        ("<https://a.b>", "<https://a.b|https://a.b>"),
+        ("<https://a.b> <ada@a.b>", "<https://a.b> <mailto:ada@a.b|ada@a.b>"),
         ("a & b < c > d &amp; e", "a &amp; b &lt; c &gt; d &amp; e"),
         ("<!channel> <@U1> [x](<!here>)", "&lt;!channel&gt; &lt;@U1&gt; x (!here)"),
         ("half **open", "half **open"),
+        ("1. **开源：**代码", "1. *开源：*​代码"),
+        ("https://e.org/a，然后", "<https://e.org/a>，然后"),
+        ("(https://e.org/Foo_(bar)) https://e.org/_x_/y", "(<https://e.org/Foo_(bar)>) <https://e.org/_x_/y>"),
+        ("<https://e.org|label> <!here|label>", "<https://e.org|label> &lt;!here|label&gt;"),
+        ("$x*y$ and $u*v$, 2*3*4, \\(a\\)", "$x*y$ and $u*v$, 2*3*4, \\(a\\)"),
         ("", ""),
     ],
 )
@@ -57,7 +62,7 @@ def test_it_shows_the_same(markdown: str, mrkdwn: str) -> None:
 
 def test_text_whose_columns_are_too_long_is_shown_as_it_is_written() -> None:
     table = f"|a|b|\n|-|-|\n|{'y' * 90}|x|\n" + "|1|2|\n" * 40
-    assert render(table, 1000) == table
+    assert render(table, 400) == table
 
 
 def test_escapes_that_are_too_long_become_full_width() -> None:

@@ -33,7 +33,17 @@ def _pieces(rendered: Rendered) -> list[tuple[str, str]]:
         ("a\nb  \nc", "a\nb\nc", []),
         ("growing\n--", "growing\n--", []),
         ("half **open", "half **open", []),
-        ("2 * 3 * 4 < 5 & <b>x</b>", "2 * 3 * 4 < 5 & <b>x</b>", []),
+        ("2 * 3 * 4 < 5 & <x>x</x>", "2 * 3 * 4 < 5 & <x>x</x>", []),
+        ("<b>x</b><br>y &amp; <code>a*b*</code>", "x\ny & a*b*", [("bold", "x"), ("code", "a*b*")]),
+        ("1. **开源：**代码", "1. 开源：代码", [("bold", "开源：")]),
+        ("**注意：**请。**「強調」**です", "注意：请。「強調」です", [("bold", "注意："), ("bold", "「強調」")]),
+        ("2*3*4, $x*y$ and $u*v$, \\(a\\)", "2*3*4, $x*y$ and $u*v$, \\(a\\)", []),
+        ("https://www.youtube.com/@handle/videos", "https://www.youtube.com/@handle/videos", []),
+        ("https://e.org/_x_/y", "https://e.org/_x_/y", []),
+        ("https://e.org/a，然后", "https://e.org/a，然后", [("text_link", "https://e.org/a")]),
+        ("install @types/node", "install @types/node", [("code", "@types/node")]),
+        ("<https://e.org/@ann|@ann>", "@\u2060ann", [("text_link", "@\u2060ann")]),
+        ("[docs][1]\n\n[1]: https://e.org", "docs", [("text_link", "docs")]),
         ("👍 **fat** 👍", "👍 fat 👍", [("bold", "fat")]),
         ("[x]: http://a.example", "[x]: http://a.example", []),
     ],
@@ -73,10 +83,11 @@ def test_image_becomes_a_link_with_its_description() -> None:
     assert (rendered.text, rendered.entities[0].kind) == ("a cat", "text_link")
 
 
-def test_no_more_entities_than_telegram_honours() -> None:
-    many = render(" ".join("**b**" for _ in range(150)))
-    assert len(many.entities) == MAX_ENTITIES
-    assert len(with_heading("Host", many).entities) == MAX_ENTITIES
+def test_a_link_is_never_left_out_for_want_of_entities() -> None:
+    source = " ".join(f"[b{number}](https://e.org/{number})" for number in range(MAX_ENTITIES))
+    assert render(source) == Rendered(source)
+    fewer = source.rpartition(" ")[0]
+    assert len(with_heading("Host", render(fewer)).entities) == MAX_ENTITIES
 
 
 def test_heading_stands_bold_above_and_moves_the_rest() -> None:

@@ -1,0 +1,233 @@
+"""Markdown as models write it: CommonMark, GitHub's tables and strike-through, and what else stands in their texts.
+
+An address, a formula and a package's name (`@types/node`) are one token before any mark is read. Links in a platform's
+own form (`<https://e.org|label>`) are links, and the simplest tags of HTML are what they mean.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+import regex
+from markdown_it import MarkdownIt
+from markdown_it.parser_inline import ParserInline
+from markdown_it.rules_block import StateBlock, reference
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Scanned
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from adapters.markdown.addresses import ADDRESS
+from adapters.markdown.bounds import check_bounds
+from adapters.markdown.flanking import flanks
+
+FORMULA = regex.compile(
+    r"\$\$(?:(?!\$\$)[\s\S]){1,2000}+\$\$"
+    r"|(?<![\p{L}\p{N}\\$])\$(?P<tex>(?![\s$])(?:\\.|[^\\$\n]){1,2000}+(?<!\s))\$(?![\p{L}\p{N}])"
+    r"|\\\((?:(?!\\\))[^\n]){1,2000}+\\\)|\\\[(?:(?!\\\])[\s\S]){1,2000}+\\\]"
+)
+"""TeX between its signs, as the page of the web chat reads it; `tex` has to look like a formula as well."""
+_LIKE_A_FORMULA = regex.compile(r"[\\^_=<>+*/|{}]|^-?\d+(?:[.,]\d+)?%?$|^\p{L}(?:'+|\([^()]*\))?$|^-\p{L}$")
+PACKAGE = re.compile(r"(?<![\w@/.])@[a-z0-9][\w.-]*/[a-z0-9](?:[\w.-]*[\w-])?(?:/[\w.-]*[\w-])*", re.ASCII)
+"""The name of a package in a scope. Without marks of code, platforms take its scope for a person."""
+_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?\Z", re.IGNORECASE)
+_LABELLED = re.compile(r"<((?:https?://|mailto:|tel:)[^\s<>|]+)\|([^<>|\n]+)>")
+_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]:")
+_BREAK = re.compile(r"<br[ \t]*/?>", re.IGNORECASE)
+TAG = re.compile(
+    r"<(b|strong|i|em|s|del|strike|code|a)(?:[ \t]+href=(?:\"([^\"<>]*)\"|'([^'<>]*)'))?[ \t]*>", re.IGNORECASE
+)
+_MEANING = {"b": "strong", "strong": "strong", "i": "em", "em": "em", "s": "s", "del": "s", "strike": "s"}
+_CLOSED = {name: re.compile(f"</{name}[ \t]*>", re.IGNORECASE) for name in (*_MEANING, "code", "a")}
+_MATH_BEGUN = re.compile(r"\$\$|\\\[")
+
+
+class _State(StateInline):
+    """Reads runs of marks by `flanks`."""
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - the library's names
+        end = start
+        while end < self.posMax and self.src[end] == self.src[start]:
+            end += 1
+        return Scanned(*flanks(self.src, start, end, self.posMax), end - start)
+
+
+class _Inline(ParserInline):
+    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
+        state = _State(src, md, env, tokens)
+        self.tokenize(state)
+        for rule in self.ruler2.getRules(""):
+            rule(state)
+        return state.tokens
+
+
+def formula_at(text: str, at: int, until: int) -> int:
+    """Where the formula ends that begins here; `at` where there is none."""
+    found = FORMULA.match(text, at, until)
+    if found is None or (found["tex"] is not None and not _LIKE_A_FORMULA.search(found["tex"])):
+        return at
+    return int(found.end())
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    end = formula_at(state.src, state.pos, state.posMax) if state.src[state.pos] in "$\\" else state.pos
+    if end == state.pos:
+        return False
+    if not silent:
+        state.append_pending(state.src[state.pos : end])
+    state.pos = end
+    return True
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """An address, when its colon is reached; in a link it is text."""
+    at = state.pos
+    if not state.src.startswith("://", at):
+        return False
+    scheme = _SCHEME.search(state.src, max(0, at - 6), at)
+    found = ADDRESS.match(state.src, scheme.start(), state.posMax) if scheme else None
+    if scheme is None or found is None or (not silent and not state.pending.endswith(scheme[0])):
+        return False
+    if not silent and state.linkLevel > 0:
+        state.append_pending(found[0][len(scheme[0]) :])
+    elif not silent:
+        state.pending = state.pending[: -len(scheme[0])]
+        _push_link(state, found[0], found[0], "linkify")
+    state.pos = found.end()
+    return True
+
+
+def _package(state: StateInline, silent: bool) -> bool:
+    found = PACKAGE.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "@" else None
+    if found is None:
+        return False
+    if not silent:
+        state.push("code_inline", "code", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def _labelled(state: StateInline, silent: bool) -> bool:
+    """A link in the form of Slack."""
+    found = _LABELLED.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
+    if found is None or not state.md.validateLink(found[1]):
+        return False
+    if not silent and state.linkLevel > 0:
+        state.append_pending(found[2])
+    elif not silent:
+        _push_link(state, html.unescape(found[1]), html.unescape(found[2]), "labelled")
+    state.pos = found.end()
+    return True
+
+
+def _push_link(state: StateInline, url: str, label: str, markup: str) -> None:
+    opened = state.push("link_open", "a", 1)
+    opened.attrs, opened.markup = {"href": url}, markup
+    state.push("text", "", 0).content = label
+    state.push("link_close", "a", -1).markup = markup
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    """A line break, or a simple tag that is closed in the same block, with what stands in it."""
+    if state.src[state.pos] != "<":
+        return False
+    broken = _BREAK.match(state.src, state.pos, state.posMax)
+    if broken is not None:
+        if not silent:
+            state.push("hardbreak", "br", 0)
+        state.pos = broken.end()
+        return True
+    opened = TAG.match(state.src, state.pos, state.posMax)
+    closed = _CLOSED[opened[1].casefold()].search(state.src, opened.end(), state.posMax) if opened else None
+    if opened is None or closed is None:
+        return False
+    name, url = opened[1].casefold(), html.unescape(opened[2] or opened[3] or "")
+    if (name == "a") != bool(url) or (url and not state.md.validateLink(url)):
+        return False
+    if not silent:
+        _push_tagged(state, name, url, opened.end(), closed.start())
+    state.pos = closed.end()
+    return True
+
+
+def _push_tagged(state: StateInline, name: str, url: str, start: int, end: int) -> None:
+    if name == "code":
+        state.push("code_inline", "code", 0).content = html.unescape(state.src[start:end])
+        return
+    kind = "link" if name == "a" else _MEANING[name]
+    opened = state.push(f"{kind}_open", name, 1)
+    opened.attrs, opened.markup = ({"href": url} if url else {}), ("labelled" if url else "*")
+    until, state.pos, state.posMax = state.posMax, start, end
+    state.linkLevel += bool(url)
+    state.md.inline.tokenize(state)
+    state.linkLevel -= bool(url)
+    state.posMax = until
+    state.push(f"{kind}_close", name, -1)
+
+
+def _definition(state: StateBlock, line: int, until: int, silent: bool) -> bool:
+    """The target of links. One that no link here uses is shown: the link may be in another message."""
+    start, found = state.bMarks[line] + state.tShift[line], reference(state, line, until, silent)
+    label = _LABEL.match(state.src, start) if found and not silent else None
+    if label is not None and state.src.casefold().count(f"[{label[1].casefold()}]") == 1:
+        _push_paragraph(state, line, before="\\")
+    return found
+
+
+def _push_paragraph(state: StateBlock, line: int, before: str = "") -> None:
+    """The lines from `line` to the state's own, as a paragraph."""
+    state.push("paragraph_open", "p", 1).map = [line, state.line]
+    inline = state.push("inline", "", 0)
+    inline.content = before + state.getLines(line, state.line, state.blkIndent, False).strip()
+    inline.map, inline.children = [line, state.line], []
+    state.push("paragraph_close", "p", -1)
+
+
+def _formula_block(state: StateBlock, line: int, until: int, silent: bool) -> bool:
+    """A formula over several lines, in which nothing begins a list or a heading."""
+    start = state.bMarks[line] + state.tShift[line]
+    if state.is_code_block(line) or not _MATH_BEGUN.match(state.src, start):
+        return False
+    end = formula_at(state.src, start, state.eMarks[until - 1])
+    last = next((n for n in range(line, until) if state.eMarks[n] >= end), until)
+    if end == start or last == until or state.src[end : state.eMarks[last]].strip() or "\n\n" in state.src[start:end]:
+        return False
+    if silent:
+        return True
+    state.line = last + 1
+    _push_paragraph(state, line)
+    return True
+
+
+# Without setext headings: a line of dashes that arrives under growing text would turn the text bold for a moment.
+def _made() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader = _Inline()
+    reader.ruler, reader.ruler2 = made.inline.ruler, made.inline.ruler2
+    made.inline = reader
+    made.disable(["lheading", "html_block"])
+    rules: dict[str, Callable[[StateInline, bool], bool]] = {
+        "formula": _formula,
+        "address": _address,
+        "package": _package,
+        "labelled": _labelled,
+        "tag": _tag,
+    }
+    for name, rule in rules.items():
+        made.inline.ruler.before("escape", name, rule)
+    made.block.ruler.at("reference", _definition)
+    made.block.ruler.before(
+        "fence", "formula", _formula_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    return made
+
+
+PARSER = _made()
+
+
+def parsed(markdown: str) -> list[Token]:
+    """The blocks of a text. Raises TooMuchMarkdown."""
+    check_bounds(markdown)
+    return PARSER.parse(markdown)

@@ -1,0 +1,70 @@
+"""Tables, for platforms that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+from rich.cells import cell_len
+
+WIDTH_MAX = 44
+"""The most columns of a fixed-width font that a phone shows without breaking lines. Chosen."""
+
+Cell = Sequence[Token]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The inline tokens of a table's cells. `aligns` has left, center, right or nothing for each column."""
+
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    aligns: Sequence[str]
+
+
+def table_of(stream: Iterator[Token]) -> Table:
+    """The table that has started; consumes its tokens up to its end."""
+    rows: list[list[Cell]] = []
+    aligns: list[str] = []
+    for token in stream:
+        if token.type == "table_close":
+            break
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "th_open":
+            aligns.append(str(token.attrs.get("style", "")).rpartition(":")[2])
+        elif token.type == "inline":
+            rows[-1].append(token.children or [])
+    return Table(rows[0], rows[1:], aligns)
+
+
+def aligned(table: Table) -> str | None:
+    """Lines for a fixed-width font; None for a table that they cannot show: a wide one, or one with links."""
+    rows = [table.head, *table.rows]
+    if any(token.type in ("link_open", "image") for row in rows for cell in row for token in cell):
+        return None
+    texts = [[cell_text(cell).split("\n") for cell in row] for row in rows]
+    widths = [max(cell_len(line) for row in texts for line in row[column]) for column in range(len(table.head))]
+    if sum(widths) + 3 * (len(widths) - 1) > WIDTH_MAX:
+        return None
+    lines: list[str] = []
+    for row in texts:
+        for number in range(max(map(len, row))):
+            parts = [cell[number] if number < len(cell) else "" for cell in row]
+            padded = [_padded(*part) for part in zip(parts, widths, table.aligns, strict=True)]
+            lines.append(" | ".join(padded).rstrip())
+        if row is texts[0]:
+            lines.append("-+-".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def cell_text(cell: Cell) -> str:
+    """The words of a cell, without formatting."""
+    return "".join("\n" if token.type.endswith("break") else token.content for token in cell)
+
+
+def _padded(text: str, width: int, align: str) -> str:
+    spare = width - cell_len(text)
+    before = spare if align == "right" else spare // 2 if align == "center" else 0
+    return " " * before + text + " " * (spare - before)
