@@ -62,3 +62,31 @@ async def test_code_has_colours_and_formulas_are_drawn_with_what_comes_only_then
         assert await evil.locator(".body").locator("img, script, [href], [style], .hurt").count() == 0
         assert await page.evaluate("window.hurt") is None
         assert errors == []
+
+
+async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await entered(browser, chat.url, "Ada")
+        shown = await page.evaluate(
+            """async (texts) => {
+                const { render } = await import("/assets/messages/markdown.js");
+                return texts.map((text) => {
+                    const whole = document.createElement("div");
+                    whole.append(render(text));
+                    return whole.firstElementChild.innerHTML.replaceAll(/ (?:target|rel)="[^"]*"/g, "");
+                });
+            }""",
+            [
+                "**注意：**请。**「強調」**です",
+                "https://e.org/a，然后 (https://e.org/Foo_(bar)) https://e.org/_x_/y",
+                "2*3*4 in*wor*d",
+                "<https://e.org?a&amp;b|label> <b>fat *x*</b> <b>open",
+            ],
+        )
+        assert shown == [
+            "<strong>注意：</strong>请。<strong>「強調」</strong>です",
+            '<a href="https://e.org/a">https://e.org/a</a>，然后 (<a href="https://e.org/Foo_(bar)">'
+            'https://e.org/Foo_(bar)</a>) <a href="https://e.org/_x_/y">https://e.org/_x_/y</a>',
+            "2*3*4 in<em>wor</em>d",
+            '<a href="https://e.org?a&amp;b">label</a> <strong>fat <em>x</em></strong> &lt;b&gt;open',
+        ]

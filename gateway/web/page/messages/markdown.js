@@ -4,6 +4,7 @@ import { Marked } from "../vendor/marked.esm.js";
 import { copyText, el, icon, ICONS } from "../look.js";
 import { drawFormulas, formulaExtensions } from "./formulas.js";
 import { purified } from "./purifying.js";
+import { readings } from "./reading.js";
 
 const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
@@ -23,6 +24,8 @@ const marked = new Marked({
   },
   extensions: formulaExtensions(({ tex, block }) => `<code class="tex${block ? " block" : ""}">${escape(tex)}</code>`),
 });
+
+marked.use(...readings);
 
 /** The people whose @name is highlighted: ids by name, and the reader's id. Set by the page. */
 export const known = { names: new Map(), me: null };
