@@ -110,7 +110,7 @@ def _package(state: StateInline, silent: bool) -> bool:
 
 
 def _labelled(state: StateInline, silent: bool) -> bool:
-    """A link in the form of Slack."""
+    """A link with its label behind a bar, as a chat platform has it."""
     found = _LABELLED.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
     if found is None or not state.md.validateLink(found[1]):
         return False
