@@ -1,4 +1,4 @@
-/** How a text is read besides GitHub's Markdown, as on the other platforms: addresses, links of Slack, simple tags, sums. */
+/** How a text is read besides GitHub's Markdown, as on the other platforms: addresses, labelled links, simple tags, sums. */
 
 import cjkFriendly from "../vendor/marked-cjk-friendly.js";
 
