@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 TextUnit = Literal["codepoints", "utf16"]
@@ -59,7 +60,8 @@ class Capabilities:
     """Limits in the platform's own units; `source` says where each number is from.
 
     `private_budget` and `group_budget` count sends and edits of one conversation together; `total_budget` counts
-    everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. `threads` says that
+    everything of one bot. `max_text` is counted in `text_unit` and leaves room for closing marks. `max_pieces` is how
+    many pieces of formatting (emphasis, links, code) go into one message, besides a speaker's name. `threads` says that
     conversations can be opened beside others (`CanOpenThread`), at least in some places; one that people begin below a
     message has that message's id as `Address.thread`, up to an `@` (`thread_name`). What is zero, None
     or False is not there: no choices under a message, no files, no quoting of the message that is answered, no words
@@ -83,6 +85,7 @@ class Capabilities:
     quotes: bool = False
     reactions: bool = False
     status_text: bool = False
+    max_pieces: float = inf
     max_choices: int = 0
     max_choice_label: int = 0
     free_answers: bool = False

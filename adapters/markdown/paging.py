@@ -6,13 +6,16 @@ Text units: an offset is in characters (code points); limits are in the units of
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
+
+import regex
 
 from adapters.markdown.closing import close_marks
 from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.pieces import crowded_at
 from adapters.markdown.table_head import head_of_table
 from adapters.markdown.text_length import Measure
 
@@ -21,9 +24,16 @@ LATE_FROM = 0.97
 TORN_MAX = 0.25
 """The largest part of a full page that is given up to keep a word, a row or a line of code whole."""
 
+NEARLY = 0.9
+"""The part of a page's formatting after which it ends between lines."""
 HEAD_MAX = 0.25
 """A table's head that takes more than this part of a page is not repeated."""
 
+_CLUSTER = regex.compile(r"\X")
+_CLUSTER_MAX = 100
+"""The length up to which what belongs together as one character is looked for. Chosen."""
+_SURE = regex.compile(r"(?<=[\n -~])[ -~]", regex.REVERSE)
+"""The last character that begins something new whatever stands before it."""
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
@@ -62,9 +72,15 @@ def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
 
 
 def cut_pages(
-    text: str, limit: int, measure: Measure, rooms: Mapping[int, Room] = NO_ROOMS, *, growing: bool = False
+    text: str,
+    limit: int,
+    measure: Measure,
+    rooms: Mapping[int, Room] = NO_ROOMS,
+    *,
+    growing: bool = False,
+    max_pieces: float = inf,
 ) -> list[Cut]:
-    """Pages of at most `limit`, or of their own of `rooms` by page number.
+    """Pages of at most `limit`, or of their own of `rooms` by page number, and of at most `max_pieces` of formatting.
 
     A page ends only where the text does not fit, and as late as it can: at a paragraph, a line or a sentence that ends
     in the last part of it, else at a word, else anywhere. Where depends only on what stands before the first character
@@ -85,7 +101,8 @@ def cut_pages(
         table = table if measure(table) <= HEAD_MAX * room.limit else ""
         head = f"{opener.opener}\n" if opener else table
         bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
-        filling = _Filling(text, start, bound, room.limit - measure(head), measure, opener)
+        space = _Space(room.limit - measure(head), max_pieces - bool(head))
+        filling = _Filling(text, start, bound, space, measure, opener)
         ended = room.ends_at is not None and bound == room.ends_at
         end, fence = filling.end() if filling.overflows or not growing or ended else filling.settled()
         over = filling.overflows or end == room.ends_at
@@ -105,14 +122,26 @@ def _body(head: str, piece: str, fence: OpenFence | None) -> str:
     return head + piece.rstrip("\n") if piece.endswith("\n") else close_marks(head + piece)
 
 
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """The space of a page for its text."""
+
+    units: int
+    pieces: float
+
+
 class _Filling:
     """One page being filled with `text` from `start` on, but not from `bound` on.
 
     `overflows`: it does not take all of it. Then `full` is how far it could go.
     """
 
-    def __init__(self, text: str, start: int, bound: int, room: int, measure: Measure, fence: OpenFence | None) -> None:
-        self._text, self._start, self._room, self._measure = text, start, room, measure
+    def __init__(
+        self, text: str, start: int, bound: int, space: _Space, measure: Measure, fence: OpenFence | None
+    ) -> None:
+        self._text, self._start, self._room, self._measure = text, start, space.units, measure
+        self._pieces, self._pieces_left = space.pieces, space.pieces
+        self._crowded: int | None = None
         self._line, self._fence = start, fence
         self._paragraph = -1
         self._used = 0
@@ -129,7 +158,7 @@ class _Filling:
             used = self._used + self._measure(self._text[self._line : end])
             after = self._fence if newline < 0 else after_line(self._text[self._line : newline], self._fence)
             closing_after = closing if after is self._fence else _closing(after)
-            if used + max(closing, closing_after) > self._room and end - self._start > 1:
+            if self._crowds(end, after) or (used + max(closing, closing_after) > self._room and end - self._start > 1):
                 return True
             if newline < 0:
                 return False
@@ -138,8 +167,21 @@ class _Filling:
             self._line, self._used, self._fence, closing = end, used, after, closing_after
         return False
 
+    def _crowds(self, end: int, after: OpenFence | None) -> bool:
+        """Whether the line up to `end` has more pieces of formatting than are left; inside a fence it has none."""
+        if self._fence is not None and after is self._fence:
+            return False
+        at, count = crowded_at(self._text[self._line : end], self._pieces_left)
+        if self._line + at < end:
+            self._crowded = max(self._start + 1, self._line + at)
+            return True
+        self._pieces_left -= count
+        return False
+
     def _full(self, bound: int) -> int:
         """The position where the characters of the first line that does not fit would end."""
+        if self._crowded is not None:
+            return self._crowded
         left = self._room - self._used - _closing(self._fence)
         reach = min(bound, self._line + max(1, self._room) + 1)
         lengths = range(reach - self._line + 1)
@@ -152,7 +194,9 @@ class _Filling:
 
     def settled(self) -> tuple[int, OpenFence | None]:
         """The part of a page with all of the text that stays on it whatever follows."""
-        return self._best_end() if self._is_late(self.full) or self._keeps_line_whole() else self._all()
+        nearly_crowded = self._pieces_left < (1 - NEARLY) * self._pieces
+        late = self._is_late(self.full) or self._keeps_line_whole() or nearly_crowded
+        return self._best_end() if late else self._all()
 
     def _all(self) -> tuple[int, OpenFence | None]:
         return self.full, self._fence
@@ -162,6 +206,8 @@ class _Filling:
 
     def _best_end(self) -> tuple[int, OpenFence | None]:
         full, line, fence = self.full, self._line, self._fence
+        if line > self._start and self._pieces_left < (1 - NEARLY) * self._pieces and not self._is_late(full):
+            return line, fence
         if self._paragraph > self._start and self._is_late(self._paragraph):
             return self._paragraph, None
         if line > self._start and (self._is_late(line) or self._keeps_line_whole()):
@@ -191,15 +237,16 @@ def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
     if at < len(text) and text[at] in gaps:
         return at
     gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
-    return gap + 1 if gap >= start else _whole_character(text, start, at)
+    return _whole_character(text, start, gap + 1 if gap >= start else at)
 
 
 def _whole_character(text: str, start: int, at: int) -> int:
-    """`at`, or a little earlier, so that no combined character is cut."""
-    end = at
-    while at < len(text) and end > start + 1 and at - end < 16:
-        joined = unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"
-        if not joined and not "\U0001f3fb" <= text[end] <= "\U0001f3ff":
-            return end
-        end -= 1
+    """`at`, or the start of the character that it would cut as people count: of a flag, a family, a syllable."""
+    sure = _SURE.search(text, start, at)
+    known = sure.start() if sure is not None else start
+    for found in _CLUSTER.finditer(text, known, at + _CLUSTER_MAX):
+        if found.end() > at:
+            return found.start() if found.start() > start else at
+        if found.end() == at:
+            return at
     return at

@@ -334,7 +334,8 @@ class Page:
         key, known = (text, self._limit(), rooms), self._cut.get(growing)
         if known is not None and known[0] == key:
             return known[1]
-        cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing) if text.strip() else []
+        pieces = self._stage.capabilities.max_pieces
+        cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing, max_pieces=pieces)
         self._cut[growing] = (key, cuts)
         return cuts
 

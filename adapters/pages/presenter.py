@@ -125,8 +125,9 @@ class Presenter:
         """
         limits, stream = self.adapter.capabilities, self._stage.stream_limits
         measure, wide = measure_of(limits.text_unit), limits.max_text if stream is None else stream.max_text
-        streamed = cut_pages(said, wide, measure)
+        streamed = cut_pages(said, wide, measure, max_pieces=limits.max_pieces)
         if len(streamed) == number + 1:
             return streamed[-1].text
-        cuts = cut_pages(said, limits.max_text, measure, {number: Room(wide)})
+        rooms = {number: Room(wide)}
+        cuts = cut_pages(said, limits.max_text, measure, rooms, max_pieces=limits.max_pieces)
         return cuts[min(number, len(cuts) - 1)].text if cuts else said

@@ -11,6 +11,9 @@ from runtime.core.message import Mark
 MAX_MESSAGE_UNITS = 4096
 """The most UTF-16 units of one message, counted without entities (Bot API, sendMessage)."""
 
+MAX_ENTITIES: Final = 100
+"""The number of entities in one message that Telegram accepts (Bot API limits, `telegram.constants.MessageLimit`)."""
+
 MAX_CAPTION_UNITS: Final = 1024
 """The most UTF-16 units of a caption, counted in the same way (Bot API, sendDocument)."""
 
@@ -28,6 +31,7 @@ MARKS: Final[Mapping[Mark, str]] = {"seen": "👀", "queued": "👌", "stopped":
 
 CAPABILITIES = Capabilities(
     max_text=3900,
+    max_pieces=MAX_ENTITIES - 1,
     text_unit="utf16",
     edits=True,
     threads=True,

@@ -23,7 +23,7 @@ from adapters.markdown.reading import parsed
 from adapters.markdown.text_length import measure_utf16
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.telegram.codec.addresses import topic_of
-from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_MESSAGE_UNITS
+from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_ENTITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import Speaker
 
 Rich = Literal["auto", "always", "never"]
@@ -35,9 +35,6 @@ _TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 _PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
 _OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
 _RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
-
-MAX_ENTITIES = 100
-"""The number of entities in one message that Telegram accepts (Bot API limits, `telegram.constants.MessageLimit`)."""
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 """The schemes of links. Without tg, whose links to `user?id=` mention people."""

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -288,6 +289,40 @@ def test_a_surrogate_pair_and_a_joined_character_are_not_torn() -> None:
     pages = split_pages(family * 10, 20, measure_utf16)
     assert "".join(pages) == family * 10
     assert all(page.replace(family, "") == "" and measure_utf16(page) <= 20 for page in pages)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["\U0001f1e9\U0001f1ea", "1\ufe0f\u20e3", "\u0915\u094d\u0937\u093f", "a\u0301", "x", "\u540d"]
+        ),
+        max_size=99,
+    ),
+    st.integers(12, 40),
+)
+def test_pages_end_between_what_people_count_as_characters(clusters: list[str], limit: int) -> None:
+    text = "".join(clusters)
+    pages = split_pages(text, limit, measure_codepoints)
+    assert [cluster for page in pages for cluster in regex.findall(r"\X", page)] == regex.findall(r"\X", text)
+
+
+def test_pages_have_as_many_pieces_of_formatting_as_a_message_takes() -> None:
+    lines = [f"- **item {number}** [l](https://e.org/{number})" for number in range(300)]
+    cuts = cut_pages("\n".join(lines), 3900, measure_utf16, max_pieces=99)
+    assert [line for cut in cuts for line in cut.text.split("\n")] == lines
+    assert all(cut.text.count("**") / 2 + cut.text.count("](") <= 99 for cut in cuts)
+    assert len(cuts) == 7
+    code = "```python\n" + "self._x = [*a_, **b_]\n" * 150 + "```"
+    assert len(cut_pages(code, 3900, measure_utf16, max_pieces=99)) == 1
+
+
+@given(DOCUMENTS, st.integers(4, 30))
+def test_pages_that_are_full_of_formatting_keep_every_word(document: str, most: int) -> None:
+    cuts = cut_pages(document, 4000, measure_codepoints, max_pieces=most)
+    assert "".join(document[cut.start : cut.end] for cut in cuts).split() == document.split()
+    for end in range(0, len(document), 9):
+        finished = cut_pages(document[:end], 4000, measure_codepoints, max_pieces=most)[:-1]
+        assert [cut.text for cut in finished] == [cut.text for cut in cuts[: len(finished)]]
 
 
 def test_plain_text_shows_the_words_without_the_marks() -> None:

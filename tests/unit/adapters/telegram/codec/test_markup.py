@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.markdown.text_length import measure_utf16
-from adapters.telegram.codec.markup import MAX_ENTITIES, Entity, Rendered, render, with_heading
+from adapters.telegram.codec.markup import Entity, Rendered, render, with_heading
+from adapters.telegram.limits import MAX_ENTITIES
 
 
 def _pieces(rendered: Rendered) -> list[tuple[str, str]]:
