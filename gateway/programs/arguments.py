@@ -11,17 +11,23 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.errors import ProgramError
+from runtime.core.plain_text import enumerated
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, PythonFence, Trigger, TriggerKind
 from runtime.language.value_types import JSON_NAMES
 
-_EXAMPLE = "Write cli_entry: true below the ## heading of the playbook to start with, or give one a trigger."
+_EXAMPLE = (
+    "Write cli_entry: true below the ## heading of the playbook to start with, or give it the trigger "
+    "\u201cAt the beginning\u201d."
+)
 
 
 def entry_of(program: Program) -> tuple[AgentSpec, PlaybookSpec]:
     """The playbook that a command line starts. Raises ProgramError for a program without one."""
     entry = program.entry
     if entry is None:
-        raise ProgramError(f"{program.name} has no entry: no playbook says where it starts. {_EXAMPLE}")
+        waiting = [playbook.name for agent in program.agents for playbook in agent.playbooks if playbook.triggers]
+        why = f"the triggers of {enumerated(waiting)} wait for something" if waiting else "no playbook begins by itself"
+        raise ProgramError(f"{program.name} has no entry: {why}. {_EXAMPLE}")
     return entry
 
 

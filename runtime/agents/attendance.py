@@ -49,6 +49,12 @@ class SessionAttendance:
         else:
             self.hear(agent, history)
 
+    def brief(self, meeting: MeetingState, message: Message) -> None:
+        if self.host_reads(meeting):
+            self._journal.note(NoticeHeard(meeting.frame, message))
+        else:
+            self.hear(meeting.host, message)
+
     def cue(self, meeting: MeetingState, message: Message) -> None:
         """Ask the host to start. A model is told with its first turn, code by its first wait, unless it has started."""
         if self._is_prose(self._journal.state.frames[meeting.frame]):

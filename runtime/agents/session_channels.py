@@ -10,11 +10,13 @@ from runtime.channels.registry import Channels
 from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId
 from runtime.execution.speech.targets import Target
 from runtime.meetings.showing import OpenToPeople
+from runtime.tape.facts.meetings import MeetingCreated
 from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
 
 
 class SessionChannels:
-    """The channels of one session, each created when first needed."""
+    """The channels of one session: each created when first needed, that of a meeting with the meeting."""
 
     def __init__(
         self, journal: Journal, agents: AgentRegistry, channels: Channels, open_to_people: OpenToPeople
@@ -38,6 +40,11 @@ class SessionChannels:
         return (
             self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)
         )
+
+    @hears(MeetingCreated)
+    def noted(self, fact: MeetingCreated) -> None:
+        """A meeting has its channel from its beginning, before anybody is invited."""
+        self.meeting(fact.id)
 
     def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
         """The channel between two agents or people."""

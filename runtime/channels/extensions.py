@@ -15,7 +15,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.participant import Participant
 from runtime.channels.registry import Channels, OnCreated
 from runtime.core.errors import QueueFull
-from runtime.core.ids import GuestId, ParticipantId, StreamId
+from runtime.core.ids import GuestId, MessageId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.events.channels import MessageUndelivered, ObserverFailed, WatcherFailed
@@ -144,19 +144,35 @@ class _StreamCallback:
         """Only the beginning is wanted."""
 
 
-class _GuestParticipant:
-    """A participant of an extension, in channels of any session. It gets finished messages only."""
+OnDelivered = Callable[[MessageId, GuestId, bool], None]
+"""Told of a message that is to be acknowledged, when a participant has it (True) or never will."""
 
-    def __init__(self, name: str, deliver: OnMessage, calls: _Calls) -> None:
-        self.id: ParticipantId = GuestId.of(name)
+
+class _GuestParticipant:
+    """A participant of an extension, in the channels of one session. It gets finished messages only."""
+
+    def __init__(self, name: str, deliver: OnMessage, calls: _Calls, delivered: OnDelivered) -> None:
+        self.id = GuestId.of(name)
         self.klass = name
         self._function = deliver
         self._calls = calls
+        self._delivered = delivered
 
     def deliver(self, message: Message, /) -> None:
         """Have it delivered. Raises QueueFull."""
-        if not self._calls.put(partial(self._function, message)):
+        call = self._receipted if message.ack_required else self._function
+        if not self._calls.put(partial(call, message)):
             raise QueueFull(f"{MAX_WAITING:,} messages wait for {self.klass} already; it takes no more now")
+
+    async def _receipted(self, message: Message) -> None:
+        has_it = False
+        try:
+            outcome = self._function(message)
+            if inspect.isawaitable(outcome):
+                await outcome
+            has_it = True
+        finally:
+            self._delivered(message.id, self.id, has_it)
 
 
 _Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
@@ -171,8 +187,7 @@ class ExtendedChannels:
         self._on_created: list[OnCreated] = []
         self._followers: list[StreamObserver] = []
         self._on_message: list[tuple[OnMessage, _Calls]] = []
-        self.guests: dict[str, Participant] = {}
-        """The participants that extensions add, by name."""
+        self._guests: dict[str, tuple[OnMessage, _Calls]] = {}
         for one in extensions:
             self._on_created += one.on_channel
             self._followers += [_Follower(o, self._calls(one, ObserverFailed)) for o in one.observers]
@@ -180,12 +195,16 @@ class ExtendedChannels:
             self._on_message += [(f, self._calls(one, WatcherFailed)) for f in one.on_message]
             for name, guest in one.guests.items():
                 calls = self._calls(one, MessageUndelivered, guest.parallel)
-                self.guests[name] = _GuestParticipant(name, guest.deliver, calls)
+                self._guests[name] = (guest.deliver, calls)
 
     def _calls(self, extension: ChannelExtension, failed: _Failed, parallel: int = 1) -> _Calls:
         calls = _Calls(lambda error: self._bus.publish(failed(error, extension=extension.name)), parallel)
         self._queues.append(calls)
         return calls
+
+    def guests(self, delivered: OnDelivered) -> dict[str, Participant]:
+        """The participants that extensions add, by name, for the channels of one session."""
+        return {name: _GuestParticipant(name, *guest, delivered) for name, guest in self._guests.items()}
 
     async def run(self) -> None:
         """Call what extensions want called, until cancelled."""

@@ -63,10 +63,6 @@ class Channels:
             channel.add_participant(participant)
         return channel
 
-    def remove(self, channel_id: ChannelId) -> None:
-        """Forget a channel, such as that of an ended meeting."""
-        self._channels.pop(channel_id, None)
-
     def _create(self, channel_id: ChannelId, participants: Sequence[Participant]) -> Channel:
         channel = self._channels[channel_id] = Channel(channel_id, participants, self._bus, self.acknowledgements)
         for callback in tuple(self._on_created):

@@ -42,6 +42,11 @@ def missing(meeting: MeetingState) -> list[ParticipantId]:
     return [who for who, ask in meeting.asks.items() if ask.required]
 
 
+def absent(meeting: MeetingState) -> list[ParticipantId]:
+    """Those who were asked and do not come."""
+    return [who for who, ask in meeting.asks.items() if ask.due is None]
+
+
 def is_over(meeting: MeetingState) -> bool:
     """Whether nobody is left who could hold it: agents hold meetings, people take part."""
     return not meeting.agents

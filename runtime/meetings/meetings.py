@@ -16,7 +16,7 @@ from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
 from runtime.events import sessions as session_events
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
-from runtime.meetings.meeting import is_over, may_become, may_join, solo
+from runtime.meetings.meeting import absent, is_over, may_become, may_join, solo
 from runtime.tape.facts.meetings import (
     InvitationAnswered,
     InvitingBegun,
@@ -52,6 +52,10 @@ class Attendance(Protocol):
 
     def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
         """An agent that has just come hears what was said before, ahead of all that is said from now on."""
+        ...
+
+    def brief(self, meeting: MeetingState, message: Message) -> None:
+        """The host of a meeting that has just started hears a notice from before its beginning."""
         ...
 
     def cue(self, meeting: MeetingState, message: Message) -> None:
@@ -115,6 +119,12 @@ class Meetings:
             return
         self._journal.note(MeetingBegun(meeting.id))
         self._tell(meeting, STARTED, but=(meeting.host,))
+        for who in absent(meeting):
+            text = self._absence(meeting, who)
+            self._tell(meeting, text, but=(meeting.host,))
+            self._attendance.brief(
+                meeting, replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
+            )
         text = f"Meeting has started. {self._journal.state.name_of(meeting.host)}, please start the meeting."
         self._attendance.cue(meeting, self.message(meeting, text, MessageType.MEETING_NOTICE))
 
@@ -256,6 +266,7 @@ class Meetings:
             type=kind,
             meeting_id=MeetingId(meeting.id),
             recipient_id=to,
+            recipient_class=None if to is None else self._journal.state.agents[to].klass,
         )
 
     def _tell(
@@ -277,9 +288,11 @@ class Meetings:
 
     def _tell_absence(self, meeting: MeetingState, who: ParticipantId) -> None:
         if meeting.status == "active":
-            answer, ask = meeting.invited[who], meeting.asks[who]
-            self._tell(meeting, f"{self._called(meeting, who)} does not join the meeting: {answer}", wakes=ask.by)
+            self._tell(meeting, self._absence(meeting, who), wakes=meeting.asks[who].by)
             self._ask_solo(meeting)
+
+    def _absence(self, meeting: MeetingState, who: ParticipantId) -> str:
+        return f"{self._called(meeting, who)} does not join the meeting: {meeting.invited[who]}"
 
     def _ask_solo(self, meeting: MeetingState) -> None:
         alone = solo(meeting)

@@ -43,6 +43,7 @@ from runtime.execution.prompt.with_files import WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.receipts import note_delivered
 from runtime.execution.speech.utterances import Utterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
@@ -148,7 +149,7 @@ def assembled(
     places = MeetingPlaces(record, journal, pages, around, inbox)
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
-    agents = AgentRegistry(program, journal, pages, _guests(channels, around))
+    agents = AgentRegistry(program, journal, pages, _guests(channels, around, journal))
     dispatcher = Dispatcher(session, agents, channels, pages, around.mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
 
@@ -233,7 +234,7 @@ def assembled(
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     task_questions = TaskQuestions(journal, around, inbox, QuestionThreads(record, journal, pages, around, inbox))
     journal.noted.subscribe(
-        *(loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
+        *(conduits.noted, loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
         *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
@@ -318,9 +319,9 @@ def _schedule_commands(around: NodeContext, pages: Pages, reminders: Reminders) 
     return ScheduleCommands(ScheduleAnswers(around.schedules, around.clock), pages, reminders).table()
 
 
-def _guests(channels: Channels, around: NodeContext) -> Mapping[str, Participant]:
+def _guests(channels: Channels, around: NodeContext, journal: Journal) -> Mapping[str, Participant]:
     """The participants that extensions add, which follow the channels from now on."""
     if around.extended is None:
         return {}
     around.extended.attach(channels)
-    return around.extended.guests
+    return around.extended.guests(partial(note_delivered, journal))

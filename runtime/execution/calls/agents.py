@@ -9,7 +9,7 @@ from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import parse_agent_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.signatures import call
-from runtime.execution.speech.targets import Population
+from runtime.execution.speech.targets import Population, agent_named, names_known
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
@@ -55,7 +55,8 @@ class AgentCalls:
         reminders or tasks.
         """
         await self._all_shown()
-        known = self._journal.state.agent(parse_agent_id(agent) or "")
+        agents = self._journal.state.agents.values()
+        known = next((one for one in agents if agent.strip() == one.klass or parse_agent_id(agent) == one.id), None)
         if known is None:
             raise UnknownTarget(f"there is no agent {agent!r}")
         why = self._needed(known)
@@ -98,10 +99,16 @@ class AgentCalls:
 
     @call("CallAgent")
     async def call(self, frame: Frame, call: Call, agent: str, playbook: str, arguments: Any = ()) -> None:
-        """Calls a public playbook of one agent, by the agent's number; returns what the playbook returns."""
-        known = self._journal.state.agent(parse_agent_id(agent) or "")
-        if known is None:
-            raise UnknownTarget(f"there is no agent {agent!r}")
+        """Calls a public playbook of one agent, by its number or its class; returns what the playbook returns.
+
+        A class means its first agent.
+        """
+        state = self._journal.state
+        meant = agent_named(agent, state, self._population)
+        if meant is None:
+            names = ", ".join(names_known(state, self._population))
+            raise UnknownTarget(f"there is no agent {agent!r}; known are {names}")
+        known = state.agents[meant]
         found = frame.host.find(frame.state.agent, f"{known.klass}.{playbook}")
         if found is None:
             raise UnknownTarget(f"{known.klass} has no playbook {playbook!r}")

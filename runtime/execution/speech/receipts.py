@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Annotated, Any
 
 import anyio
 
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.core.clock import Clock, until
-from runtime.core.ids import ANYONE, AgentId, MessageId, ParticipantId
+from runtime.core.errors import StorageError
+from runtime.core.ids import ANYONE, AgentId, GuestId, MessageId, ParticipantId
 from runtime.core.message import Message
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import Presence
 from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
-from runtime.tape.facts.calls import AcksAwaited, WaitEnded
+from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.journal import Journal
@@ -90,12 +92,17 @@ class Receipts:
     def _called(self, who: ParticipantId) -> str:
         if isinstance(who, AgentId):
             return f"agent {who}"
+        if isinstance(who, GuestId):
+            return who.name
         return "user" if who == ANYONE else self._journal.state.called(who)
 
     def noted(self, fact: Content) -> None:
         """Hears every fact: a message was consumed, or will not be, or people see it."""
         if self._live.remembered:
-            if isinstance(fact, _CONSUMED):
+            if isinstance(fact, MessageAcknowledged):
+                settle = self._live.acknowledge if fact.has_it else self._live.give_up
+                settle(MessageId(fact.message), fact.who)
+            elif isinstance(fact, _CONSUMED):
                 self._acknowledge(fact.agent_id() or self._owner(fact), fact.messages)
             elif isinstance(fact, MessagesDropped | AgentStopped):
                 for message in fact.messages if isinstance(fact, MessagesDropped) else fact.dropped:
@@ -115,6 +122,13 @@ class Receipts:
         ack = self._journal.state.acks.get(key)
         if ack is None or not ack.awaited:
             self._waiting[key].set()
+
+
+def note_delivered(journal: Journal, message: MessageId, who: GuestId, has_it: bool) -> None:
+    """Write down that a participant of an extension has a message that is to be acknowledged, or never will."""
+    with suppress(StorageError):  # the session is gone; its wait ends in time
+        journal.note(MessageAcknowledged(message, who, has_it))
+        journal.hurry()
 
 
 def _within(given: Any) -> float | None:

@@ -22,6 +22,7 @@ from runtime.language.syntax.humans import HumanSpec
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
+_AGENT = "agent "
 _PERSON = "person "
 _NOTICE = " notice"
 
@@ -79,25 +80,34 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
 
     Raises UnknownTarget, with what would have been known: nothing falls back to anybody else.
     """
+    text = _named(text)
     if is_human_word(text):
         return Target(str(ANYONE), ANYONE)
     first, *others = [part.strip() for part in text.split(",")]
     if first.lower() == "meeting" or parse_meeting_id(first):
         return _meeting_target(first, others, state, population, meeting)
-    if text.strip() in population.guests and text.strip() not in population.classes():
-        return Target(f"guest {text.strip()}", GuestId.of(text.strip()))
-    found = _agent(text, state, population) or person_named(text, state, population)
+    if text in population.guests and text not in population.classes():
+        return Target(f"guest {text}", GuestId.of(text))
+    found = agent_named(text, state, population) or person_named(text, state, population)
     if found is None:
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
     return Target(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)
 
 
-def _agent(text: str, state: SessionState, population: Population) -> AgentId | None:
-    """The agent that `text` names by its number or its class."""
+def _named(text: str) -> str:
+    """The name in `agent TaxAgent`; anything else as it is, a number too."""
+    words = text.strip()
+    is_name = words.lower().startswith(_AGENT) and parse_agent_id(words) is None
+    return words[len(_AGENT) :].strip() if is_name else words
+
+
+def agent_named(text: str, state: SessionState, population: Population) -> AgentId | None:
+    """The agent that `text` names by its number or its class: the first of a class, made if there is none."""
     agent = parse_agent_id(text)
     if agent is not None:
         return agent if agent in state.agents else None
-    return population.ensure(text.strip()) if text.strip() in population.classes() else None
+    klass = _named(text)
+    return population.ensure(klass) if klass in population.classes() else None
 
 
 def person_named(text: str, state: SessionState, population: Population) -> PersonId | None:
@@ -209,8 +219,7 @@ def _wait_source(
     ended = _ended_unread(words, state, agent, meeting)
     if ended is not None:
         return {"meeting": ended}
-    if words.lower().startswith("agent ") and parse_agent_id(words) is None:
-        words = words[len("agent ") :]
+    words = _named(words)
     spec = declared(words, population)
     if spec is not None and not any(person.declared == spec.declared for person in state.people.values()):
         return {"human": True, "declared": spec.declared}

@@ -320,7 +320,7 @@ class Utterances:
             if shown is not None:
                 self._journal.note(shown)
             hearers = [hearer.id for hearer in channel.hearers(message)]
-            who = [hearer for hearer in hearers if shown is not None or isinstance(hearer, AgentId)]
+            who = [hearer for hearer in hearers if shown is not None or not isinstance(hearer, PersonId)]
             page = None if shown is None else shown.page
             self.receipts.ask(frame, call, message, who, page=page, to=target.key)
 

@@ -118,6 +118,15 @@ class AcksAwaited(Content):
     to: str | None = key("to", default=None)
 
 
+@fact("acked")
+class MessageAcknowledged(Content):
+    """A participant of an extension has a message for whose acknowledgement a call waits, or never will."""
+
+    message: str = key("message")
+    who: ParticipantId = key("who")
+    has_it: bool = key("has")
+
+
 @fact("ask")
 class QuestionAsked(Content):
     """A page asks people a question. `of` is whose answer counts; `each` are ids by name where several are asked."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from runtime.tape.facts.agents import MessagesFetched, MessagesPosted
-from runtime.tape.facts.calls import AcksAwaited
+from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged
 from runtime.tape.rules.frames import note_addressed, take_messages
 from runtime.tape.rules.registry import rule
-from runtime.tape.state.acks import AckState
+from runtime.tape.state.acks import AckState, settle_message
 from runtime.tape.state.frames import CallKey, WaitState
 from runtime.tape.state.session import SessionState
 
@@ -20,6 +20,11 @@ def _acks(state: SessionState, seq: int, fact: AcksAwaited) -> None:
     note_addressed(state.agents[state.frames[fact.frame].agent], fact.to)
     state.acks[key] = AckState(fact.message, list(fact.who), fact.page)
     state.waits[key] = WaitState(fact.frame, fact.pos, fact.name, fact.digest, None, fact.due, seq)
+
+
+@rule(MessageAcknowledged)
+def _acked(state: SessionState, _: int, fact: MessageAcknowledged) -> None:
+    settle_message(state.acks, fact.message, fact.who, has_it=fact.has_it)
 
 
 @rule(MessagesPosted)

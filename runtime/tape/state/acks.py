@@ -30,7 +30,7 @@ class AckState:
 
 
 def settle_message(acks: Mapping[CallKey, AckState], message: str, who: ParticipantId, *, has_it: bool) -> None:
-    """An agent has consumed a message, or it was taken away from the agent unread."""
+    """An agent has consumed a message, or it was taken away from the agent unread; an extension has it, or cannot."""
     for ack in acks.values():
         if ack.message == message:
             ack.settle(who, has_it=has_it)

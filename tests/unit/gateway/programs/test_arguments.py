@@ -100,8 +100,10 @@ async def test_wrong_words_end_with_code_2(
 async def test_what_says_cli_entry_is_the_entry_and_else_the_first_that_begins_by_itself() -> None:
     assert entry_of(await compiled(TWO))[1].name == "Main"
     assert entry_of(await compiled(TWO.replace("cli_entry: true\n", "")))[1].name == "Other"
-    with pytest.raises(ProgramError, match="has no entry"):
+    with pytest.raises(ProgramError, match="has no entry: no playbook begins by itself"):
         entry_of(await compiled("# A\n\n## Main\n### Steps\n- Think\n"))
+    with pytest.raises(ProgramError, match="has no entry: the triggers of Main wait for something"):
+        entry_of(await compiled("# A\n\n## Main\n### Triggers\n- When the user says hello\n### Steps\n- Think\n"))
 
 
 async def test_only_the_entry_of_its_agent_begins_with_its_arguments_and_ends_the_program() -> None:

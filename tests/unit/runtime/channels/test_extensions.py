@@ -164,7 +164,7 @@ async def test_messages_for_a_participant_are_delivered_together_up_to_its_limit
 
     stand = Stand(ChannelExtension("pager", guests={"Pager": Guest(deliver, parallel=2)}))
     async with stand.running() as channels:
-        channel = channels.direct(agent(A), stand.extended.guests["Pager"])
+        channel = channels.direct(agent(A), stand.extended.guests(lambda *_: None)["Pager"])
         for text in ("one", "two", "three"):
             await channel.send(direct(text))
         await both.wait()
@@ -181,7 +181,7 @@ async def test_a_participant_with_too_much_waiting_refuses_and_the_sender_is_tol
 ) -> None:
     monkeypatch.setattr(extensions, "MAX_WAITING", 1)
     stand = Stand(ChannelExtension("pager", guests={"Pager": Guest(lambda _: None)}))
-    channel = stand.channels.direct(agent(A), stand.extended.guests["Pager"])
+    channel = stand.channels.direct(agent(A), stand.extended.guests(lambda *_: None)["Pager"])
     await channel.send(direct("one"))
     with pytest.raises(QueueFull, match="wait for Pager already"):
         await channel.send(direct("two"))

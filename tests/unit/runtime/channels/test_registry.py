@@ -69,10 +69,3 @@ async def test_a_watcher_that_raises_is_counted_and_the_channel_is_made(
     channel = channels.direct(agent(A), agent(B))
     assert told == [channel]
     assert (channels.failures, [event.name for event in events]) == (1, ["channel.watcher_failed", "channel.created"])
-
-
-async def test_a_channel_that_was_removed_is_made_anew(channels: Channels) -> None:
-    meeting = channels.meeting(MEETING, [agent(A)])
-    channels.remove(meeting.id)
-    assert channels.get(meeting.id) is None
-    assert channels.meeting(MEETING, [agent(B)]) is not meeting

@@ -25,6 +25,7 @@ WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_tak
 """The kinds of facts in which no text stands."""
 
 YOUNGER: Mapping[str, Mapping[str, Any]] = {
+    "acked": {"message": "x", "who": "guest:Pager", "has": True},
     "altered": {"agent": "1000", "set": {"a": "x"}},
     "described": {"f": "1000.0", "text": "x"},
     "dismissed": {"agent": "1000"},

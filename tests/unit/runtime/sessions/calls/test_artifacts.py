@@ -147,9 +147,21 @@ async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(
         assert await talk.say("hi") == ["agent 1001 agent 1002 agent 1001 ['x to 5', 'o to 1']"]
 
 
+@pytest.mark.parametrize("name", ["Player", "agent Player", "agent 1001", " Player "])
+async def test_an_agent_is_called_by_its_class_as_it_is_spoken_to(name: str, sandbox: MontySandbox) -> None:
+    lines = (
+        'one = await CreateAgent("Player", mark="x")',
+        'await CreateAgent("Player", mark="o")',
+        f'await Say("user", await CallAgent("{name}", "Move", [5]))',
+    )
+    async with talking(PLAYERS, Model(going(*lines)), sandbox) as talk:
+        assert await talk.say("hi") == ["x to 5"]
+
+
 @pytest.mark.parametrize(
     ("line", "error"),
     [
+        ('await CallAgent("Nobody", "Move")', "there is no agent 'Nobody'; known are user, "),
         ('await CreateAgent("Nobody")', "there is no agent class 'Nobody'"),
         ('await CallAgent("agent 1007", "Move", [1])', "there is no agent 'agent 1007'"),
         (

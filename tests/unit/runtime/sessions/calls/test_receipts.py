@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from runtime.bus import Bus
+from runtime.channels.extensions import ChannelExtension, ExtendedChannels, Guest, OnMessage
+from runtime.core.message import Message
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crashes.world import World
+from tests.fakes.clock import FakeClock
+from tests.fakes.crashes.world import TurboClock, World
 from tests.fakes.people.player import Player, says
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
@@ -182,3 +188,60 @@ async def test_the_session_leaves_memory_while_it_waits_and_the_time_counts_on(s
     due = asked["due"]  # type: ignore[index]
     took = next(fact for fact in talk.world.facts if fact.kind == "took")
     assert took.at.timestamp() >= due
+
+
+PAGED = """
+async def Main():
+    ack = await Say("Pager", "a word", ack_within_s=30)
+    await Say("user", f"{ack}")
+"""
+HAS_IT, MISSES_IT = "{'acknowledged': ['Pager'], 'missing': []}", "{'acknowledged': [], 'missing': ['Pager']}"
+
+
+async def _breaks(_: Message) -> None:
+    raise ValueError("out of range")
+
+
+async def _hangs(_: Message) -> None:
+    await anyio.sleep_forever()
+
+
+async def _takes(_: Message) -> None:
+    await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize(
+    ("deliver", "became"),
+    [(lambda _: None, HAS_IT), (_takes, HAS_IT), (_breaks, MISSES_IT), (_hangs, MISSES_IT)],
+    ids=["plain", "async", "raises", "takes too long"],
+)
+async def test_the_participant_of_an_extension_acknowledges_what_was_delivered_to_it(
+    deliver: OnMessage, became: str, sandbox: MontySandbox
+) -> None:
+    extended = ExtendedChannels([ChannelExtension("pager", guests={"Pager": Guest(deliver)})], Bus(FakeClock()))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(extended.run)
+        async with talking(lead(PAGED), Model(), sandbox, world=patient(), extended=extended) as talk:
+            assert await talk.say("go") == [became]
+        tasks.cancel_scope.cancel()
+
+
+async def test_what_an_extension_has_not_got_before_a_restart_is_missing(sandbox: MontySandbox) -> None:
+    world, asked = patient(), anyio.Event()
+
+    async def never_ends(_: Message) -> None:
+        asked.set()
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as tasks:
+        extended = ExtendedChannels([ChannelExtension("pager", guests={"Pager": Guest(never_ends)})], Bus(FakeClock()))
+        world.clock = FakeClock()  # type: ignore[assignment]
+        tasks.start_soon(extended.run)
+        async with talking(lead(PAGED), Model(), sandbox, world=world, extended=extended) as talk:
+            talk.post("go")
+            await asked.wait()
+        world.clock = TurboClock()
+        async with talking(lead(PAGED), Model(), sandbox, world=world, extended=extended) as talk:
+            await world.idle.wait()
+            assert talk.chat == [MISSES_IT]
+        tasks.cancel_scope.cancel()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import anyio
 import pytest
 
-from runtime.language.program import AgentSpec
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.extensions import ChannelExtension, ExtendedChannels
+from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.clock import FakeClock
 from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, CAROL
 from tests.unit.runtime.sessions.meetings.test_meetings import Script, meets
-from tests.unit.runtime.sessions.programs import agent, llm, program, python
+from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -199,3 +205,50 @@ async def test_who_has_said_that_they_are_busy_is_not_silent(sandbox: MontySandb
         await post(talk, "go")
         await clock.advance(31)
         assert (talk.chat, notices(talk, "Host")) == ([], [])
+
+
+@pytest.mark.parametrize("way", ["code", "words"])
+async def test_all_in_a_meeting_hear_at_its_beginning_who_refused_while_it_gathered(
+    way: str, sandbox: MontySandbox
+) -> None:
+    about: dict[str, Any] = {"required_attendees": ["Alice", "Guest"], "optional_attendees": ["Other", "Bob"]}
+    other = agent("Other", python("Wait", trigger="BGN When"), code="async def Wait():\n    pass\n")
+    people = [ALICE, CAROL, AgentSpec("Bob", AgentKind.HUMAN, SPAN)]
+    code = "return [m['text'] for _ in range(2) for m in await WaitForMessage('meeting')]"
+    talks = hosted(code, *people, guest("Guest"), other, **about)
+    refused = [
+        "Other does not join the meeting: REJECTED - cannot handle this type of meeting. "
+        "Here are the meeting types I can handle: []",
+        "Bob does not join the meeting: REJECTED - declined",
+    ]
+    model = Model()
+    if way == "words":
+        host, *rest = talks.agents
+        by_model = replace(llm("Talk"), metadata={"meeting": True, **about})
+        talks = replace(talks, agents=(replace(host, playbooks=(host.playbooks[0], by_model)), *rest))
+        model = Model(RETURNS)
+    async with talking(talks, model, sandbox, world=still()[0]) as talk:
+        await post(talk, "go", private=False)
+        await post(talk, "decline", name="Bob", private=False)
+        shown = await post(talk, "join", name="Alice", private=False)
+        assert notices(talk, "Guest")[:3] == ["Meeting started", *refused]
+        assert shown[:3] == ["Meeting started", *refused]
+    if way == "code":
+        assert shown[-1] == str([CUE, *refused])
+    else:
+        assert [data["message"]["text"] for data in facts(talk, "hears")] == [*refused, CUE]
+
+
+async def test_a_meeting_has_its_channel_before_anybody_is_invited_and_after_its_end(sandbox: MontySandbox) -> None:
+    made: list[Channel] = []
+    extended = ExtendedChannels([ChannelExtension("watch", on_channel=[made.append])], Bus(FakeClock()))
+    talks = hosted("return 1", guest("Guest"), required_attendees=["Guest"])
+    async with anyio.create_task_group() as tasks, talking(talks, Model(), sandbox, extended=extended) as talk:
+        tasks.start_soon(extended.run)
+        await talk.say("go")
+        tasks.cancel_scope.cancel()
+    first, second = (channel.id for channel in made[:2])
+    assert (first, second) == ("meeting_100", "channel_1000_1001")
+    assert made[0].is_meeting
+    (invitation,) = [data["message"] for data in facts(talk, "in") if data["message"]["type"] == "meeting_invitation"]
+    assert invitation["to_class"] == "Guest"
