@@ -11,7 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 from adapters.capabilities import Budget, Capabilities
 from adapters.forms import check_forms
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment, Choice, Mark, Quote, Rating
+from runtime.core.message import Attachment, Choice, Mark, Rating
+from runtime.core.quote import Quote
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 """The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
@@ -33,9 +34,10 @@ class Inbound:
     Mentions of people stand in `text` as `@Name`. Raises as `check_forms`.
 
     `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
-    choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
-    the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`:
-    of the choice that was pressed, or of the free one that a message answers.
+    choice. `quote` is what the message replies to, `around` what it forwards or shares, and cards in it; their files
+    are among `attachments`. `space` is the workspace or server it happened in, and `language` the person's (`de`,
+    `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the choice that was
+    pressed, or of the free one that a message answers.
     `rating` is what a reaction says of the message, where it says anything. `outsider`: the person does not belong to
     `space` and only shares a channel with it. `looking_at` is what they have open in their client, in words.
     """
@@ -53,6 +55,7 @@ class Inbound:
     act: Act = "message"
     message_id: str | None = None
     quote: Quote | None = None
+    around: tuple[Quote, ...] = ()
     space: str | None = None
     language: str | None = None
     program: str | None = None

@@ -41,7 +41,8 @@ from runtime.core.errors import (
     ShownDiffers,
     StreamOver,
 )
-from runtime.core.message import Attachment, Choice, Message, MessageType, Quote
+from runtime.core.message import Attachment, Choice, Message, MessageType
+from runtime.core.quote import Quote
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 
 __all__ = [

@@ -18,12 +18,13 @@ from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
 from adapters.web.intake import Intake, Offer
 from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
-from adapters.web.threads import Threads, heard_in, quote_of
+from adapters.web.threads import Threads, files_of, heard_in, quote_of, whole_quote
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
 from runtime.core.files import FILE_URL, FileStore, clean_file_name
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
@@ -126,14 +127,15 @@ class Acts:
         command, text = command_of(say.text)
         hearing = self._ledger.hearing
         heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
+        answered = await self._threads.answered(say.room, kept)
         inbound = replace(
             self._inbound(_address(say.room, kept), say.id, text),
             sent_at=kept.sent_at,
             addressed=heard,
             command=command,
-            attachments=kept.files,
+            attachments=(*kept.files, *(() if answered is None else files_of(answered))),
             message_id=kept.id,
-            quote=kept.quote or await self._threads.beginning(say.room, kept),
+            quote=None if answered is None else whole_quote(answered),
         )
         self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
 

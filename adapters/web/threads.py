@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from adapters.web.board import Board
-from runtime.core.message import Quote
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
 
 MAX_QUOTE = 200
 """The length of a quote."""
-
-MAX_BEGINNING = 1_000
-"""The length of what a thread's first message is told to hang on."""
 
 _LOOKED_BACK = 60
 """The number of messages among which others are looked for."""
@@ -42,14 +41,16 @@ class Threads:
         later = [each for each in recent if each.seq > asked.seq and each.author_kind != "notice"]
         return None if any(each.thread in (None, asked.id) for each in later) else asked
 
-    async def beginning(self, room: str, said: RoomMessage) -> Quote | None:
-        """What the first message of a thread hangs on; None for all others."""
+    async def answered(self, room: str, said: RoomMessage) -> RoomMessage | None:
+        """What a message answers: what it quotes, or, as the first message of a thread, what the thread hangs on."""
+        if said.quote is not None:
+            return await self._board.message(room, said.quote.message_id)
         if said.thread is None:
             return None
         recent = await self._board.newest(room, _LOOKED_BACK)
         if any(each.thread == said.thread and each.id != said.id for each in recent):
             return None
-        return await quote_of(self._board, room, said.thread, most=MAX_BEGINNING)
+        return await self._board.message(room, said.thread)
 
 
 def heard_in(message: RoomMessage) -> str | None:
@@ -61,12 +62,26 @@ def heard_in(message: RoomMessage) -> str | None:
     return None if message.author_kind == "person" and quoted == message.thread else message.thread
 
 
-async def quote_of(board: Board, room: str, message_id: str, *, most: int = MAX_QUOTE) -> Quote | None:
-    """A quote of a message of the room; None when the message no longer exists."""
+async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
+    """A short quote of a message of the room, to be shown; None when the message no longer exists."""
     quoted = await board.message(room, message_id)
     if quoted is None:
         return None
     names = ", ".join(file.name for file in quoted.files)
     text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
-    short = text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
     return Quote(quoted.id, quoted.author_name, short)
+
+
+def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
+    """A message of the room as agents hear of it."""
+    files = tuple(file.name for file in message.files)
+    person = message.author_id if message.author_kind == "person" else ""
+    text = _MENTION.sub(r"\1", message.text)
+    return Quote(message.id, message.author_name, text, kind, files=files, person=person)
+
+
+def files_of(message: RoomMessage) -> tuple[Attachment, ...]:
+    """The files of a message that another one answers; of an agent's no recordings."""
+    spoken = "audio/" if message.author_kind == "agent" else "-"
+    return tuple(replace(file, quoted=True) for file in message.files if not file.media_type.startswith(spoken))

@@ -28,6 +28,7 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bo
         attachments=tuple(asdict(attachment) for attachment in event.attachments),
         message_id=event.message_id,
         quote=event.quote,
+        around=event.around,
         choice=event.choice or (event.rating if rated else None),
         private=event.private,
         program=program,

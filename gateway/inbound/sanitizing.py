@@ -8,6 +8,7 @@ from dataclasses import replace
 from adapters.adapter import Inbound
 from runtime.core.files import clean_file_name
 from runtime.core.message import Attachment
+from runtime.core.quote import MAX_AROUND, bounded_quote
 
 MAX_NAME = 64
 """Characters of a person's name that are kept."""
@@ -27,13 +28,15 @@ def tidied(event: Inbound) -> Inbound:
     """The event with each name on one short line, without invisible characters or those that turn the direction of a
     text, and with texts that can be stored.
     """
-    quote = event.quote
+    quotes = event.around if event.quote is None else (event.quote, *event.around)
+    bounded = tuple(bounded_quote(quote, clean_name, clean_file_name) for quote in quotes[:MAX_AROUND])
     return replace(
         event,
         person_name=clean_name(event.person_name) or event.person_id.rpartition(":")[2],
         text=_whole(event.text),
         looking_at=_whole(event.looking_at),
-        quote=None if quote is None else replace(quote, author=clean_name(quote.author), text=_whole(quote.text)),
+        quote=None if event.quote is None else bounded[0],
+        around=bounded if event.quote is None else bounded[1:],
         attachments=tuple(_tidied_file(file) for file in event.attachments),
     )
 
@@ -58,4 +61,4 @@ def _tidied_file(file: Attachment) -> Attachment:
 
 def says_something(event: Inbound) -> bool:
     """Whether there is anything to handle in an event."""
-    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
+    return bool(event.text.strip() or event.attachments or event.around or event.command or event.act != "message")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
 from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId, participant_id
+from runtime.core.quote import Quote, quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
 
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
@@ -68,6 +69,7 @@ class Attachment:
     """A file that came with a message; `url` is where the adapter keeps it, or Parley's own store.
 
     Of one that was read, `parts` are what a model is given of it, and `note` says what is not, or what is seen on it.
+    `quoted`: another message that this one brings has it.
     """
 
     name: str
@@ -76,23 +78,21 @@ class Attachment:
     size_bytes: int | None = None
     parts: tuple[FilePart, ...] = ()
     note: str = ""
+    quoted: bool = False
 
 
 def attachment_from(data: Mapping[str, Any]) -> Attachment:
     """The attachment that `asdict` made into data; of what else is in the data, nothing."""
     parts = tuple(FilePart(**part) for part in data.get("parts", ()))
     return Attachment(
-        data["name"], data["media_type"], data["url"], data.get("size_bytes"), parts, str(data.get("note", ""))
+        name=data["name"],
+        media_type=data["media_type"],
+        url=data["url"],
+        size_bytes=data.get("size_bytes"),
+        parts=parts,
+        note=str(data.get("note", "")),
+        quoted=bool(data.get("quoted")),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """The quoted message: the platform's id, the author's name and the text, perhaps shortened."""
-
-    message_id: str
-    author: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,9 @@ class Choice:
 class Message:
     """One utterance; immutable. `recipient_id` is None for a broadcast, `created_at` is UTC.
 
-    `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on. `before` is
-    what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
+    `platform_id` is the platform's id of a person's message, `quote` what it replies to or puts a mark on, `around`
+    what else it brings: what it forwards or shares, and cards; `past` is what was said before it in its place. `before`
+    is what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
     wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
@@ -160,6 +161,8 @@ class Message:
     sender_name: str | None = None
     platform_id: str | None = None
     quote: Quote | None = None
+    around: tuple[Quote, ...] = ()
+    past: tuple[Quote, ...] = ()
     before: str | None = None
     answers: str | None = None
     ends_meeting: bool = False
@@ -215,12 +218,17 @@ def message_to_data(message: Message) -> dict[str, Any]:
     if message.target_agent_ids:
         data["targets"] = sorted(map(str, message.target_agent_ids))
     if message.attachments:
-        data["files"] = [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments]
+        data["files"] = [
+            [a.name, a.media_type, a.url, a.size_bytes, *([True] if a.quoted else [])] for a in message.attachments
+        ]
     if message.ack_required:
         data["ack_s"] = message.ack_within_s
-    quote = message.quote
-    if quote is not None:
-        data["quote"] = [quote.message_id, quote.author, quote.text]
+    if message.quote is not None:
+        data["quote"] = quote_to_data(message.quote)
+    if message.around:
+        data["around"] = quotes_to_data(message.around)
+    if message.past:
+        data["past"] = quotes_to_data(message.past)
     return data
 
 
@@ -230,6 +238,10 @@ def settled_message(message: Message, copy: Callable[[Any], Any]) -> tuple[dict[
     written = message_to_data(message)
     data = copy(written)
     return data, message if data == written and not message.attachments else message_from_data(data)
+
+
+def _file_of(data: Sequence[Any]) -> Attachment:
+    return replace(Attachment(*data[:4]), quoted=len(data) > 4)
 
 
 _TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}
@@ -251,13 +263,15 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         meeting_id=data.get("meeting"),
         target_agent_ids=frozenset(map(participant_id, data.get("targets", ()))),
         stream_id=data.get("stream"),
-        attachments=tuple(Attachment(*file) for file in data.get("files", ())),
+        attachments=tuple(map(_file_of, data.get("files", ()))),
         ack_required=data.get("ack", False),
         ack_within_s=data.get("ack_s", ACK_WITHIN_S),
         from_human=data.get("human", False),
         sender_name=data.get("name"),
         platform_id=data.get("pid"),
-        quote=Quote(*quote) if quote else None,
+        quote=quote_from_data(quote) if quote else None,
+        around=quotes_from_data(data.get("around")),
+        past=quotes_from_data(data.get("past")),
         before=data.get("before"),
         answers=data.get("answers"),
         ends_meeting=data.get("ends", False),

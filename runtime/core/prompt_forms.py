@@ -42,6 +42,8 @@ class Form(StrEnum):
     UNMARKED = "took their mark off"
     LOOKING_AT = "(looking at"
     QUOTED = "> {whom}:"
+    WITH_FILES = "[with"
+    PAST = "[said here before,"
     SAID_BEFORE = "(Said before:"
 
     # the present state

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.message import Attachment, Choice
+from runtime.core.quote import Quote
 
 AuthorKind = Literal["person", "agent", "notice"]
 

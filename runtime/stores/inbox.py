@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from runtime.core.address import Address, platform_in
 from runtime.core.errors import ConversationFull
 from runtime.core.ids import PersonId, person_id
-from runtime.core.message import Quote, SpokenMessage
+from runtime.core.message import SpokenMessage
+from runtime.core.quote import Quote
 from runtime.stores.sessions import SHARDS
 
 NOTICE = "notice"
@@ -83,7 +84,8 @@ class InboxEvent:
     `program` names the program that begins if no session lives there; without one, "", none begins. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting, or a thread below a question, and not
     `address` itself, in which the session lives. `spoken` is added by the session that takes it, where `text` has words
-    of a recording. `looking_at` is what they have open in their client meanwhile, in words.
+    of a recording. `looking_at` is what they have open in their client meanwhile, in words. `around` is what the
+    message forwards or shares, and cards in it.
     """
 
     id: str
@@ -96,6 +98,7 @@ class InboxEvent:
     attachments: tuple[Mapping[str, Any], ...] = ()
     message_id: str | None = None
     quote: Quote | None = None
+    around: tuple[Quote, ...] = ()
     choice: str | None = None
     private: bool = True
     program: str = ""

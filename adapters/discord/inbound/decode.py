@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, snowflake
+from adapters.discord.codec.brought import (
+    around_of,
+    files_answered,
+    files_of,
+    names_of_files,
+    wordless_of,
+    words_of,
+)
 from adapters.discord.inbound.recent import Remembered
 from adapters.ratings import rating_of_one
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote
-
-QUOTED_CHARS = 300
-"""The number of characters that are kept of a quoted message."""
+from runtime.core.quote import Quote
 
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""
@@ -58,8 +64,10 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
     command, text = _command(said.text, None if addressed else us.commands)
     if message.get("message_snapshots"):  # whoever passes a command on does not give it
         command, text = None, said.text
-    attachments = tuple(_attachments(message))
-    if not text and not attachments and not command and not said.to_us:
+    shown = partial(_shown, names=_names(message, place))
+    attachments = (*files_of(message), *files_answered(message, ours=_is_reply_to(message, us)))
+    text, around = _joined(text, wordless_of(message)), around_of(message, shown)
+    if not (text or attachments or around or command or said.to_us):
         return None
     opens = place.begun or (place.opens and addressed and command is None)
     return Inbound(
@@ -75,6 +83,7 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
         attachments=attachments,
         message_id=str(message["id"]),
         quote=_quote(message, us, place),
+        around=around,
         space=_text(message.get("guild_id")),
     )
 
@@ -197,8 +206,17 @@ def _quote(message: _Json, us: BotIdentity, place: Place) -> Quote | None:
         return None
     number = str(replied["id"])
     known_as = f"{number}@{replied['webhook_id']}" if _by_our_hook(replied, us) else number
-    text = _said(replied, us, place).text
-    return Quote(known_as, name_of_person(replied["author"], replied.get("member")), text[:QUOTED_CHARS])
+    author = replied["author"]
+    shown = partial(_shown, names=_names(replied, place))
+    is_person = not author.get("bot") and "webhook_id" not in replied
+    return Quote(
+        known_as,
+        name_of_person(author, replied.get("member")),
+        words_of(replied, shown),
+        files=names_of_files(replied),
+        inside=around_of(replied, shown),
+        person=f"{PLATFORM}:{author['id']}" if is_person else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,27 +230,33 @@ class _Said:
 def _said(message: _Json, us: BotIdentity, place: Place) -> _Said:
     """The text with mentions by visible names; mentions of us are left out, with their comma or colon."""
     ours = {f"<@{us.id}>", f"<@!{us.id}>", f"<@&{place.role}>"}
-    names = {user["id"]: name_of_person(user, user.get("member")) for user in message.get("mentions", ())}
-    to_us = False
-
-    def shown(mention: re.Match[str]) -> str:
-        nonlocal to_us
-        if mention[0] in ours:
-            to_us = True
-            return "\0"
-        name = names.get(mention[2]) or place.name_of(mention[2])
-        return f"{mention[1][0]}{name}" if name else mention[0]
-
-    text = _MENTION.sub(shown, _content(message).replace("\0", ""))
+    text = _shown(message["content"].replace("\0", ""), names=_names(message, place), ours=ours)
+    to_us = "\0" in text
     text = re.sub(r"^\s*(?:\0\s*)+[,:]?\s*", "", text)
     text = re.sub(r"[ \t]*\0", "", text)
-    return _Said(_EMOJI.sub(r":\1:", text).strip(), to_us)
+    return _Said(text.strip(), to_us)
 
 
-def _content(message: _Json) -> str:
-    """The text of the message, or of the messages forwarded with it."""
-    passed_on = (snapshot["message"].get("content", "") for snapshot in message.get("message_snapshots", ()))
-    return "\n".join(text for text in (message["content"], *passed_on) if text)
+def _names(message: _Json, place: Place) -> Callable[[str], str | None]:
+    """The names of people, roles and channels that a message mentions, by their ids."""
+    people = {user["id"]: name_of_person(user, user.get("member")) for user in message.get("mentions", ())}
+    return lambda id_: people.get(id_) or place.name_of(id_)
+
+
+def _shown(text: str, names: Callable[[str], str | None], ours: Collection[str] = ()) -> str:
+    """A text as people read it; mentions of us become a sign of their own."""
+
+    def shown(mention: re.Match[str]) -> str:
+        if mention[0] in ours:
+            return "\0"
+        name = names(mention[2])
+        return f"{mention[1][0]}{name}" if name else mention[0]
+
+    return _EMOJI.sub(r":\1:", _MENTION.sub(shown, text))
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
 
 
 def _command(text: str, known: frozenset[str] | None) -> tuple[str | None, str]:
@@ -241,17 +265,6 @@ def _command(text: str, known: frozenset[str] | None) -> tuple[str | None, str]:
     if found is None or not (known is None or found[1].casefold() in known):
         return None, text
     return found[1].casefold(), text[found.end() :].strip()
-
-
-def _attachments(message: _Json) -> Iterator[Attachment]:
-    for holder in (message, *(snapshot["message"] for snapshot in message.get("message_snapshots", ()))):
-        for file in holder.get("attachments", ()):
-            yield Attachment(
-                name=file["filename"],
-                media_type=file.get("content_type") or "application/octet-stream",
-                url=file["url"],
-                size_bytes=file.get("size"),
-            )
 
 
 def _text(value: Any) -> str | None:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Act, Inbound
 from adapters.ratings import rating_of_one
 from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in, plain_text
+from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote, Rating
+from runtime.core.message import Attachment, Rating
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
@@ -25,7 +26,6 @@ FILE_URL = f"{PLATFORM}-file:"
 _FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
 _REACTIONS = frozenset({"reaction_added", "reaction_removed"})
 _COMMAND = re.compile(r"[/!]([a-z]+)(?:\s+|$)", re.IGNORECASE)
-_SHORTENED = 300
 
 _Json: TypeAlias = Mapping[str, Any]
 
@@ -34,7 +34,8 @@ _Json: TypeAlias = Mapping[str, Any]
 class Happening:
     """Something a person did to a message, in Slack's terms. `at` is when, `ts` which message.
 
-    `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False.
+    `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False. `brings` is the message
+    with all that belongs to it.
     """
 
     act: Act
@@ -49,7 +50,7 @@ class Happening:
     user_team: str | None = None
     direct: bool = False
     files: tuple[_Json, ...] = ()
-    quote: Quote | None = None
+    brings: _Json = field(default_factory=dict)
     rating: Rating | None = None
 
     @property
@@ -89,7 +90,7 @@ def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
 
 
 def _message(event: _Json) -> Happening | None:
-    if "bot_id" in event or not (event.get("text") or event.get("files") or event.get("attachments")):
+    if "bot_id" in event or not any(event.get(part) for part in ("text", "files", "attachments", "blocks")):
         return None
     return _said("message", event, event)
 
@@ -110,25 +111,30 @@ def _said(act: Act, message: _Json, event: _Json) -> Happening:
         user_team=message.get("user_team") or message.get("team"),
         direct=direct,
         files=tuple(message.get("files") or ()),
-        quote=_quote(message),
+        brings=message,
     )
 
 
 def _change(event: _Json) -> Happening | None:
-    """A change of the text. Other changes, such as previews of links, have no author."""
+    """A change of the text or the files. Other changes, such as previews of links, have no author."""
     message, before = event["message"], event.get("previous_message") or {}
     if message.get("subtype") == "tombstone":
         return _deletion({**event, "deleted_ts": message["ts"]})
-    if "bot_id" in message or message.get("text") == before.get("text"):
+    if "bot_id" in message or _own(message) == _own(before):
         return None
     return _said("edit", message, event)
+
+
+def _own(message: _Json) -> tuple[Any, list[Any]]:
+    """What its author has put into a message: its text and its files."""
+    return message.get("text"), [file.get("id") for file in message.get("files") or ()]
 
 
 def _deletion(event: _Json) -> Happening | None:
     before = event.get("previous_message") or {}
     if "bot_id" in before or "user" not in before:
         return None
-    return _said("deletion", {**before, "ts": event["deleted_ts"], "files": ()}, event)
+    return _said("deletion", {**before, "ts": event["deleted_ts"], "files": (), "attachments": (), "blocks": ()}, event)
 
 
 def _reaction(event: _Json) -> Happening | None:
@@ -180,6 +186,11 @@ def inbound_of(
     command = _COMMAND.match(text) if addressed and happening.act == "message" else None
     if command is not None and command[1].casefold() not in commands:
         command = None
+    if command is not None:
+        text = text[command.end() :].strip()
+    shown = shown_by(bot, names)
+    tables = tables_of(happening.brings, shown)
+    shared = (replace(file, quoted=True) for file in _attachments(tuple(files_of(happening.brings)), bot.team_id))
     who = people.get(happening.user)
     team = happening.user_team or (who.team if who is not None else None)
     return Inbound(
@@ -187,15 +198,15 @@ def inbound_of(
         event_id=event_id,
         person_id=f"{PLATFORM}:{bot.team_id}:{happening.user}",
         person_name=names.get(happening.user, happening.user),
-        text="" if happening.act == "deletion" else text[command.end() :].strip() if command is not None else text,
+        text="" if happening.act == "deletion" else "\n".join(part for part in (text, tables) if part),
         sent_at=datetime.fromtimestamp(float(happening.at), UTC),
         private=happening.direct,
         addressed=addressed,
         command=command[1].casefold() if command is not None else None,
-        attachments=tuple(_attachments(happening.files, bot.team_id)),
+        attachments=(*_attachments(happening.files, bot.team_id), *shared),
         act=happening.act,
         message_id=happening.ts,
-        quote=happening.quote,
+        around=quotes_of(happening.brings, bot, shown),
         space=bot.team_id,
         language=who.language if who is not None else None,
         outsider=not bot.knows(team),
@@ -213,12 +224,3 @@ def _attachments(files: tuple[_Json, ...], team: str) -> Iterator[Attachment]:
                 url=f"{FILE_URL}{team}:{file['id']}",
                 size_bytes=file.get("size"),
             )
-
-
-def _quote(message: _Json) -> Quote | None:
-    """The message that a person shares with this one."""
-    for shared in message.get("attachments") or ():
-        if shared.get("is_msg_unfurl") or shared.get("is_share"):
-            text = str(shared.get("text") or shared.get("fallback") or "")
-            return Quote(str(shared.get("ts", "")), str(shared.get("author_name", "")), text[:_SHORTENED])
-    return None

@@ -68,11 +68,16 @@ def kind_of(file: File) -> str:
 
 
 def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
-    """The files of a message. A photo comes in several sizes, the largest last; an animation is a document as well."""
+    """The files of a message. A photo comes in several sizes, the largest last; an animation is a document as well. A
+    sticker that moves is none that could be read.
+    """
     if message.get("photo"):
         yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)
     for kind, (name, media_type) in _FILE_KINDS.items():
-        if kind in message and not (kind == "document" and "animation" in message):
+        moves = kind == "sticker" and (
+            message.get(kind, {}).get("is_animated") or message.get(kind, {}).get("is_video")
+        )
+        if kind in message and not moves and not (kind == "document" and "animation" in message):
             yield _attachment(message[kind], name, media_type, bot_id)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from adapters.telegram.codec.addresses import BotIdentity, Json, OurBots
 from adapters.telegram.codec.markup import Entity
+
+_LINE_END: Final = "\n".encode("utf-16-le")
 
 
 class Names(Protocol):
@@ -39,8 +41,9 @@ class _Change:
 def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Said:
     """Read a text with its entities."""
     units = text.encode("utf-16-le", "surrogatepass")
-    known = [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
+    known = _known(entities)
     changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]
+    changes += _formats(known, units)
     command = next((entity for entity, _ in known if entity.kind == "bot_command" and entity.offset == 0), None)
     name, target = "", ""
     if command is not None:
@@ -54,6 +57,48 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Sai
         command=name.casefold() or None,
         to=tuple(dict.fromkeys(change.to for change in changes if change.to is not None)),
     )
+
+
+def formatted(text: str, entities: Sequence[Json]) -> str:
+    """A text with its links and its code as Markdown writes them; nobody in it is addressed."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    changes = _formats(_known(entities), units)
+    return _changed(units, changes) if changes else text
+
+
+def _known(entities: Sequence[Json]) -> list[tuple[Entity, Json]]:
+    return [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
+
+
+def _formats(entities: Sequence[tuple[Entity, Json]], units: bytes) -> list[_Change]:
+    """The changes for links with a text of their own, and for code."""
+    changes = []
+    for entity, raw in entities:
+        piece = _piece(units, entity)
+        if not piece.strip():
+            continue
+        if entity.kind == "text_link" and piece != raw["url"]:
+            label = re.sub(r"([\[\]\\])", r"\\\1", piece)
+            changes.append(
+                _Change(entity, f"[{label}](<{raw['url']}>)" if ")" in raw["url"] else f"[{label}]({raw['url']})")
+            )
+        elif entity.kind == "code":
+            ticks = _longer_than(piece, "`")
+            changes.append(_Change(entity, f"{ticks}{piece}{ticks}"))
+        elif entity.kind == "pre":
+            fence = _longer_than(piece, "```")
+            before = "" if entity.offset == 0 or units[entity.offset * 2 - 2 : entity.offset * 2] == _LINE_END else "\n"
+            behind = units[(entity.offset + entity.length) * 2 :][:2]
+            code = piece.removesuffix("\n")
+            after = "" if behind in (b"", _LINE_END) else "\n"
+            changes.append(_Change(entity, f"{before}{fence}{raw.get('language', '')}\n{code}\n{fence}{after}"))
+    return changes
+
+
+def _longer_than(code: str, ticks: str) -> str:
+    while ticks in code:
+        ticks += "`"
+    return ticks
 
 
 def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Names) -> _Change | None:
@@ -80,6 +125,8 @@ def _changed(units: bytes, changes: Sequence[_Change]) -> str:
     text, position = "", 0
     after_cut = False
     for change in sorted(changes, key=lambda c: c.entity.offset):
+        if change.entity.offset < position:
+            continue  # inside of another one
         before = units[position * 2 : change.entity.offset * 2].decode("utf-16-le", "replace")
         text = _joined(text, before, after_cut=after_cut) + change.becomes
         after_cut = not change.becomes

@@ -67,8 +67,18 @@ def name_of(person: Json) -> str:
 
 
 def is_from_person(message: Json) -> bool:
-    """Whether a person who can be named wrote the message. `sender_chat` marks a channel, or an administrator who
-    hides.
-    """
+    """Whether a person who can be named wrote the message."""
     sender = message.get("from")
     return sender is not None and not sender["is_bot"] and "sender_chat" not in message
+
+
+def sender_of(message: Json) -> Json | None:
+    """Who wrote a message: a person, or the chat for which an administrator or a channel's writer speaks without a name
+    of their own. None for a bot, and for what a channel posts into the group beside it.
+    """
+    if is_from_person(message):
+        return dict(message["from"])
+    if "sender_chat" not in message or message.get("is_automatic_forward"):
+        return None
+    chat = message["sender_chat"]
+    return {"id": chat["id"], "first_name": chat.get("title", "")}

@@ -21,13 +21,14 @@ from adapters.telegram.codec.addresses import (
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
-from adapters.telegram.codec.entities import Said, said
-from adapters.telegram.codec.envelope import Known, is_from_person, name_of
+from adapters.telegram.codec.brought import answered_by, files_answered, forwarded_in, quoted_in
+from adapters.telegram.codec.entities import Said, formatted, said
+from adapters.telegram.codec.envelope import Known, name_of, sender_of
+from adapters.telegram.codec.rich_content import rich_text_of
+from adapters.telegram.codec.wordless import wordless_of
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote
-
-MAX_QUOTE = 1000
-"""The number of characters of a quoted message."""
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 
 CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
 """The character for a mark that is a picture of Telegram's."""
@@ -108,13 +109,12 @@ class _Reading:
     def decoded(self, updates: Sequence[Json]) -> Decoded:
         first, last = updates[0], updates[-1]
         if "message" in first:
-            heard = self._service(first["message"]) or self._message(first, first["message"])
-            if first is last or not isinstance(heard, Inbound):
-                return heard
-            rest = [one for update in updates[1:] for one in attachments_of(update["message"], self.receiver.mark)]
-            return replace(heard, event_id=self._event_id(last), attachments=(*heard.attachments, *rest))
+            album = [update["message"] for update in updates]
+            return self._service(album[0]) or self._message(last, album)
         if "edited_message" in first:
-            heard = self._message(first, first["edited_message"])
+            if "location" in first["edited_message"]:
+                return Ignored("another kind")  # a person walks, and says nothing
+            heard = self._message(first, [first["edited_message"]])
             return replace(heard, act="edit", command=None) if isinstance(heard, Inbound) else heard
         if "callback_query" in first:
             return Pressed(str(first["callback_query"]["id"]), self._press(first, first["callback_query"]))
@@ -136,27 +136,40 @@ class _Reading:
             return TopicClosed(int(message["chat"]["id"]), topic_of(message))
         return None
 
-    def _message(self, update: Json, message: Json) -> Inbound | Ignored:
-        if not is_from_person(message):
+    def _message(self, update: Json, album: Sequence[Json]) -> Inbound | Ignored:
+        """The message that came in an update, or in several: an album's files come one by one, each with a caption."""
+        sender = sender_of(album[0])
+        if sender is None:
             return Ignored("no person")
-        text = message.get("text", message.get("caption"))
-        attachments = tuple(attachments_of(message, self.receiver.mark))
-        if text is None and not attachments:
-            return Ignored("no content")
-        entities = message.get("entities", message.get("caption_entities", ()))
-        if "forward_origin" in message:  # whoever passes a command on does not give it
-            entities = [entity for entity in entities if entity["type"] != "bot_command"]
-        read = said(text or "", entities, self.receiver.us, self.known.people)
-        if read.for_another_bot:
+        reads = [self._read(message) for message in album]
+        if any(read.for_another_bot for read in reads):
             return Ignored("for another bot")
-        return self._heard(update, message, read, attachments)
+        texts = [_joined(read.text, wordless_of(message)) for read, message in zip(reads, album, strict=True)]
+        attachments = [file for message in album for file in attachments_of(message, self.receiver.mark)]
+        command = next((read.command for read in reads if read.command is not None), None)
+        if not any(texts) and not attachments and command is None and not any(read.to for read in reads):
+            return Ignored("no content")
+        to = tuple(dict.fromkeys(bot for read in reads for bot in read.to))
+        return self._heard(update, album, sender, Said(_joined(*texts, between="\n\n"), command, to), attachments)
 
-    def _heard(self, update: Json, message: Json, read: Said, attachments: tuple[Attachment, ...]) -> Inbound:
-        chat, sender = message["chat"], message["from"]
+    def _read(self, message: Json) -> Said:
+        text = message.get("text", message.get("caption")) or rich_text_of(message)
+        entities = message.get("entities", message.get("caption_entities", ()))
+        if "forward_origin" in message:  # whoever passes something on gives no command in it and addresses nobody
+            return Said(formatted(text, entities))
+        return said(text, entities, self.receiver.us, self.known.people)
+
+    def _heard(
+        self, update: Json, album: Sequence[Json], sender: Json, read: Said, attachments: Sequence[Attachment]
+    ) -> Inbound:
+        message = album[0]
+        chat = message["chat"]
         private = chat["type"] == "private"
         quoted = self._answered_bot(message)
         topic = topic_of(message)
         lives = self.receiver.hears_topics and self.known.speaks and topic is not None
+        passed_on = forwarded_in(message, read.text)
+        read = read if passed_on is None else replace(read, text="")
         return Inbound(
             address=self._address(chat, topic),
             event_id=self._event_id(update),
@@ -167,9 +180,10 @@ class _Reading:
             private=private,
             addressed=private or bool(read.to) or quoted is not None or lives,
             command=read.command,
-            attachments=attachments,
+            attachments=(*attachments, *files_answered(message, self.receiver.mark, ours=quoted is not None)),
             message_id=str(self._message_id(chat["id"], message["message_id"])),
             quote=self._quote(message, quoted),
+            around=() if passed_on is None else (passed_on,),
             language=sender.get("language_code"),
         )
 
@@ -273,14 +287,12 @@ class _Reading:
         return read.text if read.command is not None else " ".join([*names, read.text]).strip()
 
     def _quote(self, message: Json, quoted: BotIdentity | None) -> Quote | None:
-        """The quoted part of the message: the selected piece, else the whole."""
-        replied = message.get("reply_to_message", message.get("external_reply"))
-        if replied is None or "forum_topic_created" in replied:
-            return None
-        chosen = message.get("quote", {}).get("text")
-        text = chosen or replied.get("text", replied.get("caption", ""))
-        author = replied.get("from") or replied.get("origin", {}).get("sender_user") or {}
-        number = self._message_id(message["chat"]["id"], replied.get("message_id", 0))
+        """What the message answers, under the id by which we know it."""
+        number = self._message_id(message["chat"]["id"], (answered_by(message) or {}).get("message_id", 0))
         if quoted is not None:
             number = replace(number, bot_id=quoted.id if quoted.agent is not None else None)
-        return Quote(str(number), name_of(author), text[:MAX_QUOTE])
+        return quoted_in(message, str(number))
+
+
+def _joined(*texts: str, between: str = "\n") -> str:
+    return between.join(text for text in texts if text)

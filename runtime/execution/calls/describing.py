@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from runtime.core.address import Address
@@ -130,8 +131,7 @@ class Describer:
 
 
 def _with_note(file: Attachment, said: str) -> Attachment:
-    note = f"{file.note} {said}".strip()
-    return Attachment(file.name, file.media_type, file.url, file.size_bytes, file.parts, note)
+    return replace(file, note=f"{file.note} {said}".strip())
 
 
 class DescribeCalls:

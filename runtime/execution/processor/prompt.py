@@ -13,6 +13,7 @@ from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import heard_content, heard_line
 from runtime.execution.prompt.past import exchanged
+from runtime.execution.prompt.quoted_text import past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
@@ -77,7 +78,7 @@ def _heard(state: SessionState, message: Message) -> str:
     files = "".join(f"\n{file_mention(file)}" for file in message.attachments)
     alone = state.private and len(state.people) <= 1 and len(state.agents) == 1
     if alone and message.from_human and message.type == "direct":
-        return heard_content(message) + files
+        return "\n".join([*past_lines(message.past), heard_content(message)]) + files
     return heard_line(message) + files
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runtime.core.foreign_text import foreign, foreign_line, foreign_lines, foreign_name
+from runtime.core.foreign_text import foreign, foreign_line, foreign_name
 from runtime.core.message import Message, MessageType
 from runtime.core.prompt_forms import Form
+from runtime.execution.prompt.quoted_text import past_lines, quoted_lines
 
 _QUOTED_CHARS = 300
 
 
 def heard_content(message: Message, theirs: Callable[[str], str] = foreign) -> str:
-    """The content of a message without its author: what they had open, then a quote as `> author: text`, precede it.
+    """The content of a message without its author: what they had open, and what it answers, forwards or shares,
+    precede it.
 
     `theirs` is what others' texts become; in a value of a program they stay as they are.
     """
@@ -26,10 +28,9 @@ def heard_content(message: Message, theirs: Callable[[str], str] = foreign) -> s
             quoted = _said(theirs(message.quote.text) if message.quote else "")
             return f"put {foreign_line(content)} on {quoted}" if content else f"{Form.UNMARKED} {quoted}"
     lines = [f"{Form.LOOKING_AT} {foreign_line(message.looking_at)})"] if message.looking_at else []
-    if message.quote is not None:
-        quoted = _shortened(f"{foreign_name(message.quote.author)}: {foreign_lines(message.quote.text)}")
-        lines += [f"> {line}" for line in quoted.splitlines()]
-    return "\n".join([*lines, content])
+    quotes = ([] if message.quote is None else [message.quote]) + list(message.around)
+    lines += [line for quote in quotes for line in quoted_lines(quote, theirs)]
+    return "\n".join([*lines, content] if content or not lines else lines)
 
 
 def heard_line(message: Message, *, while_working: bool = False) -> str:
@@ -49,10 +50,9 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
     content = heard_content(message)
     if message.type in (MessageType.EDITED, MessageType.DELETED, MessageType.REACTION):
         return f"{who}{where} {content}"
-    if while_working:
-        return f"{Form.WORKING} {who}{where} said: {content}"
-    between = "\n" if message.quote is not None or message.looking_at else " "
-    return f"{Form.MESSAGE} {who}{where}:{between}{content}"
+    between = "\n" if message.quote is not None or message.around or message.looking_at else " "
+    begins = f"{Form.WORKING} {who}{where} said:" if while_working else f"{Form.MESSAGE} {who}{where}:"
+    return "\n".join([*past_lines(message.past), f"{begins}{between}{content}"])
 
 
 def _change(before: str, content: str) -> str:

@@ -10,7 +10,7 @@ import anyio
 from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.inbox import FORK, Inbox, InboxEvent

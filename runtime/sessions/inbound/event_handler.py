@@ -10,7 +10,8 @@ from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, ScheduleId
-from runtime.core.message import Mark, Message, MessageType, Quote
+from runtime.core.message import Mark, Message, MessageType
+from runtime.core.quote import Quote
 from runtime.execution.calls.ask import option_of
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
@@ -90,7 +91,8 @@ class EventHandler:
         state = self._journal.state
         seq = self._journal.rested if self._journal.at_work() else since
         if not state.exchanges or seq > state.exchanges[-1].seq:
-            said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
+            brought = " ".join(quote.text for quote in event.around)
+            said = event.text or brought or ", ".join(str(file["name"]) for file in event.attachments)
             said = said[: WORDS_CHARS + 1]
             self._journal.note(ExchangeBegun(seq, said, event.author, event.person_name, event.message_id))
         elif event.message_id is not None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Attachment, Message, attachment_from
+from runtime.core.quote import Quote
 from runtime.meetings.taking_part import within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.state.session import SessionState
+
+OWN_QUOTED_CHARS: Final = 300
+"""The length to which a message of ours is quoted."""
 
 
 def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
@@ -21,7 +25,8 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
     fields: dict[str, Any] = {
         "content": event.text,
         "attachments": files_of(event),
-        "quote": event.quote,
+        "quote": _known_quote(event, state),
+        "around": event.around,
         "aside": is_aside(event, state),
     }
     return Message(
@@ -37,6 +42,14 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         within=within(state, event.author, agent),
         **(fields | other),
     )
+
+
+def _known_quote(event: InboxEvent, state: SessionState) -> Quote | None:
+    """What the event answers: of a message of ours, which its reader knows, only the beginning."""
+    quote = event.quote
+    if quote is None or quote.message_id not in state.said or len(quote.text) <= OWN_QUOTED_CHARS:
+        return quote
+    return replace(quote, text=quote.text[: OWN_QUOTED_CHARS - 1] + "…")
 
 
 def is_aside(event: InboxEvent, state: SessionState) -> bool:

@@ -41,6 +41,8 @@ class SpokenWords:
         """The event with the words of those of its files that are recordings. Raises StorageError."""
         sounds = [(number, sound) for number, sound in enumerate(files) if sound.concerns and sound.file.parts == ()]
         sounds = [(number, sound) for number, sound in sounds if not sound.file.note]
+        own = [(number, sound) for number, sound in sounds if not sound.file.quoted]
+        sounds = own or sounds  # what somebody else said is not mixed with what the person says
         if not sounds or event.kind != "message":
             return event
         if self._listener is None:

@@ -10,8 +10,8 @@ from typing import Any
 from runtime.core.address import Address, address_data
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.json_text import compact_json
-from runtime.core.message import Quote
 from runtime.core.plain_text import whole_characters
+from runtime.core.quote import quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldPlace
 from runtime.tape.tape import Fact
@@ -63,7 +63,8 @@ def event_to_json(event: InboxEvent) -> str:
         "kind": event.kind,
         "files": [dict(file) for file in event.attachments],
         "mid": event.message_id,
-        "quote": None if event.quote is None else [event.quote.message_id, event.quote.author, event.quote.text],
+        "quote": None if event.quote is None else quote_to_data(event.quote),
+        "around": quotes_to_data(event.around),
         "choice": event.choice,
         "private": event.private,
         "program": event.program,
@@ -89,7 +90,8 @@ def event_from_json(text: str) -> InboxEvent:
         kind=data["kind"],
         attachments=tuple(data["files"]),
         message_id=data.get("mid"),
-        quote=Quote(*data["quote"]) if data.get("quote") else None,
+        quote=quote_from_data(data["quote"]) if data.get("quote") else None,
+        around=quotes_from_data(data.get("around")),
         choice=data.get("choice"),
         private=data.get("private", True),
         program=data.get("program", ""),

@@ -12,7 +12,7 @@ from runtime.storage.encoding.codec import UNREADABLE_KIND, event_from_entry, ev
 from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, conversation_home, key_of
 from runtime.stores.inbox import LOCKED, InboxEvent
 
-_CONTENT = ("name", "text", "files", "quote", "choice")
+_CONTENT = ("name", "text", "files", "quote", "around", "choice")
 """The sealed parts of an event, by their JSON names."""
 
 _ENTRY = "entry"
@@ -82,7 +82,7 @@ class EventForm:
             return str(error)
 
 
-_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "choice": None}
+_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "around": [], "choice": None}
 
 
 def _binding(event: InboxEvent) -> AssociatedData:

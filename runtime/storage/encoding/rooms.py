@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from runtime.core.errors import ContentLocked
-from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.message import Attachment, Choice
+from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import PLAIN, Sealing, key_of, message_binding

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.message import Attachment, Choice
+from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.keys import ShardKeys

@@ -46,7 +46,7 @@ async def test_below_what_is_no_question_a_conversation_begins_that_knows_what_i
         first, second = await _said_twice(page, said)
         assert (first.address, second.address) == (BELOW, BELOW)
         assert first.quote is not None
-        assert (first.quote.author, first.quote.text) == ("Guide", " ".join(text.split()))
+        assert (first.quote.author, first.quote.text) == ("Guide", text)
         assert second.quote is None
 
 

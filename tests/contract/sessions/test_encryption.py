@@ -17,7 +17,8 @@ from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, StorageUnavailable
 from runtime.core.files import FILE_URL
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.core.message import Attachment, Choice, Quote
+from runtime.core.message import Attachment, Choice
+from runtime.core.quote import Quote
 from runtime.core.room import RoomChange
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.encoding.encryption import Encryption, Key
@@ -73,7 +74,8 @@ async def filled(connection: RedisConnection) -> None:
     await sessions.commit(replace(beginning(lease), facts=facts(1, SECRET, LONG, "more " + SECRET)))
     await sessions.keep_snapshot(lease, SESSION, Snapshot(2, "v1", f'{{"said":"{SECRET}"}}'))
     quote = Quote("m0", SECRET, SECRET)
-    await inbox.add(replace(event("1", text=SECRET), person_name=SECRET, quote=quote))
+    brought = Quote("", SECRET, SECRET, "shared", (SECRET,), (quote,))
+    await inbox.add(replace(event("1", text=SECRET), person_name=SECRET, quote=quote, around=(brought,)))
     await inbox.add(event("2", text=SECRET))
     first, *_ = [entry for entry in await inbox.read({SHARD: "0"}, wait_s=5) if entry.event.id == "1"]
     await inbox.discard(first, lease.token, reason=f"it said {SECRET}")

@@ -13,7 +13,8 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import Speaker
-from runtime.core.message import Choice, Quote
+from runtime.core.message import Choice
+from runtime.core.quote import Quote
 from runtime.core.texts import load_texts
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
@@ -145,7 +146,8 @@ async def test_shared_message_is_a_quote(adapter: SlackAdapter, platform: SlackP
     shared = {"is_share": True, "ts": "1.2", "author_name": "Bob", "text": "the plan"}
     platform.say("what of this?", channel=DIRECT, attachments=[shared])
     async with adapter.connect() as inbound:
-        assert (await anext(inbound)).quote == Quote("1.2", "Bob", "the plan")
+        heard = await anext(inbound)
+    assert (heard.quote, heard.around) == (None, (Quote("1.2", "Bob", "the plan", "shared"),))
 
 
 # Buttons.

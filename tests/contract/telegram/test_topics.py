@@ -14,7 +14,7 @@ from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered, StorageUnavailable
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, new_adapter, send
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform

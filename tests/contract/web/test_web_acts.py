@@ -23,7 +23,8 @@ from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
 from runtime.core.files import MAX_FILE_BYTES, FileBounds, file_id
-from runtime.core.message import Choice, Quote
+from runtime.core.message import Choice
+from runtime.core.quote import Quote
 from tests.fakes.pages.page_socket import ADA, GRACE, PageSocket, page_socket
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
@@ -173,6 +174,17 @@ async def test_a_press_is_heard_and_one_that_is_no_choice_any_more_is_not() -> N
         assert (kept.text, kept.final, kept.choices) == ("Shall I?", True, ())
 
 
+async def test_a_reply_to_a_message_with_a_file_comes_with_the_file() -> None:
+    async with lobby() as scene:
+        kept = await scene.chat.files.keep(b"a,b", "text/csv")
+        sent = await scene.ada.say("the numbers", files=[{"id": kept, "name": "a.csv"}])
+        await scene.heard()
+        await scene.ada.say("what is this?", reply_to=sent)
+        heard = await scene.heard()
+    assert heard.quote == Quote(sent, "Ada", "the numbers", files=("a.csv",), person=ADA.id)
+    assert [(file.name, file.url, file.quoted) for file in heard.attachments] == [("a.csv", f"file:{kept}", True)]
+
+
 async def test_a_reply_carries_a_short_quote_both_ways() -> None:
     async with lobby() as scene:
         adapter = scene.chat.adapter
@@ -182,8 +194,10 @@ async def test_a_reply_carries_a_short_quote_both_ways() -> None:
         quote = (await scene.heard()).quote
         assert quote is not None
         assert (quote.message_id, quote.author) == ("n1", "Guide")
-        assert quote.text.startswith("@Ada, what is very very")
-        assert len(quote.text) <= 200
+        assert quote.text == f"@Ada, what\nis {'very ' * 100}new?"
+        shown = (await scene.chat.store.history("lobby", limit=1))[-1].quote
+        assert shown is not None
+        assert (shown.text[:23], len(shown.text) <= 200) == ("@Ada, what is very very", True)
         await scene.ada.say("to nobody", reply_to="no-such-message")
         assert (await scene.heard()).quote is None
         await adapter.send(LOBBY, "well", speaker=GUIDE, nonce="n2", final=True, reply_to=sent)

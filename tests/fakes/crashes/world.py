@@ -22,7 +22,8 @@ from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.core.message import Attachment, Mark, Quote
+from runtime.core.message import Attachment, Mark
+from runtime.core.quote import Quote
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program

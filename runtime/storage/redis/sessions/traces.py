@@ -12,6 +12,7 @@ from redis.exceptions import ResponseError
 
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
+from runtime.core.quote import without_author
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.encoding.codec import UNREADABLE_AT
 from runtime.storage.encoding.events import EventForm
@@ -156,8 +157,8 @@ class RedisTraces:
         async for entry_id, event in self._events(key):
             if _concerns(event, whose):
                 theirs.append(entry_id)
-            elif event.quote is not None and event.quote.author in whose.names:
-                unquoted += [entry_id, "e", self._form.write(replace(event, quote=None))]
+            elif (without := _unquoted(event, whose)) != event:
+                unquoted += [entry_id, "e", self._form.write(without)]
         forgotten = 0
         for first in range(0, len(theirs), _ENTRIES_AT_ONCE):
             forgotten += int(await self._connection.write("XDEL", key, *theirs[first : first + _ENTRIES_AT_ONCE]))
@@ -229,6 +230,13 @@ class _Names:
         if self.anything.search(name) or self.anything.search(value) or self._session.match(name):
             return True
         return self._platform in table.split(":") and bool(self._bare.search(name))
+
+
+def _unquoted(event: InboxEvent, whose: Whose) -> InboxEvent:
+    """An event of somebody else without what the person said in what it brings."""
+    quote = without_author([event.quote] if event.quote is not None else [], whose.person, whose.names)
+    around = without_author(event.around, whose.person, whose.names)
+    return replace(event, quote=quote[0] if quote else None, around=around)
 
 
 def _concerns(event: InboxEvent, whose: Whose) -> bool:

@@ -20,7 +20,7 @@ from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import SessionBusy
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.archive.sqlite import open_sqlite
@@ -154,8 +154,14 @@ async def test_what_others_said_that_quotes_the_person_stays_without_the_quote(c
     left = await RedisDeadLetters(connection).page(limit=10)
     assert left == [replace(letters[0], event=replace(letters[0].event, quote=None)), *letters[1:]]
     await inbox.add(InboxEvent("after", group, BOB, "Bob", "later", T0))
-    [later] = await inbox.read({shard: waiting[-1].entry_id}, wait_s=60)
+    card = Quote("", "Grafana", "an alert", "card")
+    shared = Quote("9", "Somebody", "a secret", "shared", person=ADA)
+    brought = (Quote("", "Cleo", "look", "forwarded", inside=(shared, card)), shared, card)
+    await inbox.add(InboxEvent("shares", group, BOB, "Bob", "look", T0, around=brought))
+    await erasure(connection).person(ADA)
+    [later, shares] = await inbox.read({shard: waiting[-1].entry_id}, wait_s=60)
     assert later.event.id == "after"
+    assert shares.event.around == (Quote("", "Cleo", "look", "forwarded", inside=(card,)), card)
 
 
 async def test_schedules_that_a_person_made_are_forgotten_and_those_of_others_stay(

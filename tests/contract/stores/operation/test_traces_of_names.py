@@ -11,7 +11,7 @@ from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import CHARTERS_TABLE, Charters
 from gateway.overview.questions.register import QUESTIONS_TABLE
 from runtime.core.ids import SessionId
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore

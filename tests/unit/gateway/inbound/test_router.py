@@ -16,7 +16,8 @@ from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.ids import SessionId
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
 from runtime.stores.meeting_places import HeldPlace
 from tests.fakes.clock import FakeClock

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, StreamId, schedule_id
-from runtime.core.message import Attachment, Message, MessageType, Quote, message_from_data, settled_message
+from runtime.core.message import Attachment, Message, MessageType, message_from_data, settled_message
+from runtime.core.quote import Quote
 from runtime.tape.journal import as_data
 
 PLAIN = Message(MessageId("m1"), AgentId("1000"), "Greeter", "hi", datetime(2026, 1, 1, 12, 30, 0, 5, UTC))
@@ -28,6 +29,8 @@ FULL = replace(
     sender_name="Dan",
     platform_id="p",
     quote=Quote("q", "Ada", "before"),
+    around=(Quote("r", "Bob", "news", "forwarded", ("a.png",), (Quote("", "Grafana", "CPU", "card"),)),),
+    past=(Quote("s", "Cleo", "first", "said", said_at=datetime(2026, 1, 1, tzinfo=UTC), person="slack:T:U"),),
     before="was",
     answers="page",
     ends_meeting=True,

@@ -11,7 +11,6 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.discord.codec.addresses import BotIdentity, address_of
 from adapters.discord.inbound.decode import (
-    QUOTED_CHARS,
     Place,
     deletion_of,
     edit_of,
@@ -21,13 +20,25 @@ from adapters.discord.inbound.decode import (
 )
 from adapters.discord.inbound.recent import Remembered
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 
 NOW = datetime(2026, 1, 2, 4, tzinfo=UTC)
 US = BotIdentity("7", "8", "Parley", frozenset({"new", "stop"}))
 ADA = {"id": "42", "username": "ada", "global_name": "Ada Lovelace"}
 NAMES = {"5": "helpers", "6": "general"}
 REPLIED = {"id": "99", "author": {"id": "43", "username": "bob"}, "content": "hello"}
+STICKER = {"id": "1", "name": "wave", "format_type": 1}
+ALERT = {
+    "type": "rich",
+    "author": {"name": "Grafana"},
+    "title": "CPU",
+    "url": "https://e.org/1",
+    "description": "over **90 %**",
+    "fields": [{"name": "Host", "value": "db1"}],
+    "footer": {"text": "prod"},
+}
+CARD = Quote("", "Grafana", "[CPU](https://e.org/1)\nover **90 %**\nHost: db1\nprod", "card")
 CHANNEL = Place(role="9", name_of=NAMES.get)
 
 
@@ -145,7 +156,70 @@ def test_files_are_handed_on_and_stand_for_a_text() -> None:
 
 
 def test_message_that_was_passed_on_is_read_too() -> None:
-    assert _read("", message_snapshots=[{"message": {"content": "from elsewhere"}}]).text == "from elsewhere"
+    file = {"filename": "a.png", "content_type": "image/png", "url": "https://cdn.example/a.png"}
+    snapshot = {"content": "from <@7> elsewhere", "attachments": [file], "embeds": [ALERT], "sticker_items": [STICKER]}
+    heard = _read("", message_snapshots=[{"message": snapshot}])
+    text = "from <@7> elsewhere\n[sticker wave]"
+    assert (heard.text, heard.addressed) == ("", False)
+    assert heard.around == (Quote("", "", text, "forwarded", ("a.png",), inside=(CARD,)),)
+    assert [one.name for one in heard.attachments] == ["a.png"]
+
+
+def test_what_is_answered_comes_with_its_files_and_cards() -> None:
+    file = {"filename": "a.png", "content_type": "image/png", "url": "https://cdn.example/a.png"}
+    replied = REPLIED | {"content": "", "attachments": [file], "embeds": [ALERT]}
+    heard = _read("<@7> what is this?", type=19, referenced_message=replied)
+    assert heard.quote == Quote("99", "bob", "", files=("a.png",), inside=(CARD,), person="discord:43")
+    assert [(one.name, one.quoted) for one in heard.attachments] == [("a.png", True)]
+    spoken = file | {"filename": "v.ogg", "content_type": "audio/ogg"}
+    ours = REPLIED | {"author": {"id": "7", "username": "Parley", "bot": True}, "attachments": [spoken]}
+    assert _read("again", type=19, referenced_message=ours).attachments == ()
+
+
+def test_what_is_answered_may_itself_be_passed_on() -> None:
+    replied = REPLIED | {"content": "", "message_snapshots": [{"message": {"content": "first"}}]}
+    quote = _read("true?", type=19, referenced_message=replied).quote
+    assert quote is not None
+    assert quote.inside == (Quote("", "", "first", "forwarded"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ({"sticker_items": [STICKER]}, "[sticker wave]"),
+        (
+            {
+                "poll": {
+                    "question": {"text": "Tea?"},
+                    "answers": [{"poll_media": {"text": "yes", "emoji": {"name": "👍"}}}],
+                }
+            },
+            "[poll “Tea?”: 👍 yes]",
+        ),
+    ],
+)
+def test_what_is_no_text_comes_as_a_line_alone_and_answered(content: dict[str, Any], line: str) -> None:
+    assert _read("", **content).text == line
+    quote = _read("this?", type=19, referenced_message=REPLIED | {"content": ""} | content).quote
+    assert quote is not None
+    assert quote.text == line
+
+
+def test_a_preview_of_a_link_comes_with_it_and_an_empty_one_does_not() -> None:
+    heard = _read("https://e.org", embeds=[ALERT, {"type": "image", "url": "https://e.org/a.png"}])
+    assert heard.around == (CARD,)
+
+
+def test_the_texts_that_a_bots_message_consists_of_are_quoted() -> None:
+    shown = [
+        {
+            "type": 17,
+            "components": [{"type": 10, "content": "one"}, {"type": 9, "components": [{"type": 10, "content": "two"}]}],
+        }
+    ]
+    quote = _read("so?", type=19, referenced_message=REPLIED | {"content": "", "components": shown}).quote
+    assert quote is not None
+    assert quote.text == "one\ntwo"
 
 
 @pytest.mark.parametrize("written", ["", "/stop"])
@@ -153,12 +227,12 @@ def test_a_command_that_is_passed_on_is_not_given(written: str) -> None:
     passed_on = {"message": {"content": "/access role discord:66 owner"}}
     inbound = _read(written, place=Place(parent="1", ours=True), message_snapshots=[passed_on])
     assert inbound.command is None
-    assert inbound.text == f"{written}\n/access role discord:66 owner".strip()
+    assert inbound.text == written
+    assert [one.text for one in inbound.around] == ["/access role discord:66 owner"]
 
 
 def test_what_is_replied_to_is_quoted_and_our_webhooks_messages_have_our_ids() -> None:
-    long = REPLIED | {"content": "x" * 1000}
-    assert _read(type=19, referenced_message=long).quote == Quote("99", "bob", "x" * QUOTED_CHARS)
+    assert _read(type=19, referenced_message=REPLIED).quote == Quote("99", "bob", "hello", person="discord:43")
     ours = REPLIED | {"webhook_id": "55", "application_id": "8", "author": {"id": "55", "username": "Host"}}
     assert _read(type=19, referenced_message=ours).quote == Quote("99@55", "Host", "hello")
     assert _read().quote is None

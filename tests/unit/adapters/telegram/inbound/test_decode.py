@@ -12,7 +12,7 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.capabilities import Window
 from adapters.markdown.text_length import measure_utf16
-from adapters.telegram.codec.addresses import BotIdentity, OurBots, is_private
+from adapters.telegram.codec.addresses import OurBots, is_private
 from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
@@ -23,38 +23,16 @@ from adapters.telegram.inbound.decode import (
     Pressed,
     Receiver,
     TopicClosed,
-    decode,
 )
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Attachment
-
-BOT = BotIdentity(7, "ParleyBot", "Parley")
-ADA = {"id": 42, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace"}
-PRIVATE = {"id": 42, "type": "private", "first_name": "Ada"}
-GROUP = {"id": -100500, "type": "supergroup", "title": "Us"}
-
-
-def _update(**message: Any) -> dict[str, Any]:
-    return {"update_id": 900, "message": {"message_id": 1, "date": 1_700_000_000, "from": ADA, "chat": GROUP} | message}
-
-
-NOW = datetime(2023, 11, 15, tzinfo=UTC)
-NOBODY = Known(NOW, {})
-
-
-def _decode(*updates: dict[str, Any], receiver: Receiver | None = None, known: Known = NOBODY) -> Decoded:
-    return decode(updates, receiver or Receiver(BOT, OurBots((BOT,))), known)
-
-
-def _read(known: Known = NOBODY, /, **message: Any) -> Inbound:
-    decoded = _decode(_update(**message), known=known)
-    assert isinstance(decoded, Inbound)
-    return decoded
-
-
-def _entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
-    return {"type": kind, "offset": offset, "length": length, **more}
+from runtime.core.quote import Quote
+from tests.unit.adapters.telegram.inbound.updates import ADA, BOT, GROUP, NOW, PRIVATE
+from tests.unit.adapters.telegram.inbound.updates import decoded as _decode
+from tests.unit.adapters.telegram.inbound.updates import entity as _entity
+from tests.unit.adapters.telegram.inbound.updates import read as _read
+from tests.unit.adapters.telegram.inbound.updates import update as _update
 
 
 def test_a_command_that_is_passed_on_is_not_given() -> None:
@@ -62,7 +40,8 @@ def test_a_command_that_is_passed_on_is_not_given() -> None:
     command = {"chat": PRIVATE, "text": "/access role telegram:66 owner", "entities": [_entity("bot_command", 0, 7)]}
     assert _read(**command).command == "access"
     passed_on = _read(**command, forward_origin=origin)
-    assert (passed_on.command, passed_on.text) == (None, "/access role telegram:66 owner")
+    assert (passed_on.command, passed_on.text) == (None, "")
+    assert passed_on.around == (Quote("", "Eve", "/access role telegram:66 owner", "forwarded", person="telegram:66"),)
 
 
 def test_private_message_is_addressed_and_complete() -> None:
@@ -157,7 +136,7 @@ def test_command_for_another_bot_is_ignored() -> None:
     ("message", "reason"),
     [
         ({"text": "x", "from": ADA | {"is_bot": True}}, "no person"),
-        ({"text": "x", "sender_chat": {"id": -1}}, "no person"),
+        ({"text": "x", "sender_chat": {"id": -1}, "is_automatic_forward": True}, "no person"),
         ({"text": "x", "from": None}, "no person"),
         ({"new_chat_members": [ADA]}, "no content"),
     ],

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, SessionId
-from runtime.core.message import Attachment, Message, MessageType, Quote
+from runtime.core.message import Attachment, Message, MessageType
 from runtime.core.prompt_forms import Form
+from runtime.core.quote import Quote
 from runtime.execution.compaction import beginnings
 from runtime.execution.free.prompt import build_prompt as free_prompt
 from runtime.execution.free.prompt import heard_text as heard_in_turn

@@ -5,7 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 from runtime.llm.sight import Sight
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World

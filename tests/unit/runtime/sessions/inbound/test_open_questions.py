@@ -9,7 +9,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from runtime.core.address import Address
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.events.talk import FeedbackGiven
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -130,7 +130,7 @@ async def test_a_quote_stands_before_the_message(sandbox: MontySandbox) -> None:
     async with talking(travel(), model, sandbox) as talk:
         await talk.say("go")
         await talk.say("There.", quote=Quote("9", "Bo", "Oslo is nice\nin May"))
-    assert "Message from Ada (user):\n> Bo: Oslo is nice\n> in May\nThere." in model.told(1)
+    assert "Message from Ada (user):\n> Bo: Oslo is nice\n>   in May\nThere." in model.told(1)
 
 
 async def test_a_reply_that_quotes_an_agent_goes_to_that_agent(sandbox: MontySandbox) -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runtime.core.address import Address
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.memories.meanings import Meanings

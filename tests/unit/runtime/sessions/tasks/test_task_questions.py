@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.core.ids import AgentId, SessionId
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from runtime.core.texts import english
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program

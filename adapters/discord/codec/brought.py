@@ -1,0 +1,106 @@
+"""What a message on Discord brings: what it forwards, the cards in it, and what is no text; and its files.
+
+A message, one that is answered and one that is forwarded have the same fields (Discord's Message and MessageSnapshot).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
+
+_Json: TypeAlias = Mapping[str, Any]
+_TEXT_DISPLAY: Final = 10
+Shown: TypeAlias = Callable[[str], str]
+"""A text of Discord's as people read it."""
+
+
+def forwarded_in(message: _Json) -> list[_Json]:
+    """The messages that a message passes on."""
+    return [snapshot["message"] for snapshot in message.get("message_snapshots") or ()]
+
+
+def words_of(message: _Json, shown: Shown) -> str:
+    """The text of a message, and lines for what is no text."""
+    texts = (message.get("content") or "", *_displayed(message.get("components")))
+    return "\n".join(part for part in (*map(shown, texts), wordless_of(message)) if part.strip())
+
+
+def wordless_of(message: _Json) -> str:
+    """The lines for what a message has beside text, files and cards."""
+    lines = [f"[sticker {sticker['name']}]" for sticker in message.get("sticker_items") or ()]
+    if poll := message.get("poll"):
+        answers = ", ".join(_medium(answer["poll_media"]) for answer in poll.get("answers") or ())
+        lines.append(f"[poll “{_medium(poll['question'])}”: {answers}]")
+    return "\n".join(lines)
+
+
+def around_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
+    """What a message passes on, and the cards in it."""
+    passed_on = (
+        Quote("", "", words_of(one, shown), "forwarded", _names(one), inside=cards_of(one, shown))
+        for one in forwarded_in(message)
+    )
+    return (*passed_on, *cards_of(message, shown))
+
+
+def cards_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
+    """The embeds of a message that say something."""
+    cards = (_card(embed, shown) for embed in message.get("embeds") or ())
+    return tuple(card for card in cards if card.text)
+
+
+def files_of(message: _Json) -> Iterator[Attachment]:
+    """The files of a message, and of what it passes on."""
+    for holder in (message, *forwarded_in(message)):
+        for file in holder.get("attachments") or ():
+            yield Attachment(
+                name=file["filename"],
+                media_type=file.get("content_type") or "application/octet-stream",
+                url=file["url"],
+                size_bytes=file.get("size"),
+            )
+
+
+def files_answered(message: _Json, *, ours: bool) -> list[Attachment]:
+    """The files of what a message answers; of our own, which speak, no recordings."""
+    files = files_of(message.get("referenced_message") or {})
+    return [replace(file, quoted=True) for file in files if not (ours and file.media_type.startswith("audio/"))]
+
+
+def names_of_files(message: _Json) -> tuple[str, ...]:
+    """The names of all files of a message."""
+    return tuple(file.name for file in files_of(message))
+
+
+def _displayed(components: Any) -> Iterator[str]:
+    """The texts among components, of which messages of some bots consist (Discord's Components V2)."""
+    for component in components or ():
+        if component.get("type") == _TEXT_DISPLAY:
+            yield component["content"]
+        yield from _displayed(component.get("components"))
+
+
+def _names(message: _Json) -> tuple[str, ...]:
+    return tuple(file["filename"] for file in message.get("attachments") or ())
+
+
+def _card(embed: _Json, shown: Shown) -> Quote:
+    author = embed.get("author") or embed.get("provider") or {}
+    title, url = embed.get("title"), embed.get("url")
+    footer = (embed.get("footer") or {}).get("text")
+    lines: Sequence[str] = (
+        f"[{title}]({url})" if title and url else title or "",
+        shown(embed.get("description") or ""),
+        *(f"{field['name']}: {shown(field['value'])}" for field in embed.get("fields") or ()),
+        footer or "",
+    )
+    return Quote("", str(author.get("name") or ""), "\n".join(line for line in lines if line), "card")
+
+
+def _medium(medium: _Json) -> str:
+    emoji = (medium.get("emoji") or {}).get("name")
+    return " ".join(part for part in (emoji, medium.get("text")) if part)

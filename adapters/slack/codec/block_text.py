@@ -1,0 +1,100 @@
+"""The text of Slack's blocks, where a message has no other: of bots, of shared messages, and of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+_Json: TypeAlias = Mapping[str, Any]
+Shown: TypeAlias = Callable[[str], str]
+"""Slack's mrkdwn as people read it."""
+
+_TABLES: Final = frozenset({"table", "data_table"})
+
+
+def text_of_blocks(blocks: Iterable[_Json], shown: Shown) -> str:
+    """What people read in the blocks."""
+    return "\n".join(line for block in blocks for line in _block(block, shown) if line)
+
+
+def tables_in(blocks: Iterable[_Json], shown: Shown) -> str:
+    """The tables among the blocks, which no text beside them has."""
+    return text_of_blocks((block for block in blocks if block.get("type") in _TABLES), shown)
+
+
+def _block(block: _Json, shown: Shown) -> Iterator[str]:
+    kind = block.get("type")
+    if kind == "rich_text":
+        for element in block.get("elements") or ():
+            yield from _rich(element, shown)
+    elif kind in _TABLES:
+        for row in block.get("rows") or ():
+            yield "| " + " | ".join(_cell(cell, shown) for cell in row) + " |"
+    else:
+        for key in ("title", "subtitle", "body", "text", "description"):
+            yield _text(block.get(key), shown)
+        yield from (_text(field, shown) for field in block.get("fields") or ())
+        if kind == "context":
+            yield " ".join(_text(element, shown) for element in block.get("elements") or ())
+        if block.get("alt_text"):
+            yield f"[picture: {block['alt_text']}]"
+        for key in ("blocks", "elements"):  # containers and carousels
+            yield from (line for inner in _parts(block, key, kind) for line in _block(inner, shown))
+
+
+def _parts(block: _Json, key: str, kind: Any) -> Iterable[_Json]:
+    return () if kind in ("context", "actions", "context_actions") else block.get(key) or ()
+
+
+def _text(text: Any, shown: Shown) -> str:
+    """A text object, or a bare text."""
+    if isinstance(text, str):
+        return shown(text)
+    if not isinstance(text, Mapping) or not isinstance(text.get("text"), str):
+        return ""
+    return shown(text["text"]) if text.get("type") == "mrkdwn" else str(text["text"])
+
+
+def _cell(cell: Any, shown: Shown) -> str:
+    if not isinstance(cell, Mapping):
+        return ""
+    text = text_of_blocks([cell], shown) if cell.get("type") == "rich_text" else _text(cell, shown)
+    return " ".join((text or str(cell.get("value", ""))).split())
+
+
+def _rich(element: _Json, shown: Shown) -> Iterator[str]:
+    inner = element.get("elements") or ()
+    match element.get("type"):
+        case "rich_text_list":
+            sign = "1." if element.get("style") == "ordered" else "-"
+            yield from (f"{'  ' * int(element.get('indent') or 0)}{sign} {_inline(item, shown)}" for item in inner)
+        case "rich_text_preformatted":
+            yield f"```\n{_inline(element, shown)}\n```"
+        case "rich_text_quote":
+            yield from (f"> {line}" for line in _inline(element, shown).split("\n"))
+        case _:
+            yield _inline(element, shown)
+
+
+def _inline(element: _Json, shown: Shown) -> str:
+    return "".join(_piece(piece, shown) for piece in element.get("elements") or ())
+
+
+def _piece(piece: _Json, shown: Shown) -> str:
+    match piece.get("type"):
+        case "text":
+            text = str(piece["text"])
+            return f"`{text}`" if (piece.get("style") or {}).get("code") else text
+        case "link":
+            label, url = piece.get("text"), str(piece["url"])
+            return f"{label} ({url})" if label and label not in url else url
+        case "user":
+            return shown(f"<@{piece['user_id']}>")
+        case "channel":
+            return shown(f"<#{piece['channel_id']}>")
+        case "broadcast":
+            return f"@{piece['range']}"
+        case "emoji":
+            return f":{piece['name']}:"
+        case _:
+            return str(piece.get("text") or piece.get("fallback") or piece.get("value") or "")

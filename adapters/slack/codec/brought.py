@@ -1,0 +1,92 @@
+"""What a message on Slack brings: messages that it shares, and the cards of links and of apps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from adapters.slack.codec.addresses import PLATFORM, BotIdentity, plain_text
+from adapters.slack.codec.block_text import Shown, tables_in, text_of_blocks
+from runtime.core.quote import MAX_LEVELS, Quote
+
+_Json: TypeAlias = Mapping[str, Any]
+
+
+def shown_by(bot: BotIdentity, names: Mapping[str, str]) -> Shown:
+    """How people read a text of Slack's in which nobody is addressed."""
+    known = {**names, bot.user_id: bot.name}
+    return lambda text: plain_text(text, "", known)
+
+
+def shares_in(message: _Json) -> list[_Json]:
+    """The shared messages and cards of a message, in its order, and not the tables that stand beside its text."""
+    return [one for one in message.get("attachments") or () if not _is_table(one)]
+
+
+def tables_of(message: _Json, shown: Shown) -> str:
+    """The tables of a message, as text."""
+    attached = (block for one in message.get("attachments") or () if _is_table(one) for block in one["blocks"])
+    return tables_in([*(message.get("blocks") or ()), *attached], shown)
+
+
+def files_of(message: _Json, level: int = 0) -> Iterator[_Json]:
+    """The files of what a message shares, each once, to the second level."""
+    for one in shares_in(message) if level < MAX_LEVELS else ():
+        for holder in (one, *_messages(one)):
+            yield from holder.get("files") or ()
+        for inner in _messages(one):
+            yield from files_of(inner, level + 1)
+
+
+def quotes_of(message: _Json, bot: BotIdentity, shown: Shown, level: int = 0) -> tuple[Quote, ...]:
+    """What a message shares."""
+    shares = shares_in(message) if level < MAX_LEVELS else ()
+    return tuple(quote for one in shares if (quote := _quote(one, bot, shown, level)) is not None)
+
+
+def _quote(shared: _Json, bot: BotIdentity, shown: Shown, level: int) -> Quote | None:
+    is_message = bool(shared.get("is_msg_unfurl") or shared.get("is_share") or shared.get("message_blocks"))
+    inside = [quote for inner in _messages(shared) for quote in quotes_of(inner, bot, shown, level + 1)]
+    holders = (shared, *_messages(shared))
+    files = [str(file.get("name") or "file.bin") for holder in holders for file in holder.get("files") or ()]
+    text = "\n".join(line for line in _lines(shared, shown) if line)
+    author, author_id = str(shared.get("author_name") or shared.get("service_name") or ""), shared.get("author_id")
+    if not (text or inside or files):
+        fallback = str(shared.get("fallback") or "")
+        text = "" if fallback == "[no preview available]" else shown(fallback)
+        if not text:
+            return None
+    return Quote(
+        str(shared.get("ts", "")) if is_message else "",
+        author,
+        text,
+        "shared" if is_message else "card",
+        tuple(dict.fromkeys(files)),
+        tuple(inside),
+        person=f"{PLATFORM}:{bot.team_id}:{author_id}" if author_id and not shared.get("bot_id") else "",
+    )
+
+
+def _lines(shared: _Json, shown: Shown) -> Iterator[str]:
+    yield shown(str(shared.get("pretext") or ""))
+    title, link = shown(str(shared.get("title") or "")), shared.get("title_link") or shared.get("from_url")
+    if title:
+        yield f"[{title}]({link})" if link else title
+    yield shown(str(shared.get("text") or ""))
+    for field in shared.get("fields") or ():
+        yield ": ".join(shown(str(field[key])) for key in ("title", "value") if field.get(key))
+    yield text_of_blocks(shared.get("blocks") or (), shown)
+    if not shared.get("text"):
+        for inner in _messages(shared):
+            yield text_of_blocks(inner.get("blocks") or (), shown) or shown(str(inner.get("text") or ""))
+
+
+def _messages(shared: _Json) -> Iterator[_Json]:
+    """The messages that a share has in full."""
+    for one in shared.get("message_blocks") or ():
+        yield one.get("message") or {}
+
+
+def _is_table(attachment: _Json) -> bool:
+    blocks = attachment.get("blocks") or ()
+    return bool(blocks) and all(block.get("type") in ("table", "data_table") for block in blocks)

@@ -1,0 +1,50 @@
+"""A rich message (Bot API 10.1) as text, where one is answered or passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def rich_text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message's rich content; "" without any."""
+    return "\n".join(_blocks((message.get("rich_message") or {}).get("blocks")))
+
+
+def _blocks(blocks: Any) -> Iterator[str]:
+    for block in blocks or ():
+        yield from _block(block)
+
+
+def _block(block: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of one block: by the fields that blocks of many types have in common."""
+    match block.get("type"):
+        case "preformatted" | "pre":
+            yield f"```{block.get('language') or ''}\n{_inline(block.get('text'))}\n```"
+        case "table":
+            for row in block.get("cells") or ():
+                yield "| " + " | ".join(_inline(cell.get("text")) for cell in row) + " |"
+        case "list":
+            for item in block.get("items") or ():
+                first, *rest = [*_blocks(item.get("blocks"))] or [_inline(item.get("text"))]
+                yield f"- {first}"
+                yield from (f"  {line}" for line in rest)
+        case _:
+            for field in ("summary", "text", "expression"):
+                if line := _inline(block.get(field)):
+                    yield line
+            yield from _blocks(block.get("blocks"))
+    caption = block.get("caption")
+    if line := _inline(caption.get("text") if isinstance(caption, Mapping) else caption):
+        yield line
+
+
+def _inline(text: Any) -> str:
+    """Rich text: a string, several pieces, or a piece with a format."""
+    if isinstance(text, str):
+        return text
+    if isinstance(text, Mapping):
+        inner = _inline(text.get("text") or text.get("expression") or text.get("alternative_text"))
+        url = text.get("url")
+        return f"[{inner}]({url})" if url and url != inner else inner
+    return "".join(map(_inline, text or ()))

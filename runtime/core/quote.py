@@ -1,0 +1,112 @@
+"""What a message brings with it: messages that it answers, forwards or shares, cards of other programs, and what was
+said before it in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from runtime.core.plain_text import whole_characters
+
+QuoteKind = Literal["answered", "forwarded", "shared", "card", "said", "bot"]
+"""How a message is there: answered, passed on from elsewhere, shared with a link, shown as a card; or said before, by a
+person or by a bot."""
+
+MAX_QUOTED: Final = 4_000
+"""The length to which one quoted text is kept."""
+
+MAX_AROUND: Final = 10
+"""The most messages and cards that one message brings, and that each of these brings."""
+
+MAX_LEVELS: Final = 2
+"""How deep quotes inside of quotes are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A message that another one brings, perhaps shortened: the platform's id, the author's name and the text.
+
+    `files` are the names of its files; they come with those of the message that brings it. `inside` is what it brings
+    itself. `said_at` is UTC, where it is told. `person` is the id of its author, "" for none that is known.
+    """
+
+    message_id: str
+    author: str
+    text: str
+    kind: QuoteKind = "answered"
+    files: tuple[str, ...] = ()
+    inside: tuple[Quote, ...] = ()
+    said_at: datetime | None = None
+    person: str = ""
+
+
+def bounded_quote(quote: Quote, name: Callable[[str], str], file_name: Callable[[str], str], levels: int = 1) -> Quote:
+    """The quote within the limits; `name` and `file_name` tidy names."""
+    inside = quote.inside[:MAX_AROUND] if levels < MAX_LEVELS else ()
+    text = whole_characters(quote.text)
+    return replace(
+        quote,
+        author=name(quote.author),
+        text=text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…",
+        files=tuple(map(file_name, quote.files)),
+        inside=tuple(bounded_quote(one, name, file_name, levels + 1) for one in inside),
+    )
+
+
+def quote_to_data(quote: Quote) -> list[Any]:
+    """The quote as JSON data."""
+    more: dict[str, Any] = {}
+    if quote.kind != "answered":
+        more["kind"] = quote.kind
+    if quote.files:
+        more["files"] = list(quote.files)
+    if quote.inside:
+        more["inside"] = quotes_to_data(quote.inside)
+    if quote.said_at is not None:
+        more["at"] = quote.said_at.isoformat()
+    if quote.person:
+        more["person"] = quote.person
+    return [quote.message_id, quote.author, quote.text, *([more] if more else [])]
+
+
+def quote_from_data(data: Sequence[Any]) -> Quote:
+    """The inverse of `quote_to_data`."""
+    more: Mapping[str, Any] = data[3] if len(data) > 3 else {}
+    at = more.get("at")
+    return Quote(
+        data[0],
+        data[1],
+        data[2],
+        kind=more.get("kind", "answered"),
+        files=tuple(more.get("files", ())),
+        inside=quotes_from_data(more.get("inside")),
+        said_at=None if at is None else datetime.fromisoformat(at),
+        person=more.get("person", ""),
+    )
+
+
+def quotes_to_data(quotes: Sequence[Quote]) -> list[list[Any]]:
+    """Several quotes as JSON data."""
+    return [quote_to_data(quote) for quote in quotes]
+
+
+def quotes_from_data(data: Sequence[Sequence[Any]] | None) -> tuple[Quote, ...]:
+    """The inverse of `quotes_to_data`; None is none."""
+    return tuple(map(quote_from_data, data or ()))
+
+
+def without_author(quotes: Sequence[Quote], person: str, names: Collection[str]) -> tuple[Quote, ...]:
+    """The quotes without those of a person, by their id or their names, at any level."""
+    kept = (quote for quote in quotes if quote.person != person and quote.author not in names)
+    return tuple(replace(quote, inside=without_author(quote.inside, person, names)) for quote in kept)
+
+
+def authors_in(quotes: Sequence[Quote]) -> Iterator[str]:
+    """The ids of the people who are quoted, at any level."""
+    for quote in quotes:
+        if quote.person:
+            yield quote.person
+        yield from authors_in(quote.inside)

@@ -1,0 +1,152 @@
+"""What belongs to a message on Slack: shares, cards, tables and their files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapters.adapter import Inbound
+from adapters.slack.codec.addresses import BotIdentity, Person
+from adapters.slack.codec.events import happening_in, inbound_of
+from runtime.core.quote import Quote
+
+US = BotIdentity("T1", "Us", "U7", "B7", "Parley")
+PEOPLE = {"U1": Person("Ada")}
+RICH = {
+    "type": "rich_text",
+    "elements": [
+        {
+            "type": "rich_text_section",
+            "elements": [{"type": "text", "text": "see "}, {"type": "user", "user_id": "U1"}],
+        },
+        {"type": "rich_text_list", "style": "bullet", "elements": [{"elements": [{"type": "text", "text": "one"}]}]},
+        {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": "x < 1"}]},
+    ],
+}
+TABLE = {
+    "type": "table",
+    "rows": [
+        [{"type": "raw_text", "text": "name"}, {"type": "raw_text", "text": "n"}],
+        [
+            {
+                "type": "rich_text",
+                "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "a"}]}],
+            },
+            {"type": "raw_number", "value": 3},
+        ],
+    ],
+}
+FILE = {"id": "F1", "name": "plan.pdf", "mimetype": "application/pdf", "size": 3}
+
+
+def read(text: str = "what of this?", **more: Any) -> Inbound:
+    event = {"type": "message", "channel": "D1", "user": "U1", "ts": "2.0", "event_ts": "2.0", "text": text} | more
+    happening = happening_in(event, US)
+    assert happening is not None
+    return inbound_of(happening, "e1", US, PEOPLE, (), addressed=True)
+
+
+@pytest.mark.parametrize(
+    ("shared", "quote"),
+    [
+        (
+            {
+                "is_share": True,
+                "ts": "1.2",
+                "author_name": "Bob",
+                "author_id": "U2",
+                "text": "the <https://e.org|plan> &amp; so",
+            },
+            Quote("1.2", "Bob", "the plan (https://e.org) & so", "shared", person="slack:T1:U2"),
+        ),
+        (
+            {
+                "is_msg_unfurl": True,
+                "author_name": "Bob",
+                "message_blocks": [{"message": {"blocks": [RICH]}}],
+                "fallback": "[no preview available]",
+            },
+            Quote("", "Bob", "see @Ada\n- one\n```\nx < 1\n```", "shared"),
+        ),
+        (
+            {
+                "title": "CPU",
+                "title_link": "https://e.org/1",
+                "pretext": "alert",
+                "fields": [{"title": "Host", "value": "db1"}],
+                "service_name": "Grafana",
+            },
+            Quote("", "Grafana", "alert\n[CPU](https://e.org/1)\nHost: db1", "card"),
+        ),
+        (
+            {
+                "blocks": [
+                    {"type": "header", "text": {"type": "plain_text", "text": "Deploy"}},
+                    {"type": "section", "fields": [{"type": "mrkdwn", "text": "*env* <@U7>"}]},
+                ]
+            },
+            Quote("", "", "Deploy\n*env* @Parley", "card"),
+        ),
+        ({"fallback": "only this"}, Quote("", "", "only this", "card")),
+    ],
+)
+def test_a_share_and_a_card_come_with_all_that_stands_in_them(shared: dict[str, Any], quote: Quote) -> None:
+    heard = read(attachments=[shared])
+    assert (heard.text, heard.quote, heard.around) == ("what of this?", None, (quote,))
+
+
+def test_all_shares_come_and_an_empty_one_is_none() -> None:
+    shares = [
+        {"is_share": True, "text": "one"},
+        {"fallback": "[no preview available]"},
+        {"is_share": True, "text": "two"},
+    ]
+    assert [one.text for one in read("", attachments=shares).around] == ["one", "two"]
+
+
+def test_files_of_a_share_come_to_the_second_level() -> None:
+    inner = {
+        "is_share": True,
+        "author_name": "Cleo",
+        "text": "deep",
+        "files": [FILE | {"id": "F2", "name": "deep.png"}],
+    }
+    message = {"message": {"text": "outer", "attachments": [inner], "files": [FILE]}}
+    heard = read(
+        files=[FILE | {"id": "F0", "name": "own.txt"}], attachments=[{"is_share": True, "message_blocks": [message]}]
+    )
+    assert [(file.name, file.quoted) for file in heard.attachments] == [
+        ("own.txt", False),
+        ("plan.pdf", True),
+        ("deep.png", True),
+    ]
+    [outer] = heard.around
+    assert (outer.text, outer.files) == ("outer", ("plan.pdf",))
+    assert [(one.author, one.text, one.files) for one in outer.inside] == [("Cleo", "deep", ("deep.png",))]
+
+
+@pytest.mark.parametrize(
+    "where", [{"blocks": [TABLE]}, {"attachments": [{"blocks": [TABLE], "fallback": "[no preview available]"}]}]
+)
+def test_a_table_that_a_person_puts_in_stands_below_the_text(where: dict[str, Any]) -> None:
+    heard = read("the numbers", **where)
+    assert (heard.text, heard.around) == ("the numbers\n| name | n |\n| a | 3 |", ())
+
+
+def test_a_message_of_a_table_alone_is_heard() -> None:
+    assert read("", blocks=[TABLE]).text == "| name | n |\n| a | 3 |"
+
+
+def edited(before: dict[str, Any], now: dict[str, Any]) -> Inbound | None:
+    base = {"user": "U1", "ts": "2.0", "text": "look"}
+    event = {"type": "message", "subtype": "message_changed", "channel": "D1", "ts": "3.0", "event_ts": "3.0"}
+    happening = happening_in(event | {"message": base | now, "previous_message": base | before}, US)
+    return None if happening is None else inbound_of(happening, "e2", US, PEOPLE, (), addressed=True)
+
+
+def test_a_file_that_an_edit_adds_comes_and_a_preview_is_no_edit() -> None:
+    added = edited({}, {"files": [FILE]})
+    assert added is not None
+    assert (added.act, [file.name for file in added.attachments]) == ("edit", ["plan.pdf"])
+    assert edited({}, {"attachments": [{"from_url": "https://e.org", "title": "E"}]}) is None

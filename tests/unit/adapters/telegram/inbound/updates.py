@@ -1,0 +1,37 @@
+"""Updates of Telegram's for tests of how they are read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from adapters.adapter import Inbound
+from adapters.telegram.codec.addresses import BotIdentity, OurBots
+from adapters.telegram.codec.envelope import Known
+from adapters.telegram.inbound.decode import Decoded, Receiver, decode
+
+BOT = BotIdentity(7, "ParleyBot", "Parley")
+ADA = {"id": 42, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace"}
+BOB = {"id": 43, "is_bot": False, "first_name": "Bob"}
+PRIVATE = {"id": 42, "type": "private", "first_name": "Ada"}
+GROUP = {"id": -100500, "type": "supergroup", "title": "Us"}
+NOW = datetime(2023, 11, 15, tzinfo=UTC)
+NOBODY = Known(NOW, {})
+
+
+def update(**message: Any) -> dict[str, Any]:
+    return {"update_id": 900, "message": {"message_id": 1, "date": 1_700_000_000, "from": ADA, "chat": GROUP} | message}
+
+
+def decoded(*updates: dict[str, Any], receiver: Receiver | None = None, known: Known = NOBODY) -> Decoded:
+    return decode(updates, receiver or Receiver(BOT, OurBots((BOT,))), known)
+
+
+def read(known: Known = NOBODY, /, **message: Any) -> Inbound:
+    found = decoded(update(**message), known=known)
+    assert isinstance(found, Inbound)
+    return found
+
+
+def entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "offset": offset, "length": length, **more}
