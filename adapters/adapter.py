@@ -34,12 +34,11 @@ class Inbound:
     Mentions of people stand in `text` as `@Name`. Raises as `check_forms`.
 
     `message_id` is the platform's id of the message that was said, changed, taken back, marked or answered by a
-    choice. `quote` is what the message replies to, `around` what it forwards or shares, and cards in it; their files
-    are among `attachments`. `space` is the workspace or server it happened in, and `language` the person's (`de`,
-    `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the choice that was
-    pressed, or of the free one that a message answers.
-    `rating` is what a reaction says of the message, where it says anything. `outsider`: the person does not belong to
-    `space` and only shares a channel with it. `looking_at` is what they have open in their client, in words.
+    choice. `quote` is what the message replies to, `around` what it forwards or shares, and cards; `attachments` has
+    their files too. `space` is the workspace or server it happened in, and `language` the person's (`de`, `pt-BR`),
+    where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the one that was pressed, or
+    of the free one that a message answers. `rating` is what a reaction says of the message. `outsider`: the person
+    only shares a channel with `space`. `looking_at` is what they have open in their client, in words.
     """
 
     address: Address

@@ -74,11 +74,13 @@ def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
     if message.get("photo"):
         yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)
     for kind, (name, media_type) in _FILE_KINDS.items():
-        moves = kind == "sticker" and (
-            message.get(kind, {}).get("is_animated") or message.get(kind, {}).get("is_video")
-        )
-        if kind in message and not moves and not (kind == "document" and "animation" in message):
-            yield _attachment(message[kind], name, media_type, bot_id)
+        file = message.get(kind) or {}
+        if (
+            file
+            and not (file.get("is_animated") or file.get("is_video"))
+            and not (kind == "document" and "animation" in message)
+        ):
+            yield _attachment(file, name, media_type, bot_id)
 
 
 def _attachment(file: Json, name: str, media_type: str, bot_id: int | None) -> Attachment:
