@@ -43,6 +43,7 @@ UNDECLARED = {
     **dict.fromkeys(("(automatic)", "[1] is", "YLD for", "[{}{}]"), _INSIDE),
     "(To {}:)": "stands in what the model itself has said",
     "> {}": "quotes each line of another message; a speaker's is declared",
+    ">   {}": "goes on with what is quoted",
     "[{}] {}": "a number before a task, which is declared",
 }
 """Beginnings that are no forms, or those of everybody's sentences; why each may be so."""

@@ -75,11 +75,8 @@ def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
         yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)
     for kind, (name, media_type) in _FILE_KINDS.items():
         file = message.get(kind) or {}
-        if (
-            file
-            and not (file.get("is_animated") or file.get("is_video"))
-            and not (kind == "document" and "animation" in message)
-        ):
+        moves = file.get("is_animated") or file.get("is_video")
+        if file and not moves and not (kind == "document" and "animation" in message):
             yield _attachment(file, name, media_type, bot_id)
 
 
