@@ -30,12 +30,13 @@ class Inbound:
 
     `person_id` is stable (`telegram:42`). `addressed` is False when people talk among themselves in a group: no
     mention, no reply to us, no command. `command` is a command's name without its slash; its argument is `text`.
-    `text` of an edit is the new text, of a reaction the mark ("" when it was taken away), of a choice its label; people
-    are mentioned in it as `@Name`. `message_id` is the platform's id of the message that was said or acted on. `quote` is what the message replies to, `around` what it forwards or shares, and cards; `attachments` has
+    `text` of an edit is the new text, of a reaction the mark ("" when it was taken away), of a choice its label;
+    people are mentioned in it as `@Name`. `message_id` is the platform's id of the message that was said or acted
+    on. `quote` is what the message replies to, `around` what it forwards or shares, and cards; `attachments` has
     their files too. `space` is the workspace or server it happened in, and `language` the person's (`de`, `pt-BR`),
-    where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the one that was pressed, or
-    of the free one that a message answers. `rating` is what a reaction says of the message. `outsider`: the person
-    only shares a channel with `space`. `looking_at` is what they have open in their client, in words.
+    where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the one that was pressed,
+    or of the free one that a message answers. `rating` is what a reaction says of the message. `outsider`: the
+    person only shares a channel with `space`. `looking_at` is what they have open in their client, in words.
     """
 
     address: Address
