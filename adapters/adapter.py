@@ -36,7 +36,8 @@ class Inbound:
     their files too. `space` is the workspace or server it happened in, and `language` the person's (`de`, `pt-BR`),
     where the platform tells. `program` is asked for by name, `choice` is `Choice.id`: of the one that was pressed,
     or of the free one that a message answers. `rating` is what a reaction says of the message. `outsider`: the
-    person only shares a channel with `space`. `looking_at` is what they have open in their client, in words.
+    person only shares a channel with `space`. `looking_at` is what they have open in their client, in words. Raises
+    as `check_forms`.
     """
 
     address: Address

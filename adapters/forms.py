@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from runtime.core.quote import all_quotes
+
 _IDS: Final = ("message_id", "command", "space", "language", "program", "choice")
 """The fields that are None where there is nothing."""
 
@@ -26,8 +28,8 @@ def _words(event: Any) -> Iterator[str]:
     yield from (event.person_name, event.text, event.looking_at)
     for file in event.attachments:
         yield from (file.name, file.media_type)
-    if event.quote is not None:
-        yield from (event.quote.author, event.quote.text)
+    for quote in all_quotes(event.quote, event.around):
+        yield from (quote.author, quote.text, *quote.files)
 
 
 def _ids(event: Any) -> Iterator[str]:
@@ -35,5 +37,5 @@ def _ids(event: Any) -> Iterator[str]:
     yield "" if event.address.thread is None else event.address.thread
     yield from (value for name in _IDS if (value := getattr(event, name)) is not None)
     yield from (file.url for file in event.attachments)
-    if event.quote is not None:
-        yield event.quote.message_id
+    for quote in all_quotes(event.quote, event.around):
+        yield from (quote.message_id, quote.person)

@@ -104,9 +104,8 @@ def without_author(quotes: Sequence[Quote], person: str, names: Collection[str])
     return tuple(replace(quote, inside=without_author(quote.inside, person, names)) for quote in kept)
 
 
-def authors_in(quotes: Sequence[Quote]) -> Iterator[str]:
-    """The ids of the people who are quoted, at any level."""
-    for quote in quotes:
-        if quote.person:
-            yield quote.person
-        yield from authors_in(quote.inside)
+def all_quotes(first: Quote | None, others: Sequence[Quote]) -> Iterator[Quote]:
+    """The quotes with those inside of them."""
+    for quote in (*([] if first is None else [first]), *others):
+        yield quote
+        yield from all_quotes(None, quote.inside)
