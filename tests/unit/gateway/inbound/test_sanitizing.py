@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.inbound.sanitizing import clean_name, tidied
-from runtime.core.message import Quote
+from runtime.core.quote import Quote
 from tests.unit.gateway.inbound.arrivals import event
 
 
