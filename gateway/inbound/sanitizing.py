@@ -8,7 +8,7 @@ from dataclasses import replace
 from adapters.adapter import Inbound
 from runtime.core.files import clean_file_name
 from runtime.core.message import Attachment
-from runtime.core.quote import MAX_AROUND, bounded_quote
+from runtime.core.quote import MAX_AROUND, MAX_LEVELS, MAX_QUOTED, Quote
 
 MAX_NAME = 64
 """Characters of a person's name that are kept."""
@@ -29,7 +29,7 @@ def tidied(event: Inbound) -> Inbound:
     text, and with texts that can be stored.
     """
     quotes = event.around if event.quote is None else (event.quote, *event.around)
-    bounded = tuple(bounded_quote(quote, clean_name, clean_file_name) for quote in quotes[:MAX_AROUND])
+    bounded = tuple(_bounded(quote) for quote in quotes[:MAX_AROUND])
     return replace(
         event,
         person_name=clean_name(event.person_name) or event.person_id.rpartition(":")[2],
@@ -38,6 +38,19 @@ def tidied(event: Inbound) -> Inbound:
         quote=None if event.quote is None else bounded[0],
         around=bounded if event.quote is None else bounded[1:],
         attachments=tuple(_tidied_file(file) for file in event.attachments),
+    )
+
+
+def _bounded(quote: Quote, level: int = 1) -> Quote:
+    """The quote within the limits, and what is in it."""
+    inside = quote.inside[:MAX_AROUND] if level < MAX_LEVELS else ()
+    text = _whole(quote.text)
+    return replace(
+        quote,
+        author=clean_name(quote.author),
+        text=text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…",
+        files=tuple(map(clean_file_name, quote.files)),
+        inside=tuple(_bounded(one, level + 1) for one in inside),
     )
 
 

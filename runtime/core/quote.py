@@ -4,12 +4,10 @@ said before it in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
-
-from runtime.core.plain_text import whole_characters
 
 QuoteKind = Literal["answered", "forwarded", "shared", "card", "said", "bot"]
 """How a message is there: answered, passed on from elsewhere, shared with a link, shown as a card; or said before, by a
@@ -41,19 +39,6 @@ class Quote:
     inside: tuple[Quote, ...] = ()
     said_at: datetime | None = None
     person: str = ""
-
-
-def bounded_quote(quote: Quote, name: Callable[[str], str], file_name: Callable[[str], str], levels: int = 1) -> Quote:
-    """The quote within the limits; `name` and `file_name` tidy names."""
-    inside = quote.inside[:MAX_AROUND] if levels < MAX_LEVELS else ()
-    text = whole_characters(quote.text)
-    return replace(
-        quote,
-        author=name(quote.author),
-        text=text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…",
-        files=tuple(map(file_name, quote.files)),
-        inside=tuple(bounded_quote(one, name, file_name, levels + 1) for one in inside),
-    )
 
 
 def quote_to_data(quote: Quote) -> list[Any]:

@@ -36,3 +36,12 @@ def test_half_a_character_in_words_is_a_mark_and_the_message_can_be_stored() -> 
     tidy = tidied(replace(said, person_name="E\ud800ve"))
     assert (tidy.text, tidy.person_name, tidy.looking_at) == ("so ?", "Eve", "?#general")
     assert tidy.quote == Quote("m0", "Ada", "?before")
+
+
+def test_what_an_event_brings_is_bounded_in_length_number_and_depth() -> None:
+    inner = Quote("", "", "in", inside=(Quote("", "", "deep"),))
+    brought = Quote("", "a: b (user)", "x" * 5_000, "shared", ("../a.pdf",), (inner,) * 12)
+    tidy = tidied(event("so", id="e1", around=(brought,) * 12))
+    first = tidy.around[0]
+    assert (len(tidy.around), first.author, len(first.text), first.files) == (10, "a, b user", 4_000, ("a.pdf",))
+    assert (len(first.inside), first.inside[0].inside) == (10, ())
