@@ -20,7 +20,7 @@ run: $(VENV)/.installed ## Start Parley with the tour; PROGRAM=file.pb for anoth
 
 test: $(VENV)/.installed-dev ## Run all tests, of long sweeps a part; ALL=1 for the whole sweeps.
 	@scripts/install-test-tools.sh
-	@$(if $(ALL),PARLEY_TEST_SAMPLE=all) scripts/run-tests.sh $(BIN)/python $(TESTS)
+	@$(if $(ALL),PARLEY_TEST_SAMPLE=all) $(if $(RECORD),PARLEY_TEST_RECORD=1) $(BIN)/python -m $(if $(TESTS),pytest $(TESTS),tests.whole_run)
 
 check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and the documentation as a site.
 	@$(BIN)/ruff format --check .

@@ -14,18 +14,19 @@ from hypothesis import settings
 from tests.e2e.warm_starts import WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
-from tests.sampling import sample
+from tests.selection import Selection
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 """Property tests try the same examples in every run: a failure is seen by whoever caused it."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A run that is asked to end takes down what it has started, also where a shell let it ignore Ctrl-C, and with it
     every process that it starts."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
+    config.pluginmanager.register(Selection())
     gc.disable()
 
 
@@ -33,12 +34,6 @@ def pytest_collection_finish() -> None:
     """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what this run left out."""
-    if told := sample().told():
-        terminalreporter.write_line(told)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ class Sample:
 
     def __init__(self, turn: int | None) -> None:
         self.turn = turn
-        self._tried = self._known = 0
+        self.tried = self.known = 0
 
     @property
     def is_whole(self) -> bool:
@@ -39,8 +39,8 @@ class Sample:
         """What of it is tried: each thing at one turn, and at least one thing at each."""
         known = list(everything)
         tried = known if self.turn is None else known[self.turn :: RUNS] or known[self.turn % len(known) :][:1]
-        self._known += len(known)
-        self._tried += len(tried)
+        self.known += len(known)
+        self.tried += len(tried)
         return tried
 
     def __str__(self) -> str:
@@ -48,10 +48,10 @@ class Sample:
 
     def told(self) -> str:
         """What was left out, and how to try it; "" where nothing was."""
-        if self._tried == self._known:
+        if self.tried == self.known:
             return ""
         return (
-            f"Sampled: {self._tried:,} of {self._known:,} lives that die at some point or meet some other order, turn "
+            f"Sampled: {self.tried:,} of {self.known:,} lives that die at some point or meet some other order, turn "
             f"{self.turn} of {RUNS}. {self} repeats them, make test ALL=1 tries all, the next commit others."
         )
 

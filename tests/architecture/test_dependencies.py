@@ -38,6 +38,7 @@ NOT_IMPORTED = {
     "schemathesis": "its program is started",
     "pytest-randomly": "a plugin",
     "pytest-timeout": "a plugin",
+    "pytest-xdist": "a plugin",
     "types-pyyaml": "types alone",
     "zensical": "a program of make site",
 }

@@ -10,7 +10,7 @@ from runtime.storage.encoding.encryption import Encryption, Key
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
-SETUPS = ("alone", "cluster", "sentinel")
+SETUPS = ("alone", *(pytest.param(name, marks=pytest.mark.several_servers) for name in ("cluster", "sentinel")))
 
 ENCRYPTED = "encrypted"
 """One server alone, with everything encrypted."""

@@ -38,7 +38,7 @@ from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, 
 from tests.fakes.servers.shard_server import IdleServer
 from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, wait_until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.several_servers]
 
 NODE = LeaseHolder("node-a", ttl_s=600.0)
 """A lease that does not run out while a test waits for a failover."""

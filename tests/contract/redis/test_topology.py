@@ -66,6 +66,7 @@ async def what_answers(server: PortServer) -> str:
     return matched[1]
 
 
+@pytest.mark.several_servers
 async def test_any_host_of_a_url_that_answers_is_enough(
     valkey_cluster: ValkeyCluster, valkey_sentinel: ValkeySentinel, start: Start
 ) -> None:
@@ -73,6 +74,7 @@ async def test_any_host_of_a_url_that_answers_is_enough(
         await keep(f"redis://127.0.0.1:{free_port()},{url.removeprefix('redis://')}/0")
 
 
+@pytest.mark.several_servers
 async def test_every_server_of_a_cluster_and_every_sentinel_leads_to_the_same(
     valkey_cluster: ValkeyCluster, valkey_sentinel: ValkeySentinel
 ) -> None:
@@ -114,11 +116,13 @@ async def test_the_password_goes_to_the_primary_and_to_a_sentinel_only_where_it_
         assert "falsch" not in str(raised.value)
 
 
+@pytest.mark.several_servers
 async def test_a_database_of_a_cluster_is_refused(valkey_cluster: ValkeyCluster) -> None:
     with pytest.raises(ConfigError, match="database 3 of a Cluster"):
         await keep(f"{valkey_cluster.url}/3")
 
 
+@pytest.mark.several_servers
 async def test_a_database_behind_a_sentinel_is_used(valkey_sentinel: ValkeySentinel) -> None:
     valkey_sentinel.flush()
     await keep(f"{valkey_sentinel.url}/3")
@@ -138,6 +142,7 @@ async def test_a_server_that_forgets_when_it_is_full_is_refused_or_warned_of(sta
     assert await what_answers(server) == ""
 
 
+@pytest.mark.several_servers
 async def test_what_a_restart_and_a_death_would_cost_is_told(start: Start, valkey_cluster: ValkeyCluster) -> None:
     (warning,) = (await fitness(f"redis://127.0.0.1:{start().port}")).warnings
     assert "set appendonly to yes" in warning
@@ -146,6 +151,7 @@ async def test_what_a_restart_and_a_death_would_cost_is_told(start: Start, valke
     assert len(set(warnings)) == 3
 
 
+@pytest.mark.several_servers
 async def test_a_replica_is_told_from_its_primary(valkey_sentinel: ValkeySentinel) -> None:
     url = f"redis://127.0.0.1:{valkey_sentinel.replica.port}"
     async with open_connection(url, patience_s=0.05) as connection:

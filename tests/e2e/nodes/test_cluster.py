@@ -17,7 +17,7 @@ from tests.e2e.talks import WebTalk, until, until_begun
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.several_servers, pytest.mark.timeout(240)]
 
 ROOM = "gate"
 INBOX = ShardKeys(shard_of(Address("web", ROOM).key)).inbox

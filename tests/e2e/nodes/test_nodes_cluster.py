@@ -22,7 +22,7 @@ from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.several_servers, pytest.mark.timeout(240)]
 
 CHATS = range(741, 745)
 LISTENERS = range(751, 753)

@@ -59,6 +59,7 @@ def test_the_key_is_kept_as_a_text_and_signs_who_sends() -> None:
         ("ü", "ü"),
         (PushedBrowser().p256dh, "!" * 22),
     ],
+    ids=["nothing", "no point", "no secret", "a point elsewhere", "letters", "signs"],
 )
 def test_what_are_no_keys_is_refused(p256dh: str, auth: str) -> None:
     with pytest.raises(BadSubscription):

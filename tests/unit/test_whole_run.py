@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.repeat import MOST, Part, judged, parts_of
+from tests.whole_run import MOST, Ended, ended_as, judged
 
 WHOLE = tuple(f"tests/e2e/test_x.py::test_{number}[a b]" for number in range(MOST + 1))
-GOOD, BAD = Part(0), Part(1, WHOLE[:1])
+GOOD, BAD = Ended(0), Ended(1, WHOLE[:1])
 
 
 class Run:
     """A run that is judged; `repeated` is what was repeated, `told` what was printed."""
 
-    def __init__(self, *parts: Part, again: int = 0) -> None:
+    def __init__(self, ended: Ended, again: int = 0) -> None:
         self.repeated: list[str] = []
         self.told = ""
         self._again = again
-        self.status = judged(parts, self._repeat, self._tell)
+        self.status = judged(ended, self._repeat, self._tell)
 
     def _repeat(self, names: Sequence[str]) -> int:
         self.repeated.extend(names)
@@ -32,12 +32,12 @@ class Run:
 
 
 def test_a_run_without_failures_passes_and_says_nothing() -> None:
-    run = Run(GOOD, GOOD)
+    run = Run(GOOD)
     assert (run.status, run.repeated, run.told) == (0, [], "")
 
 
 def test_what_passes_alone_passes_and_is_named() -> None:
-    run = Run(GOOD, BAD, Part(1, ("tests/contract/test_y.py::test_it",)))
+    run = Run(Ended(1, (WHOLE[0], "tests/contract/test_y.py::test_it")))
     assert run.status == 0
     assert run.repeated == [WHOLE[0], "tests/contract/test_y.py::test_it"]
     assert "passed alone" in run.told
@@ -51,33 +51,28 @@ def test_what_fails_alone_too_has_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    "ended",
     [
-        (),
-        (GOOD, Part(1, WHOLE)),
-        (BAD, Part(1, ("tests/unit/test_z.py::test_it",))),
-        (BAD, Part(1, ("tests/language/test_cases.py::test_it",))),
-        (BAD, Part(2)),
-        (BAD, Part(-9)),
-        (BAD, Part(1)),
-        (BAD, Part(3, WHOLE[1:2])),
+        Ended(1, WHOLE),
+        Ended(1, (*WHOLE[:1], "tests/unit/test_z.py::test_it")),
+        Ended(1, (*WHOLE[:1], "tests/language/test_cases.py::test_it")),
+        Ended(2),
+        Ended(-9),
+        Ended(1),
+        Ended(3, WHOLE[1:2]),
     ],
-    ids=["nothing ran", "many", "a unit", "the language", "broken off", "killed", "unknown", "an internal error"],
+    ids=["many", "a unit", "the language", "broken off", "killed", "unknown", "an internal error"],
 )
-def test_what_no_busy_machine_explains_is_final(parts: tuple[Part, ...]) -> None:
-    run = Run(*parts)
+def test_what_no_busy_machine_explains_is_final(ended: Ended) -> None:
+    run = Run(ended)
     assert run.status == 1
     assert run.repeated == []
     assert run.told.startswith("FAILED")
 
 
-def test_the_parts_of_a_run_are_read_from_its_folder(tmp_path: Path) -> None:
-    for name, status in (("0", "0\n"), ("1", "1\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "status").write_text(status)
-    kept = tmp_path / "1" / "cache" / "v" / "cache"
+def test_what_failed_is_read_from_the_cache(tmp_path: Path) -> None:
+    assert ended_as(0, tmp_path) == GOOD
+    kept = tmp_path / "v" / "cache"
     kept.mkdir(parents=True)
     (kept / "lastfailed").write_text(json.dumps({WHOLE[0]: True}))
-    (tmp_path / "2").mkdir()
-    (tmp_path / "2.log").touch()
-    assert parts_of(tmp_path) == [GOOD, BAD, Part(-1)]
+    assert ended_as(1, tmp_path) == BAD
