@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from runtime.core.ids import is_human_word, parse_agent_id
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.metadata import MEETING_KEYS
+
+_SHOWN = "Declare it (# Name, or # Name:Human); as it is, only a person who shows this name can come."
 
 
 def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Finding]:
@@ -20,10 +23,8 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
     """Attendees of a meeting who do not exist or take part in no meetings."""
     for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
         agent = program.agent(str(name))
-        if agent is None and str(name).casefold() != "user":
-            hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
-            if not hint:
-                continue  # somebody by the name that they show
+        if agent is None and not is_human_word(str(name)) and parse_agent_id(str(name)) is None:
+            hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6) or _SHOWN
             yield Finding(playbook.span, f"there is no agent {name} to attend {playbook.name}", hint)
         elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(

@@ -235,6 +235,8 @@ class Compound:
         if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
             return True
         words = phrases.PREFIX.sub("", head)
+        if phrases.ASKS_SOMEBODY.match(words):
+            return True
         if not phrases.SAYS_WHETHER.match(words):
             return False
         who = rf"\b(?:{self._reach.any_agent})\b|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"

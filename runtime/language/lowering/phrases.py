@@ -309,11 +309,17 @@ TO_VARIABLE_BEHIND = re.compile(
 )
 TO_A_NAME = re.compile(
     r"^(?:ask|tell|inform|notify|remind|consult|message)\s+((?-i:[A-Z])\w+(?:\s+(?-i:[A-Z])\w+)*)"
-    rf"(?:['\u2019]s\b)?\s+(?={_ABOUT})",
+    rf"(?:['\u2019]s\b|\s+agent\b)?(?:\s+\w+ly\b)?\s+(?={_ABOUT})",
     re.IGNORECASE,
 )
+ASKS_SOMEBODY = re.compile(
+    r"^(?:ask|consult)\s+(?:(?:our|the|an?|my)\s+(?!questions?\b)\w+|(?-i:[A-Z])\w+(?:\s+(?-i:[A-Z])\w+)*)"
+    r"(?:\s+agent\b)?(?:\s+\w+ly\b)?$",
+    re.IGNORECASE,
+)
+"""A verb and whom it is for, and no more: behind it, "if" means "whether"."""
 TO_SOMEBODY_ELSE = re.compile(
-    r"^(?:ask|tell|inform|notify|remind|consult)\s+(?:our|the|an?|my)\s+(\w+)\s+(?:what|whether|if|to|how|that|when|where|why)\b",
+    r"^(?:ask|tell|inform|notify|remind|consult)\s+(?:our|the|an?|my)\s+(\w+)(?:\s+\w+ly)?\s+(?:what|whether|if|to|how|that|when|where|why)\b",
     re.IGNORECASE,
 )
 TO_A_NAME_BEHIND = re.compile(
