@@ -12,6 +12,7 @@ from gateway.assembly.reporting import Reporting
 from gateway.assembly.stores import mailboxes_in, memories_in
 from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
+from gateway.clients.standing import refusals_of
 from gateway.extensions.loading import load_extensions
 from gateway.files.opening import intake_of
 from gateway.inbound.overheard import HeardPlaces
@@ -21,6 +22,7 @@ from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.task import programs_of
+from gateway.settings.connections.clients import client_scopes
 from gateway.settings.tree import Settings
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
@@ -88,6 +90,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         models=AsItIsNow(lambda: foundation.routes.models),
         versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
+        objection=refusals_of(client_scopes(settings.clients), console=settings.console.on),
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),

@@ -209,7 +209,7 @@ class Conversation:
                 return None
             if not is_of_beginning(entry):
                 await self._answered(entry)
-            elif not (why := await why_none(entry, self._around.store)):
+            elif not (why := await why_none(entry, self._around.store) or self._around.objection(entry.event)):
                 return Beginning.of(entry)
             else:
                 await self._put_aside(entry, why, why, told="fork_lost" if entry.event.kind == FORK else "not_taken")

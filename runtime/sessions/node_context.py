@@ -34,6 +34,7 @@ from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.sessions.versions import NoVersions, Versions
+from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
 from runtime.voice.listener import Listener
@@ -67,6 +68,11 @@ async def nothing(_task: str, /) -> Spent:
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     """Models may always be called."""
     return None
+
+
+def no_objection(_event: InboxEvent, /) -> str:
+    """Whatever was taken in may begin."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,8 @@ class NodeContext:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    objection: Callable[[InboxEvent], str] = no_objection
+    """Why an event that was taken in may no longer begin what it asks for; "" where it may."""
     spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)

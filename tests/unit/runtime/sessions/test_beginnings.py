@@ -16,7 +16,7 @@ from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.beginning import Beginning
-from runtime.sessions.tasks.letters import address_of
+from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.encoding import codec
 from runtime.stores import inbox
 from runtime.stores.commands import SESSION_COMMANDS
@@ -117,3 +117,17 @@ async def test_a_new_without_a_program_leaves_the_session_that_is_there(sandbox:
         assert await talk.say("hello", program="Second") == ["I am Second."]
         assert await talk.say("", kind="new", program="") == [english()("session.not_taken")]
         assert talk.facts("ended") == []
+
+
+async def test_an_order_that_may_no_longer_begin_is_put_aside_and_others_go_on(sandbox: MontySandbox) -> None:
+    def objection(event: InboxEvent) -> str:
+        return "the scope is gone" if event.kind == TASK else ""
+
+    home: list[str | None] = ["client", "ci", None]
+    letter = str(Order(0, SessionId(""), "First", "Main", {}, T0.timestamp() + 1e9, 1, home, home))
+    async with talking(PROGRAMS, Model(), sandbox, objection=objection) as talk:
+        talk.post(letter, at=GONE, kind=TASK, program="First")
+        await talk.until(lambda: bool(talk.world.discarded))
+        assert talk.named("session.started") == []
+        assert "I am First." in await talk.say("hello", program="First")
+        assert [entry.event.text for entry in talk.world.discarded] == [letter]
