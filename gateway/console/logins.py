@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from adapters.records import Records
 from runtime.core.clock import Clock
+from runtime.core.fairness import oldest_of_largest
 
 LOGINS_TABLE = "console:logins"
 
@@ -19,7 +20,7 @@ LASTS_S = 12 * 3600
 """The time after which a log-in ends by itself."""
 
 MAX_LOGINS = 200
-"""The log-ins that are kept; the one that ends first goes when there is one more."""
+"""The log-ins that are kept; when there is one more, the one that ends first goes, of the role and name with most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,16 @@ class Logins:
         return current is not None and hmac.compare_digest(current, login.proof) and self._clock.now() < login.until
 
     async def _make_room(self) -> None:
-        kept: list[tuple[datetime, str]] = []
+        kept: list[tuple[datetime, str, str]] = []
         for name, text in (await self._records.all()).items():
             login = _login(text)
             if login is None or not self._holds(login):
                 await self._records.remove(name)
             else:
-                kept.append((login.until, name))
-        for _, name in sorted(kept)[: max(0, len(kept) - MAX_LOGINS + 1)]:
+                kept.append((login.until, name, f"{login.role} {login.name}"))
+        kept.sort()
+        while len(kept) >= MAX_LOGINS:
+            _, name, _ = kept.pop(oldest_of_largest([whose for _, _, whose in kept]))
             await self._records.remove(name)
 
 

@@ -12,11 +12,12 @@ from typing import Final
 from adapters.adapter import Inbound
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
+from runtime.core.fairness import oldest_of_largest
 from runtime.core.ids import SessionId
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
 
 MAX_KEPT: Final = 200
-"""Messages that are kept; beyond them the oldest is forgotten. A restart forgets them all."""
+"""Messages that are kept; beyond them the oldest of who wrote most is forgotten. A restart forgets them all."""
 
 Take = Callable[[Inbound], Awaitable[None]]
 
@@ -32,8 +33,9 @@ class Overheard:
         if event.act != "message" or event.address.thread is None:
             return
         self._kept[event.event_id] = event, take
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
+        if len(self._kept) > MAX_KEPT:
+            place = oldest_of_largest([event.person_id for event, _ in self._kept.values()])
+            del self._kept[list(self._kept)[place]]
 
     async def repeat(self, place: Address) -> None:
         """Take the messages of a place that is held now. Raises StorageUnavailable; the rest stays kept."""

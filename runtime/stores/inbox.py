@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from runtime.core.address import Address, platform_in
-from runtime.core.errors import ConversationFull
+from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.ids import PersonId, person_id
 from runtime.core.message import SpokenMessage
 from runtime.core.quote import Quote
@@ -69,6 +69,10 @@ CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 
 CONVERSATION_BOUND = 200
 """The events of these kinds that may wait in one conversation."""
+
+PERSON_BOUND = 300
+"""The events of one person, or of one client, that may wait in a shard, in all conversations and of all kinds but a
+stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,16 @@ class KnownEvent:
 def shard_of(conversation: str) -> int:
     """The shard of a conversation's key."""
     return zlib.crc32(conversation.encode()) % SHARDS
+
+
+def has_share(event: InboxEvent) -> bool:
+    """Whether an event counts to the share of who sent it. Our own has nobody, and a stop always has room."""
+    return bool(event.person_id) and event.kind not in ("stop", TASK_CANCEL)
+
+
+def share_used(person: str, bound: int) -> InboxFull:
+    """The error for an event too many of one person."""
+    return InboxFull(f"{bound} events of {person} wait in one shard; another one was not accepted.")
 
 
 def crowded(conversation: str, bound: int) -> ConversationFull:

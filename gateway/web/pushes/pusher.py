@@ -20,10 +20,11 @@ from gateway.web.pushes.keys import MAX_CONTENT, BadSubscription
 from gateway.web.pushes.subscriptions import Subscription, Subscriptions, Wishes
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
+from runtime.core.fairness import oldest_of_largest
 from runtime.core.room import RoomMessage
 
 MAX_WAITING = 500
-"""The messages that wait to be told; the oldest are dropped beyond it."""
+"""The messages that wait to be told; beyond it the oldest of who wrote most is dropped."""
 
 TIMEOUT_S = 10.0
 AT_ONCE = 8
@@ -51,7 +52,7 @@ class Pusher:
         self._logged_in = logged_in
         self._clock = clock
         self._contact = contact
-        self._waiting: deque[tuple[str, RoomMessage]] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[tuple[str, RoomMessage]] = deque()
         self._news = anyio.Event()
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
@@ -59,6 +60,8 @@ class Pusher:
         """Something was said, and is finished. Never waits."""
         if message.author_kind != "notice" and not message.deleted:
             self._waiting.append((room, message))
+            if len(self._waiting) > MAX_WAITING:
+                del self._waiting[oldest_of_largest([_whose(*one) for one in self._waiting])]
             self._news.set()
 
     async def run(self) -> None:
@@ -121,6 +124,11 @@ class Pusher:
         body = sealed(content, browser.p256dh, browser.auth)
         async with http.stream("POST", browser.endpoint, content=body, headers=headers) as answer:
             return answer.status_code
+
+
+def _whose(room: str, message: RoomMessage) -> str:
+    """Who takes the room of a message that waits: its author, or the people of the room in which an agent says it."""
+    return message.author_id if message.author_kind == "person" else room
 
 
 def _client() -> httpx.AsyncClient:

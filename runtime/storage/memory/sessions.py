@@ -13,7 +13,18 @@ from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields
 from runtime.storage.memory.tapes import MemoryTapes, StoredFact
-from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, KnownEvent, crowded, shard_of
+from runtime.stores.inbox import (
+    CONVERSATION_BOUND,
+    CROWDING,
+    PERSON_BOUND,
+    InboxEntry,
+    InboxEvent,
+    KnownEvent,
+    crowded,
+    has_share,
+    shard_of,
+    share_used,
+)
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact
@@ -68,10 +79,16 @@ class MemoryInbox:
     """Implements `runtime.stores.inbox.Inbox`. `bound` is the most events that may wait in one shard."""
 
     def __init__(
-        self, leases: MemoryLeaseStore, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
+        self,
+        leases: MemoryLeaseStore,
+        *,
+        bound: int = 10_000,
+        conversation_bound: int = CONVERSATION_BOUND,
+        person_bound: int = PERSON_BOUND,
     ) -> None:
         self._leases = leases
         self.bound = bound
+        self._person_bound = person_bound
         self._conversation_bound = conversation_bound
         self._seen: dict[tuple[str, str], tuple[int, str]] = {}
         self._waiting: dict[int, dict[int, str]] = {}
@@ -89,6 +106,8 @@ class MemoryInbox:
             raise InboxFull(f"{self.bound} events wait in shard {shard}; the one from {conversation} was not accepted.")
         if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
             raise crowded(conversation, self._conversation_bound)
+        if len(waiting) >= self._person_bound and self._has_used_share(event, waiting):
+            raise share_used(event.person_id, self._person_bound)
         self._append(waiting, event)
         self._seen[conversation, event.id] = self._count, event.program
         return True
@@ -104,6 +123,10 @@ class MemoryInbox:
     def _waiting_in(self, conversation: str) -> int:
         waiting = self._waiting[shard_of(conversation)].values()
         return sum(event_from_json(text).address.key == conversation for text in waiting)
+
+    def _has_used_share(self, event: InboxEvent, waiting: Mapping[int, str]) -> bool:
+        of_person = sum(event_from_json(text).person_id == event.person_id for text in waiting.values())
+        return has_share(event) and of_person >= self._person_bound
 
     def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
         self._count += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from redis.asyncio import Redis
@@ -14,7 +15,18 @@ from runtime.storage.encoding.events import EventForm
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
-from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, KnownEvent, crowded, shard_of
+from runtime.stores.inbox import (
+    CONVERSATION_BOUND,
+    CROWDING,
+    PERSON_BOUND,
+    InboxEntry,
+    InboxEvent,
+    KnownEvent,
+    crowded,
+    has_share,
+    shard_of,
+    share_used,
+)
 
 REMEMBERED_S = 7 * 24 * 3600
 """The time for which an event's id is remembered, so that its repetition is recognised."""
@@ -31,15 +43,22 @@ class RedisInbox:
     """Implements `runtime.stores.inbox.Inbox`.
 
     `bound` is how many events may wait in one shard, `conversation_bound` how many of the kinds CROWDING in one
-    conversation: among the newest of the shard, which bounds what it costs to count them.
+    conversation, and `person_bound` how many of one person or client: among the newest of the shard, which bounds what
+    it costs to count them.
     """
 
     def __init__(
-        self, connection: RedisConnection, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
+        self,
+        connection: RedisConnection,
+        *,
+        bound: int = 10_000,
+        conversation_bound: int = CONVERSATION_BOUND,
+        person_bound: int = PERSON_BOUND,
     ) -> None:
         self._connection = connection
         self._bound = bound
         self._conversation_bound = conversation_bound
+        self._person_bound = person_bound
         self._form = EventForm(connection.sealing)
         self._watch = connection.watch()
 
@@ -58,10 +77,14 @@ class RedisInbox:
                 self._conversation_bound if event.kind in CROWDING else "",
                 _COUNTED_AT_MOST,
                 event.program,
+                blake2b(event.person_id.encode(), digest_size=8).hexdigest(),
+                self._person_bound if has_share(event) else "",
             ],
         )
         if outcome == "crowded":
             raise crowded(conversation, self._conversation_bound)
+        if outcome == "share":
+            raise share_used(event.person_id, self._person_bound)
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {keys.shard}; the one from {conversation} was not accepted."

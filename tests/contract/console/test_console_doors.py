@@ -235,3 +235,14 @@ async def test_clients_need_the_scope_of_the_gateway(valkey_socket: Path) -> Non
             async with world.http(authorization=f"Bearer a-token-of-{name}") as http:
                 assert (await http.get("/bus/v1/status")).status_code == status
                 assert (await http.get("/bus/v1/sessions")).status_code == status
+
+
+async def test_one_person_who_logs_in_again_and_again_does_not_log_others_out() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    logins = Logins(PASSWORDS, records, clock)
+    owner, bo = await logins.begin("owner"), await logins.begin("operator", "Bo")
+    for _ in range(MAX_LOGINS + 5):
+        await clock.advance(1)
+        newest = await logins.begin("operator", "Eve")
+    assert [await logins.find(secret) is not None for secret in (owner, bo, newest)] == [True, True, True]
+    assert len(await records.all()) == MAX_LOGINS

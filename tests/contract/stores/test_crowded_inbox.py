@@ -1,37 +1,40 @@
-"""What every Inbox does when one conversation has more waiting than it may."""
+"""What every Inbox does when one conversation, or one person, has more waiting than it may."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.core.errors import ConversationFull
+from runtime.core.errors import ConversationFull, InboxFull
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.stores.inbox import Inbox, shard_of
+from runtime.stores.inbox import TASK, Inbox, shard_of
 from runtime.stores.sessions import LeaseStore
 from tests.contract.storage_samples import SHARD, event, shard_lease
 
 pytestmark = pytest.mark.anyio
 
-THERE = next(address for address in (Address("web", str(n)) for n in range(10_000)) if shard_of(address.key) == SHARD)
+THERE, ELSEWHERE = islice(
+    (address for address in (Address("web", str(n)) for n in range(10_000)) if shard_of(address.key) == SHARD), 2
+)
 
 
 @pytest.fixture(params=["memory", "redis"])
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[tuple[Inbox, LeaseStore]]:
-    """An inbox in which three events of a conversation may wait."""
+    """An inbox in which three events of a conversation may wait, and five of a person in a shard."""
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
-        yield MemoryInbox(leases, conversation_bound=3), leases
+        yield MemoryInbox(leases, conversation_bound=3, person_bound=5), leases
         return
     async with open_connection(request.getfixturevalue("valkey_socket"), patience_s=20) as connection:
-        yield RedisInbox(connection, conversation_bound=3), RedisLeaseStore(connection)
+        yield RedisInbox(connection, conversation_bound=3, person_bound=5), RedisLeaseStore(connection)
 
 
 @pytest.fixture
@@ -74,3 +77,16 @@ async def test_what_was_refused_is_taken_when_there_is_room(stores: tuple[Inbox,
     (first, *_) = await inbox.read({SHARD: "0"}, wait_s=1)
     await inbox.dismiss(first, lease.token)
     assert await inbox.add(event("late"))
+
+
+@pytest.mark.parametrize("kind", ["message", "status", TASK])
+async def test_one_person_who_fills_a_shard_does_not_keep_others_out(inbox: Inbox, kind: str) -> None:
+    await fill(inbox)
+    for number in range(2):
+        assert await inbox.add(event(f"t{number}", address=THERE))
+    elsewhere = replace(event("e", address=ELSEWHERE), kind=kind)
+    with pytest.raises(InboxFull, match="telegram:42"):
+        await inbox.add(elsewhere)
+    assert await inbox.add(replace(elsewhere, person_id="telegram:43"))
+    assert await inbox.add(replace(elsewhere, id="s", kind="stop"))
+    assert await inbox.add(replace(elsewhere, id="n", kind="notice", person_id=""))

@@ -67,3 +67,10 @@ async def test_only_so_many_words_are_kept_and_neither_edits_nor_reactions() -> 
     await HeardPlaces(door.places, door.entrance.overheard).put(THREAD, HELD)
     assert len(door.inbox.events) == MAX_KEPT
     assert "changed" not in texts(door)
+
+
+async def test_one_person_who_writes_much_in_threads_does_not_have_the_words_of_others_forgotten() -> None:
+    door = Door(await opened("open"))
+    await door.take(said("mine", person="7"), *(said("x", OTHER, id_=f"{n}") for n in range(MAX_KEPT + 5)))
+    await HeardPlaces(door.places, door.entrance.overheard).put(THREAD, HELD)
+    assert texts(door) == ["mine"]
