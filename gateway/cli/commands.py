@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gateway.cli.author.check import check
 from gateway.cli.author.compile import compile_programs
@@ -37,8 +38,30 @@ from gateway.cli.slack import app as slack
 from gateway.cli.voice import app as voice
 from gateway.version import VERSION
 
+GROUPS = {
+    "Write": ("new", "dev", "check", "test", "exec", "compile", "fmt", "lsp", "init", "doctor"),
+    "Run": ("run", "standby", "bus", "tape", "backup", "restore"),
+    "Look": ("sessions", "tasks", "programs", "usage", "feedback", "debug", "dlq"),
+    "Manage": ("access", "invite", "keys", "cron", "slack", "discord", "voice"),
+}
+"""The commands by what somebody wants to do, in the order of the help."""
+
+
+class _Grouped(TyperGroup):
+    """Lists the commands in groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # typer keeps their types to itself
+        """Write a section for each group, whose columns stand below each other."""
+        widest = max(map(len, self.commands))
+        for title, names in GROUPS.items():
+            rows = [(name.ljust(widest), self.commands[name].get_short_help_str(limit=100)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="parley",
+    cls=_Grouped,
     help="Run agents written in natural language and talk with them in the browser and on chat platforms.",
     no_args_is_help=True,
     add_completion=False,

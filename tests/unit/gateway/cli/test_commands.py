@@ -12,7 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
+from gateway.cli.commands import GROUPS, app
 from gateway.version import VERSION
 
 ROOT = Path(__file__).parents[4]
@@ -56,10 +59,17 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
         assert f" {command} " in done.stdout
 
 
+def test_each_command_is_in_one_group_of_the_help() -> None:
+    listed = [name for names in GROUPS.values() for name in names]
+    commands = get_command(app)
+    assert isinstance(commands, TyperGroup)
+    assert sorted(listed) == sorted(commands.commands)
+
+
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
     groups = ("sessions", "access", "tasks", "cron", "debug", "dlq", "keys", "slack", "discord")
     for group in ((), *((name,) for name in groups)):
-        listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n")[2]
+        listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n" if group else "Write:\n")[2]
         assert listed
         assert "..." not in listed, group
 
