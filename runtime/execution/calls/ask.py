@@ -198,10 +198,11 @@ class Questions:
         self._journal.note(WaitBegun(*site(frame, call), source, due))
 
     def _addressed(self, text: str, people: Sequence[PersonId]) -> str:
-        """The question with whom it is for before it, where others read along."""
+        """The question with whom it is for before it, where others read along: of two of one name, by number which."""
         state = self._journal.state
         for person in () if state.private else reversed(people):
-            text = addressed(text, state.people[person].name)
+            name = state.people[person].name
+            text = addressed(text, name if state.people_named(name) == [person] else state.called(person))
         return text
 
     def _by_whom(self, frame: Frame, text: str, options: Options | None) -> str:

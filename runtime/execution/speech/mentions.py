@@ -18,7 +18,7 @@ def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> H
 
 def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec]) -> dict[str, str]:
     """The people that a page may mention: ids by name. A name that several people show means the page's recipient, or
-    nobody.
+    nobody; with its number, "Ada (2)", it means one of them.
     """
     kind, _, whose = page.to.partition(" ")
     held = parse_meeting_id(page.to) is not None
@@ -29,6 +29,7 @@ def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec])
             continue
         if state.people_named(known.name) == [person] or (kind == "person" and whose == person):
             found[known.name] = person
+        found.setdefault(state.called(person), person)
         if spec is not ANYBODY:
             found |= {spec.declared: person, spec.name: person}
     return found

@@ -238,7 +238,7 @@ async def Main():
         assert await talk.say("I", name="ada", private=False) == ["@ada you"]
         spec = talk.world.chat[0].spec
     assert spec is not None
-    assert dict(spec.people) == {"ada": "test:ada"}
+    assert dict(spec.people) == {"ada": "test:ada", "Ada (1)": "test:Ada", "ada (2)": "test:ada"}
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,15 @@ async def test_a_question_stays_with_who_had_the_name_first(asked: str, sandbox:
         assert await talk.say("Yes", name="Ada") == ["answer: Yes"]
 
 
+async def test_of_two_of_one_name_all_see_whom_a_question_is_for(sandbox: MontySandbox) -> None:
+    before = 'await WaitForMessage("user")'
+    async with talking(approval('"Ship it?", ["Yes"], of="Ada"', before), Model(), sandbox) as talk:
+        await talk.say("go", name="Ada", private=False)
+        assert await talk.say("I am Ada, too", name="ada", private=False) == ["@Ada (1) Ship it?"]
+        people = talk.world.offered[-1].people
+        assert (people["Ada (1)"], "Ada" in people) == ("test:Ada", False)
+
+
 async def test_a_question_for_an_id_is_for_nobody_who_shows_it_as_a_name(sandbox: MontySandbox) -> None:
     before = 'await WaitForMessage("user")'
     async with talking(approval('"Ship it?", ["Yes"], of="test:Ada"', before), Model(), sandbox) as talk:
