@@ -102,6 +102,10 @@ class Reach:
         names = [other.name for other in self.others if not other.kind.on_server]
         return next((name for name in names if wanted in (_name(name), _name(_called(name)))), None)
 
+    def is_an_agent(self, word: str) -> bool:
+        """Whether an agent has this name."""
+        return word in self._program.names
+
     def nearly_an_agent(self, word: str) -> bool:
         """Whether a word resembles the name of an agent."""
         return bool(get_close_matches(word, [agent.name for agent in self._program.agents], n=1, cutoff=0.75))

@@ -33,6 +33,8 @@ _PERHAPS_PRIVATE = re.compile(
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _PERSONS = re.compile(rf"(?:the\s+)?{phrases.PERSON_OUTSIDE.pattern}['\u2019]", re.IGNORECASE)
+_AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
+"""An addressee that by its name can only be an agent."""
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
@@ -223,7 +225,9 @@ class Speech:
         meant = phrases.TO_A_NAME_BEHIND.search(unquoted(bare)) if target is None else None
         if meant and self._reach.nearly_an_agent(meant[1]):
             return free(text, f"there is no agent {meant[1]}")
-        return None
+        agent = _AN_AGENT.search(unquoted(bare)) if target is None else None
+        unknown = agent is not None and not self._reach.is_an_agent(agent[1])
+        return free(text, f"there is no agent {agent[1]}") if agent and unknown else None
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
