@@ -22,6 +22,7 @@ from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
 from gateway.clients.tasks.service import ClientTask, TaskService
 from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
@@ -147,8 +148,7 @@ class Pushes:
             raise InvalidParamsError(f"A task has at most {MAX_CONFIGS} URLs for push notifications.")
         await self._records.put(push.name, str(push))
         self._stop(push.name)
-        kept, self._kept = self._kept, anyio.Event()
-        kept.set()
+        self._look_again()
         return push.config()
 
     async def of(self, client: Client, task: ClientTask) -> list[TaskPushNotificationConfig]:
@@ -201,10 +201,18 @@ class Pushes:
 
     async def _keep_sending(self, push: Push, scope: anyio.CancelScope) -> None:
         with scope:
-            await self._send_all(push)
-            await self._records.remove(push.name)
+            try:
+                await self._send_all(push)
+                await self._records.remove(push.name)
+            except StorageError:  # its task cannot be read now, and that is nothing to the others
+                await self._clock.sleep_until(self._clock.monotonic() + _LONGEST_PAUSE_S)
         if self._sending.get(push.name) is scope:
             del self._sending[push.name]
+            self._look_again()
+
+    def _look_again(self) -> None:
+        kept, self._kept = self._kept, anyio.Event()
+        kept.set()
 
     async def _send_all(self, push: Push) -> None:
         """Send what is new, in order, until the task is over. What is taken is noted before more is sent; a text that

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,7 +15,9 @@ from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedErr
 from gateway.clients.a2a.posting import HttpPost, http_client
 from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
 from gateway.clients.a2a.telling import PIECES_S
-from runtime.stores.sessions import LeaseHolder
+from runtime.core.errors import ArchiveUnavailable
+from runtime.core.ids import SessionId
+from runtime.stores.sessions import LeaseHolder, SessionRecord
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.clock import FakeClock
@@ -105,6 +108,31 @@ async def test_everything_new_is_sent_in_order_and_then_no_more_is_kept() -> Non
         assert world.server.words == ["after", "result", "completed"]
         assert world.server.asked[0][2] == {"x-a2a-notification-token": "mine", "authorization": "Bearer secret"}
         assert await world.records.all() == {}
+
+
+async def test_a_task_that_cannot_be_read_holds_up_no_other_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, tried = World(), list[str]()
+    await world.stand.begin()
+    rightly = world.stand.store.session
+
+    async def session(shard: int, id_: SessionId, /) -> SessionRecord | None:
+        if id_ == TASK:
+            return await rightly(shard, id_)
+        tried.append(id_)
+        raise ArchiveUnavailable("the archive does not answer")
+
+    monkeypatch.setattr(world.stand.store, "session", session)
+    async with world.node() as pushes:
+        away = replace(await world.stand.service.own(TASK), id=SessionId("away"))
+        await pushes.keep(PARTNER, away, TaskPushNotificationConfig(url=URL, task_id=away.id))
+        await world.clock.advance(2)
+        await world.keep(pushes)
+        await world.clock.advance(2)
+        await world.stand.say("heard")
+        await world.clock.advance(2)
+        assert (world.server.words, len(tried)) == (["heard"], 1)
+        await world.clock.advance(600)
+        assert len(tried) > 1
 
 
 async def test_what_is_not_taken_is_sent_again_with_growing_pauses_also_by_the_next_node() -> None:
