@@ -12,7 +12,11 @@ from gateway.assembly.reporting import Reporting
 from gateway.assembly.stores import mailboxes_in, memories_in
 from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
+from gateway.clients.program_events import ProgramEvents
+from gateway.clients.scopes import PROGRAM, Scopes
 from gateway.clients.standing import refusals_of
+from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
+from gateway.clients.triggers import EventTriggers
 from gateway.extensions.loading import load_extensions
 from gateway.files.opening import intake_of
 from gateway.inbound.overheard import HeardPlaces
@@ -23,6 +27,7 @@ from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.task import programs_of
 from gateway.settings.connections.clients import client_scopes
+from gateway.settings.connections.publishers import publisher_scopes
 from gateway.settings.tree import Settings
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
@@ -90,7 +95,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         models=AsItIsNow(lambda: foundation.routes.models),
         versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
-        objection=refusals_of(client_scopes(settings.clients), console=settings.console.on),
+        objection=refusals_of(_orderers(settings), console=settings.console.on),
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
@@ -108,11 +113,25 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
         calls={**reporting.calls, **extensions.calls},
+        events=_events(foundation, store, inbox),
         seen=bool(settings.clients) or settings.console.on,
         schedules=schedules,
         runs=reporting.runs,
         reports=reporting.desk,
     )
+
+
+def _orderers(settings: Settings) -> dict[str, Scopes]:
+    """What clients may have begun, and programs that publish events, by the names under which they order."""
+    publishers = publisher_scopes(settings.publishers)
+    return client_scopes(settings.clients) | {f"{PROGRAM}{name}": scopes for name, scopes in publishers.items()}
+
+
+def _events(foundation: Foundation, store: TaskStore, inbox: RedisInbox) -> ProgramEvents:
+    """What programs may publish, and what begins on it."""
+    settings = foundation.settings
+    door = TaskDoor(foundation.programs, store, inbox, inbox.known, foundation.clock, settings.tasks.limits)
+    return ProgramEvents(publisher_scopes(settings.publishers), EventTriggers(TaskOrdering(door)))
 
 
 def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str, Address]:

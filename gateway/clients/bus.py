@@ -47,7 +47,7 @@ class ClientBus:
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
-        publishing = Publishing(self.feed, EventTriggers(self.tasks), self.clock)
+        publishing = Publishing(self.feed, EventTriggers(self.tasks.ordering), self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
         tasks = TaskRoutes(self.admission, self.tasks)

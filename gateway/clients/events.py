@@ -12,13 +12,13 @@ from starlette.responses import Response, StreamingResponse
 from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
 from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, answer, body_of, number, whole
-from gateway.clients.scopes import CONTROL
 from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
 from runtime.core.errors import EventsGone
 from runtime.core.json_text import write_json
 from runtime.stores.operation.event_log import Cursor, cursor_text
+from runtime.tape.view import CONTROL
 
 MAX_BATCH = 100
 MAX_READ = 1_000

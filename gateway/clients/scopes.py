@@ -18,8 +18,8 @@ PRIVATE = "private"
 CONSOLE = "console."
 """The beginning of the names of the clients that people at the console are."""
 
-CONTROL = "bus."
-"""The beginning of the types of control frames, which nobody sends as events."""
+PROGRAM = "program."
+"""The beginning of the names of the clients that programs are which publish events."""
 
 JOURNAL = "sessions."
 """The beginning of the names of sessions' tapes."""

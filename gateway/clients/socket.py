@@ -21,13 +21,13 @@ from starlette.websockets import WebSocket
 from gateway.clients.admission import Admission, Client
 from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
-from gateway.clients.scopes import CONTROL
 from gateway.socket_link import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import EventsGone
 from runtime.core.json_text import read_json, write_json
 from runtime.stores.operation.event_log import Cursor, cursor_text
+from runtime.tape.view import CONTROL
 
 WINDOW = 256
 """The number of events sent before the first of them is acknowledged."""

@@ -6,34 +6,38 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from gateway.clients.admission import Client
-from gateway.clients.tasks.service import TaskService
+from gateway.clients.tasks.ordering import TaskOrdering
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.language.event_triggers import Begun, arguments_of, begun_on_events
 from runtime.language.program import Program
+from runtime.tape.view import session_in
 
 
 class EventTriggers:
     """The triggers of all programs by events of clients. Each event begins a task of the client for each playbook, once
     however often the event is sent."""
 
-    def __init__(self, tasks: TaskService) -> None:
-        self._tasks = tasks
+    def __init__(self, ordering: TaskOrdering) -> None:
+        self._ordering = ordering
         self._known: dict[str, tuple[Program, Sequence[Begun]]] = {}
 
-    async def begin(self, client: Client, events: Sequence[CloudEvent]) -> int:
+    async def begin(self, client: Client, events: Sequence[CloudEvent], *, hops: int = 0) -> int:
         """Have executed what begins on these events and a client may begin; how many playbooks that are. Raises
-        HTTPException where too much waits: then some may have begun, and the same events begin the others."""
+        HTTPException where too much waits: then some may have begun, and the same events begin the others. `hops`
+        events of programs led to them."""
         begun: set[str] = set()
         for event in events:
-            for one in self._on(client, event.type):
+            for one in self.on(client, event.type):
                 what = (one.klass, one.playbook.name, arguments_of(one.playbook, event))
-                await self._tasks.begin(client, one.program, what, _key(one, event), event=event.type)
+                key = _key(one, event)
+                await self._ordering.begin(client, one.program, what, key, event=event.type, hops=hops)
                 begun.add(one.name)
         return len(begun)
 
-    def _on(self, client: Client, type_: str) -> Iterator[Begun]:
+    def on(self, client: Client, type_: str) -> Iterator[Begun]:
+        """The triggers of programs that a client may begin by an event of a type, one for each playbook."""
         names = set[str]()
-        for name, program in self._tasks.programs.items():
+        for name, program in self._ordering.programs.items():
             if not client.scopes.may_trigger(name):
                 continue
             for one in self._of(name, program):
@@ -50,5 +54,7 @@ class EventTriggers:
 
 
 def _key(one: Begun, event: CloudEvent) -> str:
-    """The name of the order: long ids and names make it no longer than the keys of clients are."""
-    return "event " + hashlib.sha256(f"{event.id}\0{one.name}".encode(errors="surrogatepass")).hexdigest()
+    """The name of the order: long ids and names make it no longer than the keys of clients are. The sessions of a
+    program are one client."""
+    id_ = event.id if session_in(event.source) is None else f"{event.source}\0{event.id}"
+    return "event " + hashlib.sha256(f"{id_}\0{one.name}".encode(errors="surrogatepass")).hexdigest()

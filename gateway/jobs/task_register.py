@@ -180,7 +180,7 @@ class TaskRegister:
         due = now.timestamp() + order.due - record.started_at.timestamp()
         home, place = address_data(order.home), address_data(order.place)
         what = (task.klass, task.playbook, arguments)
-        letter = Order(0, SessionId(""), *what, due, order.depth, home, place, event=order.event)
+        letter = Order(0, SessionId(""), *what, due, order.depth, home, place, event=order.event, hops=order.hops)
         client = order.home.conversation
         event = InboxEvent(
             *(new, address_of(new), f"{CLIENT}:{client}", client, str(letter), now), kind=TASK, program=record.program

@@ -22,6 +22,7 @@ from gateway.settings.connections.clients import A2aSettings, ClientSettings, Mc
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.connections.publishers import PublisherSettings
 from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
 from gateway.settings.dotenv import dotenv_file, dotenv_variables
@@ -61,7 +62,7 @@ MASK = "********"
 
 TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
+NAMED_TABLES = frozenset({"clients", "models", "publishers"})
 """Sections with a table for each name that the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
@@ -108,6 +109,7 @@ class Settings(BaseSettings):
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
+    publishers: dict[str, PublisherSettings] = Field(default_factory=dict)
     mcp: McpSettings = McpSettings()
     a2a: A2aSettings = A2aSettings()
     tapes: TapeSettings = TapeSettings()
@@ -392,7 +394,7 @@ def _value(settings: Settings, key: str) -> Any:
 def _masked(key: str, value: Any, tree: type[Settings]) -> str:
     if key in set(secret_keys(tree)):
         return MASK
-    if key in ("cron", "route", "clients", "models"):
+    if key in ("cron", "route", *NAMED_TABLES):
         return f"{len(value)} table{'s' if len(value) != 1 else ''}"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

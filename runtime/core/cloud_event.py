@@ -92,7 +92,7 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
     if len(json.dumps(written, ensure_ascii=False).encode(errors="replace")) > MAX_EVENT_BYTES:
         raise ValueError(f"an event has at most {MAX_EVENT_BYTES:,} bytes")
     kind = _text(written, "type")
-    if kind is None or not _TYPE.fullmatch(kind):
+    if kind is None or not is_type(kind):
         raise ValueError("type is words of letters, digits, - and _, with dots between them")
     named = _text(written, "id")
     if not named:
@@ -147,6 +147,11 @@ def _attribute(name: str, value: object) -> Attribute:
     if isinstance(value, str) and len(value) <= MAX_EXTENSION_CHARS and not _CONTROL.search(value):
         return value
     raise ValueError(f"{name} is true, false, a whole number or a text of at most {MAX_EXTENSION_CHARS:,} characters")
+
+
+def is_type(text: str) -> bool:
+    """Whether it can be the type of an event: words with dots between them."""
+    return _TYPE.fullmatch(text) is not None and len(text) <= MAX_NAME_CHARS
 
 
 def is_pattern(text: str) -> bool:

@@ -31,6 +31,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
+from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
@@ -71,6 +72,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.published import PublishedEvents
 from runtime.sessions.ratings import Ratings
 from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.schedules.of_programs import maker
@@ -113,13 +115,15 @@ class Assembly:
     watcher: StepWatcher | None
     logs: LogCalls
     memory_posts: MemoryPosts
+    published: PublishedEvents
     spoken_answers: SpokenAnswers
     open_questions: OpenQuestions
 
     def start_posting(self, tasks: TaskGroup) -> None:
-        """Bring to tasks and to the store of memories what they are to have, in `tasks`."""
+        """Bring to tasks, to programs that begin, and to the store of memories what they are to have, in `tasks`."""
         self.task_orders.start(tasks)
         self.memory_posts.start(tasks)
+        self.published.start(tasks)
         self.spoken_answers.start(tasks)
         self.open_questions.start(tasks)
 
@@ -133,6 +137,7 @@ class Assembly:
         await self.spoken_answers.all_spoken()
         await self.task_orders.all_posted()
         await self.memory_posts.all_posted()
+        await self.published.all_handed_on()
         await self.open_questions.settled()
 
 
@@ -140,7 +145,6 @@ def assembled(
     record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: NodeContext, inbox: Inbox
 ) -> Assembly:
     """All parts of a session, before any agent lives."""
-    busy = around.busy.get(record.program, "queue")
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
     session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
@@ -177,7 +181,7 @@ def assembled(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
         may_ask=lambda person: task_work.budget.may_ask(person, record.address),
-        steers=busy == "steer",
+        steers=around.busy_of(record.program) == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
@@ -204,6 +208,7 @@ def assembled(
             task_calls,
         ),
         *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
+        PublishCalls(journal, record.program, around.events),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
         *(
@@ -226,11 +231,12 @@ def assembled(
     open_questions = OpenQuestions(record, journal, pages, questions, around.places)
     event_handler = EventHandler(
         *(journal, dispatcher, human_attendees, pages, open_questions),
-        loops if busy == "interrupt" else None,
+        loops if around.busy_of(record.program) == "interrupt" else None,
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
+    published = PublishedEvents(record, journal, around.events, around.clock)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     task_questions = TaskQuestions(journal, around, inbox, QuestionThreads(record, journal, pages, around, inbox))
     journal.noted.subscribe(
@@ -239,7 +245,7 @@ def assembled(
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
-        *(spoken_answers.noted, open_questions.noted),
+        *(spoken_answers.noted, open_questions.noted, published.noted),
         Failures(record, journal, tasks, around.reports).noted,
         Ratings(record, around.bus).noted,
     )
@@ -285,6 +291,7 @@ def assembled(
         watcher,
         logs,
         memory_posts,
+        published,
         spoken_answers,
         open_questions,
     )

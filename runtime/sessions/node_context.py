@@ -16,6 +16,7 @@ from runtime.core.texts import Texts, english
 from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
+from runtime.execution.calls.publishing import EventDoor
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
@@ -144,6 +145,8 @@ class NodeContext:
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
     versions: Versions = field(default_factory=NoVersions)
+    events: EventDoor | None = None
+    """What programs publish, and what begins on it; None where nobody would see it."""
     seen: bool = False
     """Whether other programs see events of these sessions."""
 
@@ -151,6 +154,10 @@ class NodeContext:
     def describer(self) -> Describer:
         """Who puts files into words."""
         return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
+
+    def busy_of(self, program: str) -> Busy:
+        """What becomes of a message to an agent of a program at work."""
+        return self.busy.get(program, "queue")
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""
@@ -165,6 +172,7 @@ class NodeContext:
 
 
 _ALONE: Mapping[str, Any] = {
+    "events": None,
     "extended": None,
     "memories": None,
     "mailboxes": NoMailboxes(),

@@ -33,6 +33,7 @@ from runtime.tape.rules import (  # noqa: F401 - their rules
     memories,
     participants,
     people,
+    published,
     schedules,
     tasks,
     turns,

@@ -13,6 +13,7 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.failures import FailureReported
 from runtime.tape.facts.frames import FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import FeedbackGiven, MessageHeard
+from runtime.tape.facts.published import EventPublished
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderOver
@@ -42,7 +43,10 @@ SESSION_EVENTS = (
     DEBUG_REPORT,
     FEEDBACK_GIVEN,
 )
-"""The types of all events of sessions."""
+"""The types of all events of sessions, but those that programs publish."""
+
+CONTROL = "bus."
+"""The beginning of the types of control frames, which nobody sends as events."""
 
 _SESSIONS = "/sessions/"
 
@@ -58,6 +62,11 @@ def source_of(session: str) -> str:
 def session_in(source: str) -> str | None:
     """The session whose events have this source; None for the source of a client."""
     return source.removeprefix(_SESSIONS) if source.startswith(_SESSIONS) else None
+
+
+def is_reserved(type_: str) -> bool:
+    """Whether events of a type are never those that a program publishes: they say what happened, or control."""
+    return type_ in SESSION_EVENTS or type_.startswith(CONTROL)
 
 
 def event_type(fact: Content, before: SessionState) -> str | None:
@@ -101,6 +110,7 @@ _TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
     CallReturned: _of_call,
     FailureReported: lambda _fact, _: DEBUG_REPORT,
     FeedbackGiven: lambda _fact, _: FEEDBACK_GIVEN,
+    EventPublished: lambda fact, _: fact.type,
 }
 
 
@@ -146,4 +156,5 @@ _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
     CallReturned: _called,
     FeedbackGiven: _rated,
     FailureReported: lambda fact: (None, {"report": fact.report, "count": fact.count, "fact": fact.seq}, {}),
+    EventPublished: lambda fact: (fact.agent, dict(fact.values), {}),
 }

@@ -17,7 +17,8 @@ from gateway.assembly.web.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
-from gateway.clients.tasks.service import TaskDoor, TaskService
+from gateway.clients.tasks.ordering import TaskDoor
+from gateway.clients.tasks.service import TaskService
 from gateway.dev.door import with_board
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -16,41 +15,16 @@ from starlette.exceptions import HTTPException
 from gateway.clients.admission import Client
 from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
+from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, person_of, task_id
 from gateway.clients.tasks.view import OpenQuestion, TaskView, TaskViews
-from runtime.core.address import CLIENT, Address, address_data
-from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
-from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.sessions.tasks.letters import Order, address_of
-from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, KnownEvent, shard_of
-from runtime.stores.sessions import SessionRecord, SessionStore
-from runtime.tape.tape import TapeReader
-
-_TASK_CHARS = 32
-
-What: TypeAlias = tuple[str, str, Mapping[str, Any]]
-"""The class, the playbook and the arguments of an order."""
+from runtime.sessions.tasks.letters import address_of
+from runtime.stores.inbox import TASK_CANCEL, InboxEvent, KnownEvent
 
 _KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
-
-
-class TaskStore(SessionStore, TapeReader, Protocol):
-    """Finds and reads sessions."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDoor:
-    """The parts behind clients' tasks. `known` finds an event that was taken in at an address, by its id."""
-
-    programs: Mapping[str, Program]
-    store: TaskStore
-    inbox: Inbox
-    known: Callable[[Address, str], Awaitable[KnownEvent | None]]
-    clock: Clock
-    limits: TaskLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +65,7 @@ class TaskService:
     def __init__(self, feed: Feed, door: TaskDoor) -> None:
         self._feed = feed
         self._door = door
+        self.ordering = TaskOrdering(door)
         self._views = TaskViews(door.store)
 
     @property
@@ -130,41 +105,19 @@ class TaskService:
             raise HTTPException(422, f"key is a text of 1 to {MAX_NAME_CHARS} characters.")
         if context is not None and not (len(context) <= MAX_NAME_CHARS and context.isprintable()):
             raise HTTPException(422, f"A context is a text of at most {MAX_NAME_CHARS} characters.")
-        task = _task_id(client, key or uuid.uuid4().hex)
-        letter = self._letter(client, task, (klass, playbook, arguments), self._seconds(order.get("within_s")), context)
+        task, what = task_id(client, key or uuid.uuid4().hex), (klass, playbook, arguments)
+        letter = self.ordering.letter(client, task, what, self._seconds(order.get("within_s")), context)
         tokens, dollars = _within(order.get("limits", {}), self._door.limits)
         letter = replace(letter, tokens=tokens, dollars=dollars)
-        new = await self._put(client, task, program.name, letter)
+        new = await self.ordering.put(client, task, program.name, letter)
         if not new and await self.gone(task):
             raise HTTPException(410, "The task of this key is gone. Order another one under another key.")
         return task, new
 
-    async def begin(self, client: Client, program: str, what: What, key: str, *, event: str) -> tuple[SessionId, bool]:
-        """Have any playbook executed as a task of a client that has sent an event of this type, once for each key; the
-        task's id, and whether it is new."""
-        task = _task_id(client, key)
-        letter = replace(self._letter(client, task, what, self.within_s), event=event)
-        return task, await self._put(client, task, program, letter)
-
-    def _letter(
-        self, client: Client, task: SessionId, what: What, within_s: float, context: str | None = None
-    ) -> Order:
-        """An order of a client, within the limits of the settings."""
-        home, place = Address(CLIENT, client.name, context), Address(CLIENT, client.name)
-        due, limits = self._door.clock.now().timestamp() + within_s, self._door.limits
-        where = (address_data(home), address_data(place))
-        return Order(0, SessionId(""), *what, due, 1, *where, task, limits.tokens, limits.dollars)
-
-    async def _put(self, client: Client, task: SessionId, program: str, letter: Order) -> bool:
-        """Put an order into the inbox of its task, unless the task is known; whether it is new."""
-        address, now = address_of(task), self._door.clock.now()
-        event = InboxEvent(task, address, _person(client), client.name, str(letter), now, kind=TASK, program=program)
-        return await self._record(task) is None and await self._add(event)  # the inbox forgets orders after some days
-
     async def find(self, client: Client, id_: SessionId, action: str = "read") -> ClientTask:
         """A task that a client may look at, or change ("write"). Raises HTTPException: 410 for one that was deleted,
         404 for every one that is not for this client, known or not."""
-        record, order = await self._record(id_), await self._order(id_)
+        record, order = await self.ordering.record(id_), await self._order(id_)
         program = record.program if record is not None else order.program if order is not None else None
         if program is None or not client.scopes.may_use("write" if action == "write" else "read", program):
             raise HTTPException(404, "There is no such task for you.")
@@ -179,13 +132,13 @@ class TaskService:
 
     async def own(self, id_: SessionId) -> ClientTask:
         """A task that a client has just ordered, which it sees even without the scope to look at others."""
-        record = await self._record(id_)
+        record = await self.ordering.record(id_)
         return ClientTask(id_, "", TaskView()) if record is None else await self._seen(record.id, record.program)
 
     async def gone(self, id_: SessionId) -> bool:
         """Whether a task has no session, and no order that waits for one."""
         order = await self._order(id_)
-        return not (order is not None and order.waits) and await self._record(id_) is None
+        return not (order is not None and order.waits) and await self.ordering.record(id_) is None
 
     async def _order(self, id_: SessionId) -> KnownEvent | None:
         """The order of a task, where it is known still."""
@@ -264,7 +217,7 @@ class TaskService:
             f"cancel.{task.id}", address_of(task.id), "", "", "", self._door.clock.now(), kind=TASK_CANCEL
         )
         if not task.over:
-            await self._add(event)
+            await self.ordering.add(event)
 
     async def speak(self, client: Client, task: ClientTask, named: object, text: object, ask: object = None) -> bool:
         """Say something to a task, once for each id; False where the id is known. What is said answers the question
@@ -280,9 +233,9 @@ class TaskService:
             raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
         meant = ask if ask is not None else task.question.ask if task.question is not None else None
         choice = None if meant is None else f"{meant}."
-        who, now = (_person(client), client.name), self._door.clock.now()
+        who, now = (person_of(client), client.name), self._door.clock.now()
         event = InboxEvent(id_, address, *who, str(text), now, choice=choice, program=task.program)
-        return await self._add(event)
+        return await self.ordering.add(event)
 
     def _program(self, client: Client, name: object) -> Program:
         program = self._door.programs.get(name) if isinstance(name, str) else None
@@ -298,18 +251,6 @@ class TaskService:
         if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s < math.inf:
             raise HTTPException(422, "within_s is a number of seconds, more than 0.")
         return float(within_s)
-
-    async def _add(self, event: InboxEvent) -> bool:
-        try:
-            return await self._door.inbox.add(event)
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
-
-    async def _record(self, id_: SessionId) -> SessionRecord | None:
-        """The session of a task; those of conversations are none."""
-        address = address_of(id_)
-        record = await self._door.store.session(shard_of(address.key), id_)
-        return record if record is not None and record.address == address else None
 
     async def _seen(self, id_: SessionId, program: str) -> ClientTask:
         view = await self._views.view(id_)
@@ -334,11 +275,6 @@ def _ordered(program: Program, order: Mapping[str, Any]) -> tuple[str, str]:
     return str(klass), spec.name
 
 
-def _task_id(client: Client, key: str) -> SessionId:
-    """The id of the task that a client orders under a key."""
-    return SessionId(hashlib.sha256(f"{client.source}\0{key}".encode()).hexdigest()[:_TASK_CHARS])
-
-
 def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
     """The tokens and dollars of an order, which are never more than the settings allow; 0 for any number."""
     if not isinstance(asked, Mapping) or not set(asked) <= {"tokens", "dollars"}:
@@ -351,8 +287,3 @@ def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
         least = min(wanted, of_settings or math.inf)
         numbers[name] = 0 if least == math.inf else least
     return math.ceil(numbers["tokens"]), float(numbers["dollars"])
-
-
-def _person(client: Client) -> str:
-    """A client as those know it to whom it speaks."""
-    return f"{CLIENT}:{client.name}"

@@ -15,6 +15,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
+from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.schedules import ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
@@ -36,7 +37,7 @@ class Control:
 
 _OWNERS = (
     *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, MeetingCalls),
-    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, Control),
+    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, PublishCalls, Control),
 )
 
 SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

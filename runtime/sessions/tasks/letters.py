@@ -38,7 +38,7 @@ class Order(_Letter):
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
     use `tokens` and `dollars` together, 0 for any number. `event` is the type of the event of a client on which it
     begins, "" where that ordered it itself. `scope` and `owner` say which memories the task may recall. `unheard`:
-    the orderer does not hear of a failure."""
+    the orderer does not hear of a failure. `hops` events of programs led to it, one after the other."""
 
     number: int
     orderer: SessionId
@@ -56,6 +56,7 @@ class Order(_Letter):
     scope: str = ""
     owner: str = ""
     unheard: bool = False
+    hops: int = 0
 
     @classmethod
     def read(cls, text: str) -> Self:

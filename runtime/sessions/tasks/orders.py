@@ -120,6 +120,7 @@ class TaskOrders:
             scope=task.scope,
             owner=task.owner,
             unheard=task.deliver != CALLER or task.keep,
+            hops=0 if state.order is None else state.order.hops,
         )
         person = state.agents[task.agent].person or state.person
         known = None if person is None else state.people.get(person)

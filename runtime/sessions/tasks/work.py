@@ -67,6 +67,7 @@ class TaskWork:
             order.scope,
             order.owner,
             order.unheard,
+            order.hops,
         )
         self._journal.note(taken)
         try:

@@ -14,6 +14,7 @@ from runtime.tape.facts import (  # noqa: F401 - their kinds
     memories,
     pages,
     people,
+    published,
     schedules,
     session,
     tasks,

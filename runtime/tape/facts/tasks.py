@@ -108,7 +108,7 @@ class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
     the first task of those that led to it, which may use `tokens` and `dollars` together. `event` is
     the type of the event on which it begins. `scope` and `owner` say which memories it may recall. `unheard`:
-    its orderer does not hear of a failure."""
+    its orderer does not hear of a failure. `hops` events of programs led to it, one after the other."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -125,6 +125,7 @@ class OrderTaken(Content):
     scope: str = key("scope", default="")
     owner: str = key("owner", default="")
     unheard: bool = key("unheard", default=False)
+    hops: int = key("hops", default=0)
 
 
 @fact("order_begun", session=True)

@@ -137,7 +137,7 @@ def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
     state.order.event, state.order.scope, state.order.owner = fact.event, fact.scope, fact.owner
-    state.order.unheard = fact.unheard
+    state.order.unheard, state.order.hops = fact.unheard, fact.hops
 
 
 @rule(OrderBegun)

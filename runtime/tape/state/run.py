@@ -1,8 +1,10 @@
-"""The state of what others are to hear of: runs of schedules that have not ended, failures that nobody caught."""
+"""The state of what others are to hear of: runs of schedules that have not ended, failures that nobody caught, events
+that programs publish."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -26,3 +28,16 @@ class FailureState:
     agent: str
     playbook: str
     step: str
+
+
+@dataclass(slots=True)
+class PublishedState:
+    """An event on which other programs may still have to begin. `seq` is its fact, `at_s` its time in seconds since the
+    epoch; `hops` events of programs led to it, itself included."""
+
+    seq: int
+    at_s: float
+    agent: str
+    type: str
+    values: dict[str, Any]
+    hops: int

@@ -27,7 +27,7 @@ from runtime.tape.state.people import (
     plain_name,
 )
 from runtime.tape.state.reminders import ReminderState
-from runtime.tape.state.run import FailureState, RunState
+from runtime.tape.state.run import FailureState, PublishedState, RunState
 from runtime.tape.state.tasks import OrderState, TaskState
 from runtime.tape.state.voice import Voices
 
@@ -150,6 +150,7 @@ class SessionState:
     runs: dict[str, RunState] = field(default_factory=dict)
     """Runs of schedules that have not ended, by the ids of their events."""
     failures: list[FailureState] = field(default_factory=list)
+    published: list[PublishedState] = field(default_factory=list)
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -243,8 +244,9 @@ class SessionState:
         return [task for task in self.tasks.values() if not task.over]
 
     def owes(self) -> bool:
-        """Whether something is to go elsewhere: to a task or its orderer, or to where memories are kept."""
-        return self.owes_tasks() or any(made.owed for made in self.memories.values())
+        """Whether something is to go elsewhere: to a task or its orderer, to programs that begin on an event, or to
+        where memories are kept."""
+        return self.owes_tasks() or bool(self.published) or any(made.owed for made in self.memories.values())
 
     def owes_tasks(self) -> bool:
         """Whether a task is to hear something, or its orderer is."""

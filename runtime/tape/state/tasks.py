@@ -132,6 +132,8 @@ class OrderState:
     """Whose words the order came of; "" for nobody's, or those of several people."""
     unheard: bool = False
     """Whether its orderer does not hear of a failure."""
+    hops: int = 0
+    """How many events of programs led to it, one after the other."""
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

@@ -32,7 +32,8 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.feed import Feed
 from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.service import TaskDoor, TaskService
+from gateway.clients.tasks.ordering import TaskDoor
+from gateway.clients.tasks.service import TaskService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock

@@ -69,6 +69,13 @@ async def Break():
 
 
 @playbook(public=True)
+async def Announce():
+    """Tells other programs that a build has failed."""
+    await Publish("build.failed", {"number": 33})
+    return "announced"
+
+
+@playbook(public=True)
 async def Idle():
     """Takes longer than anybody waits."""
     await Sleep(500)

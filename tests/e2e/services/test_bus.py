@@ -40,6 +40,8 @@ def settings(folder: Path, port: int) -> dict[str, str]:
         "PARLEY_CLIENTS__READER__SCOPES": "events:read:>,content",
         "PARLEY_CLIENTS__SENDER__TOKEN_FILE": str(folder / "sender"),
         "PARLEY_CLIENTS__SENDER__SCOPES": ",".join(SENDER),
+        "PARLEY_PUBLISHERS__ERRANDS__TYPES": "build.*",
+        "PARLEY_PUBLISHERS__ERRANDS__BEGINS": "errands",
     }
 
 
@@ -188,3 +190,6 @@ async def test_a_task_that_a_client_orders_outlives_a_kill_and_gives_its_result_
         assert (await http.post("/events", json=next_one)).json()["receivers"] == 1
         values = [event["data"]["value"] for event in await read.until(6, "agent.done")]
         assert values[4:] == ["mended 31, of /clients/sender", "mended 32, of /clients/sender"]
+        news = (await http.post("/tasks", json={**order, "playbook": "Announce", "key": "news"})).json()["task"]
+        values = [event["data"]["value"] for event in await read.until(8, "agent.done")]
+        assert values[6:] == ["announced", f"mended 33, of /sessions/{news}"]

@@ -177,6 +177,8 @@ class World:
         self._outbox: set[tuple[SessionId, str]] = set()
         self._inbox: list[InboxEntry] = []
         self._arrived = 0
+        self.seen_outside: list[tuple[str, int, str]] = []
+        """The lines of the log for other programs: session, number and type."""
         self.discarded: list[InboxEntry] = []
         self.dismissed: list[InboxEntry] = []
         self.bears: tuple[type[Exception], ...] = ()
@@ -298,6 +300,7 @@ class World:
             raise TapeConflict("somebody else took the event", expected=commit.expect, actual=len(tape))
         tape.extend(commit.facts)
         self.facts.extend(commit.facts)
+        self.seen_outside += [(commit.session, *line) for line in commit.events]
         self._inbox = [entry for entry in self._inbox if entry.entry_id not in commit.consume]
         self._outbox |= {(commit.session, page) for page in commit.outbox_add}
         self._outbox -= {(commit.session, page) for page in commit.outbox_done}

@@ -19,7 +19,8 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.service import TaskDoor, TaskService
+from gateway.clients.tasks.ordering import TaskDoor
+from gateway.clients.tasks.service import TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
 from gateway.jobs.schedules import Schedule

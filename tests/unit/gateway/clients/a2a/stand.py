@@ -12,7 +12,8 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.feed import Feed
 from gateway.clients.readers import Readers
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.service import TaskDoor, TaskService
+from gateway.clients.tasks.ordering import TaskDoor
+from gateway.clients.tasks.service import TaskService
 from runtime.core.address import CLIENT, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId

@@ -1,0 +1,26 @@
+"""What the settings let programs publish, over the parts of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gateway.clients.program_events import ProgramEvents
+from gateway.clients.scopes import Scopes
+from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
+from gateway.clients.triggers import EventTriggers
+from runtime.core.address import Address
+from runtime.execution.calls.task_limits import TaskLimits
+from runtime.language.program import Program
+from runtime.stores.inbox import KnownEvent
+from tests.fakes.crashes.world import World
+
+
+async def unknown(_address: Address, _event: str) -> KnownEvent | None:
+    """Nothing was taken in that somebody asks for."""
+    return None
+
+
+def events_of(world: World, programs: Mapping[str, Program], publishers: Mapping[str, Scopes]) -> ProgramEvents:
+    """The door for the events of these programs."""
+    door = TaskDoor(programs, world, world, unknown, world.clock, TaskLimits())  # type: ignore[arg-type]
+    return ProgramEvents(publishers, EventTriggers(TaskOrdering(door)))
