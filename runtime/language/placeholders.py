@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runtime.language.syntax.signature import parse_python
+from runtime.language.variable_names import python_name
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"\$([^\W\d]\w*)")
@@ -64,7 +65,7 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
 
 
 def plain_names(expression: str) -> str:
-    """An expression with `name` in place of every `$name`; quoted text stays unchanged."""
+    """An expression with the Python name in place of every `$name`; quoted text stays unchanged."""
     parts: list[str] = []
     at = 0
     while at < len(expression):
@@ -73,7 +74,7 @@ def plain_names(expression: str) -> str:
             parts.append(expression[at:end])
         elif match := _NAME.match(expression, at):
             end = match.end()
-            parts.append(match[1])
+            parts.append(python_name(match[1]))
         else:
             end = at + 1
             parts.append(expression[at])

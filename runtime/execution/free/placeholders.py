@@ -17,7 +17,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.scope import StatementScope
-from runtime.execution.free.statement import SnippetBody, call_name, lower
+from runtime.execution.free.statement import SnippetBody, call_name, lower, with_variables
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import Snippet
@@ -94,9 +94,10 @@ class Description:
 
         Raises whatever the author's code raises.
         """
-        tree = ast.parse(source)
-        awaited = _awaited(tree, self._scope.functions([source]))
         known = self._scope.names(self._frame.agent.variables)
+        functions = self._scope.functions([source])
+        tree = ast.parse(with_variables(source, known, functions))
+        awaited = _awaited(tree, functions)
         value = await self._python.value_of(
             self._frame, awaited, {name: known[name] for name in _named(tree) & known.keys()}, prefix
         )
@@ -111,8 +112,9 @@ class Description:
         """The value of an expression; None if it uses an unknown name, which makes it text."""
         if self.is_the_authors(source):
             return await self._value_in_python(source, number)
-        tree = ast.parse(source)
+        known = self._scope.names(self._frame.agent.variables)
         functions = self._scope.functions([source])
+        tree = ast.parse(with_variables(source, known, functions))
         unknown = self._unknown(tree, functions)
         if check_policy(tree) is not None or any(not hasattr(builtins, name) for name in unknown):
             return None

@@ -20,7 +20,7 @@ from runtime.execution.free.reply.items import (
     Statement,
 )
 from runtime.execution.free.reply.reader import ReplyReader
-from runtime.execution.free.statement import with_dollars
+from runtime.execution.free.statement import with_dollars, with_variables
 from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head, verify_size
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
@@ -190,7 +190,7 @@ class ReplyRun:
             self._reject("end", f"nothing may follow {self._final}", source)
             return
         position = self._position()
-        rejected = verify(source, position)
+        rejected = verify(with_variables(source, position.names, position.functions), position)
         if rejected is not None:
             self._refuse(rejected)
         elif ends_turn(source):

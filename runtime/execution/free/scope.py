@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.core.ids import parse_agent_id
-from runtime.execution.calls.table import BUILT_IN
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import CallShape
@@ -16,6 +15,7 @@ from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.humans import humans_of
+from runtime.language.variable_names import python_name
 from runtime.tape.state.frames import SHARED
 
 
@@ -72,11 +72,10 @@ class StatementScope:
         return self.names(self._frame.agent.variables)[name]
 
     def names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """The meaning of plain names, where the agent's variables have these values."""
+        """The meaning of names in Python, where the agent's variables have these values."""
         state = self._frame.state
         own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
-        named = {**variables, **own, **state.locals}
-        return {name: value for name, value in named.items() if name not in BUILT_IN}
+        return {python_name(name): value for name, value in {**variables, **own, **state.locals}.items()}
 
     def used(self, variables: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
         """Those of the names that occur in `sources`."""
@@ -84,8 +83,9 @@ class StatementScope:
         return {name: value for name, value in self.names(variables).items() if name in used}
 
     def state_names(self) -> set[str]:
-        """The plain names that mean variables of the agent."""
-        return (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
+        """The names in Python that mean variables of the agent."""
+        named = (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
+        return set(map(python_name, named))
 
     def _definitions(self) -> set[str]:
         return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}

@@ -10,6 +10,7 @@ from typing import Any
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.frame import Call, Handed
+from runtime.language.variable_names import MARK, python_name, variable_name
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome
 
 CONTROL = frozenset({"Yld", "Return"})
@@ -225,7 +226,8 @@ class _Lowering(ast.NodeTransformer):
 
 
 def _var(name: str, value: ast.expr) -> ast.expr:
-    call = ast.Call(func=ast.Name("Var", ast.Load()), args=[ast.Constant(name), value], keywords=[])
+    called = ast.Name("Var", ast.Load())
+    call = ast.Call(func=called, args=[ast.Constant(variable_name(name)), value], keywords=[])
     return ast.Await(value=call)
 
 
@@ -234,8 +236,37 @@ def _var_name(value: ast.expr) -> str | None:
         first = value.value.args[0] if value.value.args else None
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             name = first.value.removeprefix("$")
-            return name if name.isidentifier() else None
+            return python_name(name) if name.isidentifier() else None
     return None
+
+
+class _Meaning(ast.NodeTransformer):
+    def __init__(self, known: Collection[str], functions: Collection[str]) -> None:
+        self._known = known
+        self._functions = functions
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        function = node.func
+        if isinstance(function, ast.Name) or call_name(function) in self._functions:
+            node.func = ast.Constant(None)
+            self.generic_visit(node)
+            node.func = function
+            return node
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        name = python_name(node.id)
+        return ast.copy_location(ast.Name(name, node.ctx), node) if name in self._known else node
+
+
+def with_variables(source: str, known: Collection[str], functions: Collection[str]) -> str:
+    """`source` with the names in Python of the variables that are `known` by such names, where they are not called:
+    beside a variable `$sum`, `sum` is that variable, and `sum(prices)` is the call. `functions` may be called.
+    """
+    tree = ast.parse(source)
+    marked = {name for name in known if name.endswith(MARK)}
+    named = {python_name(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return ast.unparse(_Meaning(marked, functions).visit(tree)) if marked & named else source
 
 
 @dataclass(slots=True)

@@ -13,7 +13,16 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import failed_call, rebuilt, unwrapped
 from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
-from runtime.execution.free.statement import MAX_MESSAGES, WAITS_FOR_NOBODY, Lowered, SnippetBody, control_value, lower
+from runtime.execution.free.statement import (
+    MAX_MESSAGES,
+    WAITS_FOR_NOBODY,
+    Lowered,
+    SnippetBody,
+    control_value,
+    lower,
+    with_variables,
+)
+from runtime.language.variable_names import variable_name
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal
@@ -62,7 +71,8 @@ class StatementRun:
         if self._context.watcher is not None:
             await self._context.watcher.about_to_run(frame, statement.source)
         functions = self._scope.functions([statement.source, *state.prelude])
-        lowered = lower(statement.source, self._scope.state_names(), functions)
+        known = self._scope.names(statement.variables).keys() | self._scope.state_names()
+        lowered = lower(with_variables(statement.source, known, functions), self._scope.state_names(), functions)
         snippet = Snippet(
             source=lowered.source,
             names=self._scope.used(statement.variables, [lowered.source, *state.prelude]),
@@ -88,7 +98,7 @@ class StatementRun:
 
     def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
         try:
-            kept = dict(evaluation.kept)
+            kept = {variable_name(name): value for name, value in evaluation.kept.items()}
         except SandboxError as error:
             self._note_failure("SandboxError", str(error))
             return

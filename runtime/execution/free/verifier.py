@@ -19,6 +19,7 @@ from runtime.execution.free.statement import (
     parsed,
 )
 from runtime.language.value_types import coerced
+from runtime.language.variable_names import MARK, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy
 
@@ -103,7 +104,8 @@ def _bound_aside(tree: ast.AST) -> Iterator[str]:
 
 
 def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "no variables yet"
+    shown = sorted(f"${variable_name(name)}" if name.endswith(MARK) else name for name in names)
+    return ", ".join(shown) or "no variables yet"
 
 
 def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
@@ -257,7 +259,7 @@ def _check_fence(tree: ast.AST, position: Position) -> Rejected | None:
     if fenced is None:
         return None
     refused = [fenced.refuses(name, _first_text(node)) for name, node in calls_in(tree)]
-    changed = sorted((assigned_names(tree) | mutated_names(tree)) & position.variables)
+    changed = sorted(map(variable_name, (assigned_names(tree) | mutated_names(tree)) & position.variables))
     refused += [fenced.fence.refuses_change(name) for name in changed]
     if fenced.owes and isinstance(tree, ast.Module) and _returns(tree):
         refused.append(owed(fenced.owes))

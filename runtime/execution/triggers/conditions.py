@@ -10,6 +10,7 @@ from typing import Any
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
+from runtime.language.variable_names import variable_name
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
@@ -42,4 +43,4 @@ def _compared_with_none(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=ast.Name(id=name), comparators=[*_, ast.Constant(value=None)]):
-                yield name
+                yield variable_name(name)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from runtime.language.variable_names import variable_name
+
 MAX_SIZE = 1_000_000
 """The longest text or list that an expression may create."""
 
@@ -45,7 +47,7 @@ class Lenient(Mapping[str, Any]):
         return self._names.get(name)
 
     def __contains__(self, name: object) -> bool:
-        return name not in CONSTANTS
+        return True
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -193,11 +195,12 @@ class _Evaluation:
         return value[key]
 
     def _named(self, name: str) -> Any:
-        if name in self._names:
-            return self._names[name]
         if name in CONSTANTS:
             return CONSTANTS[name]
-        raise NotComputable(f"${name} is not set")
+        variable = variable_name(name)
+        if variable in self._names:
+            return self._names[variable]
+        raise NotComputable(f"${variable} is not set")
 
     def _optional(self, node: ast.expr | None) -> Any:
         return None if node is None else self.value(node)

@@ -16,6 +16,7 @@ from typing import Any
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
+from runtime.language.variable_names import MARK, variable_name
 
 MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
@@ -86,7 +87,7 @@ def read_placeholder(code: str, said: str) -> Expression | None:
     owners = {func.value for func in called if isinstance(func, ast.Attribute) and _is_agent(func.value)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called | owners}
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return expression_of(said, code, frozenset(read - bound - CONSTANTS.keys()))
+    return expression_of(said, code, frozenset(map(variable_name, read - bound - CONSTANTS.keys())))
 
 
 def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression | None:
@@ -284,8 +285,8 @@ class _Reader:
                 raise _Prose
 
     def _name(self, name: str, bound: frozenset[str]) -> None:
-        if name in self._names:
-            self.read.add(name)
+        if variable_name(name) in self._names and not (name in CONSTANTS or name in bound):
+            self.read.add(variable_name(name))
         elif name not in bound and name not in CONSTANTS:
             raise _Prose
 
@@ -308,6 +309,8 @@ class _Reader:
         for part in node.generators:
             self.check(part.iter, bound)
             bound |= {inner.id for inner in ast.walk(part.target) if isinstance(inner, ast.Name)}
+            if bound & self._names:  # `[x for x in $xs if x > $x]`: which of them is meant is unclear
+                raise _Prose
             for test in part.ifs:
                 self.check(test, bound)
         for value in [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]:
@@ -315,4 +318,4 @@ class _Reader:
 
 
 def _is_agent(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id[:1].isupper()
+    return isinstance(node, ast.Name) and node.id[:1].isupper() and not node.id.endswith(MARK)

@@ -26,6 +26,7 @@ from runtime.language.instructions.model import (
     Template,
     Variable,
 )
+from runtime.language.variable_names import variable_name
 
 
 def reads(instruction: Instruction) -> frozenset[str]:
@@ -86,7 +87,7 @@ def arguments_of(instruction: Instruction) -> Iterator[tuple[str, str | int, str
         if isinstance(part, Call):
             for index, argument in enumerate(part.arguments):
                 if isinstance(argument.value, Expression) and isinstance(argument.value.tree, ast.Name):
-                    yield part.name, argument.name or index, argument.value.tree.id
+                    yield part.name, argument.name or index, variable_name(argument.value.tree.id)
 
 
 def operand_texts(instruction: Instruction) -> list[str]:

@@ -12,6 +12,7 @@ from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, Program
 from runtime.language.syntax.signature import parse_python
+from runtime.language.variable_names import variable_name
 
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 
@@ -49,7 +50,7 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
             continue
         nodes = [node for node in ast.walk(parse_python(found.code)) if isinstance(node, ast.Name)]
         stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
-        read = dict.fromkeys(node.id for node in nodes if isinstance(node.ctx, ast.Load))
+        read = dict.fromkeys(variable_name(node.id) for node in nodes if isinstance(node.ctx, ast.Load))
         yield from ((found.said, name) for name in read if name not in stored and name not in found.variables)
 
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from runtime.language.variable_names import python_name
+
 _PREFIXES = frozenset({"", "r", "u", "f", "b", "rf", "fr", "rb", "br"})
 _SPACE = re.compile(r"[ \t\f]+")
 _LONGEST_WORD = 200
@@ -130,7 +132,7 @@ class ReplyLexer:
             return Token(Kind.OPERATOR, "$", 1)
         if found.end() == len(text) and len(found[0]) < _LONGEST_WORD and not final:
             return None
-        return Token(Kind.DOLLAR_NAME, found[0], 1 + len(found[0]))
+        return Token(Kind.DOLLAR_NAME, python_name(found[0]), 1 + len(found[0]))
 
     def _string_start(self, prefix: str, text: str, position: int, final: bool) -> Token | None:
         begin = position + len(prefix)

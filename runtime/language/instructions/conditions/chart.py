@@ -32,6 +32,10 @@ class ConditionChart:
         """All different meanings of the whole text as `rule`."""
         return self._rule(rule, 0).get(len(self._tokens), ())
 
+    def begins(self, rule: str, at: int) -> bool:
+        """Whether a part that is `rule` begins at a token."""
+        return bool(self._rule(rule, at))
+
     def _rule(self, rule: str, at: int) -> Meanings:
         key = (rule, at)
         if key not in self._known:

@@ -14,11 +14,13 @@ from runtime.language.instructions.conditions.meanings import ChangeMeaning, Cla
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.variable_names import variable_name
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
 _OF_SYMBOLS = frozenset({"and", "or", "not", "in", "if", "else", "for", "True", "False", "None", "true", "false"})
 _SPEAKS_OF_VALUES = re.compile(r"[$(\d]|\bmeeting\b|\btrue\b|\bfalse\b", re.IGNORECASE)
 """What every exact condition has."""
+_DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
@@ -87,6 +89,19 @@ def read_pause(text: str) -> str | None:
     return str(int(value) if value == int(value) else value)
 
 
+def lasts_a_time(text: str) -> bool:
+    """Whether a text says how long something lasts: "for five minutes", "within a day"."""
+    tokens = tokens_of(_plain(text.rstrip(" .;"))) or ()
+    chart = ConditionChart(condition_grammar(), ACTIONS, tokens)
+    return any(chart.begins("lasting", at) for at in range(len(tokens)))
+
+
+def says_that_nothing_came(text: str) -> bool:
+    """Whether a text says that something did not happen for a time: "nobody answers within a day"."""
+    denied = {token.text for token in tokens_of(_plain(text)) or () if token.kind == "WORD"} & _DENIES
+    return bool(denied) and lasts_a_time(text)
+
+
 @lru_cache(maxsize=4096)
 def read_answer(text: str) -> str | None:
     """What a condition says that has somebody's answer, or the result of a check, before it: "yes" for `so`, "no" for
@@ -105,8 +120,8 @@ def in_symbols(expression: Expression) -> str:
     """A reading as its author could write it, so that it has no other."""
     tree = copy.deepcopy(expression.tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in expression.names:
-            node.id = f"${node.id}"
+        if isinstance(node, ast.Name) and variable_name(node.id) in expression.names:
+            node.id = f"${variable_name(node.id)}"
     return _written(tree)
 
 
