@@ -12,6 +12,8 @@ from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import Free, Group, Prose
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import HEADER, read, write
@@ -80,6 +82,17 @@ async def test_program_becomes_this_pbasm(case: Case, folder: Path) -> None:
     assert result.program.pbasm.replace(f"{HEADER}\n\n", "", 1).strip() == case.expected["pbasm"]
     unclassified = "\n".join(f"{note.span.line}: {note.text}" for note in result.report.unclassified)
     assert unclassified == case.expected.get("unclassified", "")
+
+
+@having("unclassified")
+async def test_what_stays_free_is_left_to_a_model(case: Case, folder: Path) -> None:
+    result = await compiled(case, folder)
+    free = {(note.playbook, note.line) for note in result.report.unclassified}
+    playbooks = [playbook for agent in result.program.agents for playbook in agent.playbooks]
+    steps = [step for one in playbooks for step in one.walk_steps() if (one.name, step.line) in free]
+    parts = [part for step in steps for part in decode(step).parts]
+    assert steps
+    assert all(isinstance(getattr(part, "value", None), Prose) for part in parts if not isinstance(part, Free | Group))
 
 
 @having("pbasm")

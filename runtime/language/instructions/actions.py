@@ -97,7 +97,7 @@ IS_DONE = "this is done: "
 """The words before the aim of a talk, if nothing else says when it is done."""
 
 _TALKED = re.compile(
-    r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
+    r"(?:ask(?=[^\"$:]*\bquestions\b)|help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
     r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )
@@ -112,6 +112,9 @@ _TAKES_PART = re.compile(
     r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
 )
 
+
+_REPLACE = frozenset({"assign", "store", "save"})
+"""The verbs with which a value replaces the old one: "Put $x in $list" may add to it."""
 
 GIVEN = "_given"
 """The variable with the result of a call whose arguments are in words, until it is used."""
@@ -174,9 +177,9 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
     if done is None:
         return tuple(Variable(name, kind) for name, kind in typed.items()), None
     if gave := _GAVE.match(done):
-        names = [name for name, _ in VARIABLE.findall(gave[1])]
+        names = VARIABLE.findall(gave[1])
         until = condition_of(gave[2]) if gave[2] else None
-        return tuple(Variable(name, typed.get(name, "")) for name in names), until
+        return tuple(Variable(name, kind or typed.get(name, "")) for name, kind in names), until
     if _ANSWERED.match(done):
         return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
     wants = tuple(Variable(name, kind) for name, kind in typed.items())
@@ -210,7 +213,11 @@ def _plain_actions(clause: str) -> tuple[Action, ...]:
         return _giving(variables, assigned[2].strip())
     if together := _SET_TOGETHER.match(clause):
         return _alike(tuple(variable_of(name) for name in re.findall(r"\$\w+", together[1])), together[2].strip())
-    if (stored := STORED.match(clause)) and read_value(stored["value"]) is not None:
+    if (
+        (stored := STORED.match(clause))
+        and stored["verb"].lower() in _REPLACE
+        and read_value(stored["value"]) is not None
+    ):
         return _giving((variable_of(stored["target"]),), stored["value"].strip())
     if _ANOTHER.search(clause):
         return (Free(Prose(clause), "it sets several variables"),)

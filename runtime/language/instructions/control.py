@@ -70,7 +70,8 @@ _TIMES = re.compile(
 
 _LIMIT = re.compile(
     r"(?:[,;(]|(?<!\s))\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
-    r"|three|four|five|ten)\s+(?:times|iterations|rounds|attempts|tries)\)?",
+    r"|three|four|five|ten)\s+(?:times|iterations|rounds|attempts|tries)\)?"
+    r"|\s+or\s+(\d+|two|three|four|five|ten)\s+times(?:\s+at\s+most)?\Z",
     re.IGNORECASE,
 )
 
@@ -184,7 +185,8 @@ def _limited(text: str) -> tuple[str, int | None]:
     limit = _LIMIT.search(text)
     if limit is None:
         return text, None
-    at_most = _NUMBERS.get(limit[1].lower()) or int(limit[1])
+    number = (limit[1] or limit[2]).lower()
+    at_most = _NUMBERS.get(number) or int(number)
     return (text[: limit.start()] + text[limit.end() :]).strip(), at_most
 
 
@@ -214,4 +216,7 @@ def _loop(text: str) -> Loop | None:
     )
     if later:
         return Loop(LoopKind(later[1].lower()), condition_of(later[2]), None, at_most, body_first=True)
-    return Loop(kind, condition_of(rest), None, at_most, body_first=word.startswith(("repeat", "do", "keep", "loop")))
+    test = condition_of(rest)
+    if word in ("repeat", "loop") and isinstance(test, Prose):
+        return None
+    return Loop(kind, test, None, at_most, body_first=word.startswith(("repeat", "do", "keep", "loop")))

@@ -30,7 +30,7 @@ _EITHER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 STORED = re.compile(
-    rf"(?:assign|store|save|put|write|record)\s+(?P<value>.+?)\s+(?:to|in|into|as)\s+(?:the\s+)?(?:variable\s+)?"
+    rf"(?P<verb>assign|store|save|put|write|record)\s+(?P<value>.+?)\s+(?:to|in|into|as)\s+(?:the\s+)?(?:variable\s+)?"
     rf"(?P<target>\$[^\W\d]\w*(?::[\w\[\], |]+?)?{_PATH})\s*[.;]?\Z",
     re.IGNORECASE | re.DOTALL,
 )

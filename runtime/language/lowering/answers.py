@@ -39,17 +39,22 @@ def answer_in(found: Instruction) -> str | None:
     return read_answer(test.rstrip(" .:")) if test else None
 
 
-def answering(found: Instruction, answer: str, before: Step | None, said_before: str | None, above: str) -> Instruction:
+def answering(
+    found: Instruction, answer: str, before: Step | None, said_before: str | None, above: Instruction | None
+) -> Instruction:
     """The condition in full, where what stands before it is a question with a value, a check that is exact, or the
     opposite condition; as it is where a model judges the answer; else a free step.
 
-    `said_before` is the answer that the step before is itself, `above` the question that the step stands below.
+    `said_before` is the answer that the step before is itself, `above` the instruction that the step stands below.
     """
     while before is not None and before.children and before.op is not Op.CND:
         before = before.children[-1]
-    if before is None and not above:
+    if before is not None:
+        head = decode(before).parts[-1]
+    elif above is not None and above.op is not Op.CND:
+        head = decode_text(above.op, above.text).parts[-1]
+    else:
         return free(found.text, "nothing stands before it that it answers", whole=True)
-    head = decode(before).parts[-1] if before is not None else decode_text(Op.QUE, above).parts[-1]
     if isinstance(head, Condition):
         if head.side is Side.IF and answer == _OPPOSITES[said_before]:
             return _with_test(found, "Otherwise")

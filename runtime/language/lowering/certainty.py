@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import TO_A_FILE
 from runtime.language.lowering import messages, phrases
@@ -16,7 +17,20 @@ _WORK = frozenset(
     {
         *("fix", "change", "improve", "update", "correct", "adjust", "edit", "rewrite", "delete", "remove", "save"),
         *("store", "call", "calculate", "compute", "recalculate", "increase", "decrease", "append", "register", "book"),
-        *("create", "build", "record", "log", "move", "repeat", "restart", "rerun"),
+        *(
+            "create",
+            "build",
+            "record",
+            "log",
+            "move",
+            "repeat",
+            "restart",
+            "rerun",
+            "write",
+            "draft",
+            "prepare",
+            "print",
+        ),
     }
 )
 """Verbs of work, which nobody says to a person as part of a message when no *to* introduces it."""
@@ -45,12 +59,8 @@ _FIGURED = re.compile(
     r"|^(?:decide(?:\s+on)?|determine)\s+(?:(?:the|a|an|their|his|her|its)\s+)?(?P<other>\$\w+(?::[\w\[\]]+)?)$",
     re.IGNORECASE,
 )
-_NOTED = re.compile(r"^(?:note|jot|write\s+down|record)\b.*\b(?:in|into|to|on)\s+\$\w+$", re.IGNORECASE)
-_NO_ANSWER = re.compile(
-    r"(?:n't|\bnot|\bno|\bnever)\b.*\b(?:answer|reply|respon\w+|react|come|show up|write)\w*\b"
-    r".*\b(?:within|in|after|for|by)\b"
-    r"|\b(?:within|after|for)\b.*\b(?:no|without)\s+(?:an?\s+)?(?:answer|reply|response)\b",
-    re.IGNORECASE,
+_NOTED = re.compile(
+    r"^(?:note|jot|write\s+down|record|put)\b(?!.*\().*\b(?:in|into|to|on)\s+(?:the\s+)?\$\w+$", re.IGNORECASE
 )
 _BOUND = re.compile(
     r"\b(?:up\s+to|at\s+most|no\s+more\s+than|not\s+more\s+than)\s+(?:\w+\s+times|once|twice)\b|\b(?:once|twice|\w+\s+times)\s+at\s+most\b",
@@ -129,10 +139,12 @@ class Certainty:
             why = "when it returns is part of the sentence"
         elif found.op is Op.TNK and _INTO.search(plain):
             why = "what it thinks of goes to a variable"
-        elif found.op is Op.CND and not found.loop and _NO_ANSWER.search(plain):
+        elif found.op is Op.CND and not found.loop and says_that_nothing_came(plain):
             why = "a time limit for an answer is part of the sentence"
         elif found.talk is not None and not found.after:
             why = _of_a_message(plain, asks=found.talk.asks)
+            if not why and found.talk.asks and not phrases.ASK_ALWAYS.match(plain) and lasts_a_time(plain):
+                why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
 
 
@@ -148,6 +160,6 @@ def _of_a_message(plain: str, *, asks: bool) -> str:
         first = bare.partition(" ")[0].lower()
         if _GOES.match(bare) and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"
-        if first in _WORK and re.search(r"\$\w|\bit\b|\bthem\b", bare) and not _TO_PEOPLE.search(head):
+        if first in _WORK and re.search(r"\$\w|\b(?:it|them|again)\b", bare) and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"
     return ""

@@ -269,6 +269,11 @@ class Compound:
         if phrases.END_PROGRAM.match(bare) and in_a_list(head, text[len(head) :]):
             return None
         indirect = is_indirect(head)
+        if indirect and found.op is Op.TNK and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare)):
+            apart = text[len(head) :].lstrip().startswith(",")
+            return (
+                self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
+            )
         if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
             return None
         if phrases.ACTS.match(bare) and not self._reach.meant(bare):

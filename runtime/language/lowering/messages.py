@@ -36,6 +36,24 @@ ASKS_AGAIN = re.compile(
     r"|^re-?ask\b|\brepeat the question\b",
     re.IGNORECASE,
 )
+_ANSWERS = frozenset(
+    {
+        *(
+            "answer",
+            "answers",
+            "reply",
+            "replies",
+            "response",
+            "responses",
+            "input",
+            "confirmation",
+            "them",
+            "user",
+            "him",
+            "her",
+        )
+    }
+)
 _SILENT = frozenset({"waiting", "listening", "quiet", "silent", "still", "watching", "patient"})
 _SAYS_A_THING = frozenset(
     {
@@ -61,7 +79,7 @@ QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = re.compile(
     r"(?:,?\s+and\s+|[,;]\s*)(?:save|store|keep|put|record|remember|note)\s+"
     r"(?:it|this|that|(?:the|their)\s+(?:answer|reply|response|result))\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
-    r"(?::[\w\[\]]+)?\s*\.?$",
+    r"(:[\w\[\]]+)?\s*\.?$",
     re.IGNORECASE,
 )
 """The variable for the answer, at the end of a question: "Ask what is wrong with $text and save it in $why"."""
@@ -88,6 +106,12 @@ def is_a_thing(said: str) -> bool:
     """Whether the common noun behind a verb is what is said, and not an agent of this name: "Explain reasoning"."""
     verb, _, name = said.partition(" ")
     return verb.lower() in _SAYS_A_THING and name.islower() and " " not in name
+
+
+def is_told_to(head: str, rest: str, verb: str) -> bool:
+    """Whether "and wait" belongs to what somebody is told to do: "Tell the user to restart it and wait a minute"."""
+    asks = verb.lower().endswith("ask") or (_ANSWERS & set(rest.lower().replace("'", " ").split()))
+    return is_indirect(head) and not asks
 
 
 def only_waits(bare: str) -> bool:

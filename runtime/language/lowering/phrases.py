@@ -90,7 +90,9 @@ BRANCH_AT_START = re.compile(r"^(?:(?:else|otherwise),?\s+)?(?:if|when|unless)\s
 JOINS = re.compile(r"(?:and|or|not|then|is|are|was|in|if|else|otherwise|to|of|than)\b", re.IGNORECASE)
 """Words with which no action begins."""
 OTHER_SIDE = re.compile(r"[;.]\s*(?=(?:otherwise|else)\b(?!,?\s+if\b))", re.IGNORECASE)
-ELSE_INSIDE = re.compile(r"(?:\belse|\botherwise)\b", re.IGNORECASE)
+ELSE_INSIDE = re.compile(
+    r"(?:(?<!thing )(?<!body )(?<!one )(?<!where )(?<!what )(?<!who )\belse|\botherwise)\b", re.IGNORECASE
+)
 REPEATS_NOTHING = re.compile(r"^(?:repeat|loop|iterate|do)\b", re.IGNORECASE)
 BEFORE_A_CONDITION = re.compile(
     r"^(?:(?:then|next|first|finally|lastly|now|also|afterwards|and|so|only)\b,?\s+)+(?=(?:if|when|unless|while|for)\b)",
@@ -181,7 +183,7 @@ ASK = re.compile(
     r"^(?:ask|prompt|request|query|inquire|enquire|confirm|clarify|verify|check|interview|consult|have|get|collect"
     r"|gather|obtain|find out|learn|chat|converse|talk"
     r"|(?:enter|begin|start|hold|carry on) an? (?:conversation|chat|dialog)|engage|discuss"
-    r"|negotiate|let|invite|encourage|offer|keep|help|remind and ask|elicit|quiz)\b",
+    r"|negotiate|let|invite|encourage(?=.*\bto\b)|offer|keep|help|remind and ask|elicit|quiz)\b",
     re.IGNORECASE,
 )
 ASK_ALWAYS = re.compile(
@@ -195,7 +197,7 @@ TELL = re.compile(
     r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
     r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
     r"|describe yourself|state|communicate|let the user know|let them know|say goodbye|bid|compliment|praise|comfort"
-    r"|message|broadcast|whisper|clearly announce)\b",
+    r"|message|broadcast|whisper|encourage|clearly announce)\b",
     re.IGNORECASE,
 )
 TELL_IF_NAMED = re.compile(

@@ -148,14 +148,14 @@ class _StepLowering:
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
-    def lower_all(self, items: Sequence[ListItem], parent: str, above: str = "") -> tuple[Step, ...]:
+    def lower_all(self, items: Sequence[ListItem], parent: str, above: Instruction | None = None) -> tuple[Step, ...]:
         """The steps of a list. An item that only waits for the answer to a question is merged with the question, which
         may be the step `above` the list.
         """
         steps: list[Step] = []
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
-            asked = _ASKED.search(before.text if before is not None else above)
+            asked = _ASKED.search(before.text if before is not None else above.text if above and above.talk else "")
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             step = self._other_side(item, before, line) or self._lower(item, line, before, above)
@@ -176,11 +176,11 @@ class _StepLowering:
         item = _folded(item) if item.children else item
         return self._written(free(item.text, "the condition that it belongs to is free"), item, line)
 
-    def _lower(self, item: ListItem, line: str, before: Step | None, above: str) -> Step:
+    def _lower(self, item: ListItem, line: str, before: Step | None, above: Instruction | None) -> Step:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
-        if self._loops and found.op is Op.YLD and found.text == "for exit" and _ONE_WORD.fullmatch(item.text.strip()):
+        if self._loops and _may_end_the_loop(found, item.text.strip()):
             found = free(item.text, "it may end the loop or the program")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
@@ -203,7 +203,7 @@ class _StepLowering:
         return step
 
     def _in_full(
-        self, found: Instruction, item: ListItem, line: str, before: Step | None, above: str
+        self, found: Instruction, item: ListItem, line: str, before: Step | None, above: Instruction | None
     ) -> tuple[Instruction, ListItem]:
         """A step that depends on *so* or *not* alone, with what that answers in its place."""
         answer = answer_in(found) if found.known else None
@@ -254,7 +254,7 @@ class _StepLowering:
         self._classifier.background.note(found.text)
         self._loops += found.loop
         with self._classifier.background.inside(line if found.op is Op.CND else None):
-            children = self.lower_all(_below(item, found), line, found.text if found.talk else "")
+            children = self.lower_all(_below(item, found), line, found)
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         if (
@@ -302,6 +302,13 @@ def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
     if clauses and belongs:
         return (*clauses[:-1], replace(clauses[-1], children=item.children))
     return (*clauses, *item.children)
+
+
+def _may_end_the_loop(found: Instruction, said: str) -> bool:
+    """Whether "stop" alone, or behind a message, is all that says what ends."""
+    if found.op is Op.YLD and found.text == "for exit":
+        return _ONE_WORD.fullmatch(said) is not None
+    return found.text.endswith("; YLD for exit") and _ONE_WORD.fullmatch(said.split()[-1]) is not None
 
 
 def _lost(said: str, step: Step) -> list[str]:

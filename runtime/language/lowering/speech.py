@@ -244,7 +244,8 @@ class Speech:
             if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
-        return self._tells(bare, target) and phrases.ASKS_INSIDE.search(bare) is not None
+        asks = phrases.ASKS_INSIDE.search(bare) if self._tells(bare, target) else None
+        return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks[0])
 
     def _with_somebody(self, bare: str) -> bool:
         return self._named.with_somebody.search(bare) is not None
@@ -352,7 +353,8 @@ class Speech:
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         kept = messages.ANSWER_KEPT.search(said)
         wanted = [kept[1]] if kept else self._wanted(said[asked.start() :] if asked else said)
-        gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"
+        kind = kept[2] or "" if kept and messages.ASKS_QUOTED.match(said[: kept.start()]) else ""
+        gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
             done = f"{gave} and {what}" if wanted else what
