@@ -30,6 +30,7 @@ _WORK = frozenset(
             "draft",
             "prepare",
             "print",
+            *("look", "find", "search", "fetch", "check", "send", "translate", "count"),
         ),
     }
 )

@@ -254,7 +254,9 @@ class _StepLowering:
         self._classifier.background.note(found.text)
         self._loops += found.loop
         with self._classifier.background.inside(line if found.op is Op.CND else None):
+            about, self._classifier.speech.about = self._classifier.speech.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, found)
+            self._classifier.speech.about = about
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         if (

@@ -90,6 +90,10 @@ class Speech:
         self.partners: list[str] = []
         self._asked_last: list[str] = []
         """The variables of the last question."""
+        self._asked: set[str] = set()
+        """The variables of all questions."""
+        self.about: list[str] = []
+        """The variables of the condition that a step stands under."""
         self.given: set[str] = set()
         """The variables that have a value at this step."""
         self._reach = reach
@@ -196,13 +200,15 @@ class Speech:
         again = messages.ASKS_AGAIN.search(unquoted(talk.said)) if talk.asks and talk.target == "user" else None
         if again is None or not self._asked_last or phrases.VARIABLE.search(talk.said):
             return talk.said
-        names = " and ".join(f"${name}" for name in self._asked_last)
+        asked = [name for name in dict.fromkeys(self.about) if name in self._asked]
+        names = " and ".join(f"${name}" for name in asked or self._asked_last)
         return f"{talk.said[: again.end()]} for {names}{talk.said[again.end() :]}"
 
     def asked(self, text: str) -> None:
         """Note the question in an instruction, which may be asked again."""
         gave = _GAVE.search(text)
-        self._asked_last = re.findall(r"\$(\w+)", gave[0]) if gave else self._asked_last
+        self._asked_last = phrases.VARIABLE.findall(gave[0]) if gave else self._asked_last
+        self._asked |= set(self._asked_last)
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
