@@ -71,7 +71,7 @@ _TIMES = re.compile(
 _LIMIT = re.compile(
     r"(?:[,;(]|(?<!\s))\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
     r"|three|four|five|ten)\s+(?:times|iterations|rounds|attempts|tries)\)?"
-    r"|\s+or\s+(\d+|two|three|four|five|ten)\s+times(?:\s+at\s+most)?\Z",
+    r"|(?<!\s)\s+or\s+(\d+|two|three|four|five|ten)\s+times(?:\s+at\s+most)?\Z",
     re.IGNORECASE,
 )
 
