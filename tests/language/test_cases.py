@@ -87,9 +87,9 @@ async def test_program_becomes_this_pbasm(case: Case, folder: Path) -> None:
 @having("unclassified")
 async def test_what_stays_free_is_left_to_a_model(case: Case, folder: Path) -> None:
     result = await compiled(case, folder)
-    free = {(note.playbook, note.line) for note in result.report.unclassified}
+    free = {(note.line, note.span.line) for note in result.report.unclassified}
     playbooks = [playbook for agent in result.program.agents for playbook in agent.playbooks]
-    steps = [step for one in playbooks for step in one.walk_steps() if (one.name, step.line) in free]
+    steps = [step for one in playbooks for step in one.walk_steps() if (step.line, step.span.line) in free]
     parts = [part for step in steps for part in decode(step).parts]
     assert bool(steps) == bool(free)
     assert all(isinstance(getattr(part, "value", None), Prose) for part in parts if not isinstance(part, Free | Group))
