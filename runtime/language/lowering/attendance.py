@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from runtime.language.lowering import phrases
+from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 
-_ARTICLES = re.compile(r"^(?:(?:the|an?|our|my|AI)\s+)+", re.IGNORECASE)
-_PART = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
-_WHAT_FOR = re.compile(r"\s+(?:about|on|over|regarding|concerning|to|for|until|in|at)\s|[.:;]", re.IGNORECASE)
-"""What comes behind the participants of a meeting."""
 _GATHERS = re.compile(r"\bmeeting\b|\battendees\b|\binvite", re.IGNORECASE)
 
 
@@ -54,17 +50,25 @@ def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
     """The participants in "a tasting with the Cook and the user"; [] where none are named, or all that the meeting
     declares. None where somebody is named who is nobody known.
     """
-    _, _, who = held.partition(" with ")
     found = []
-    for part in _PART.split(_WHAT_FOR.split(who)[0]) if who else ():
-        name = reach.participant(part) or reach.participant(_ARTICLES.sub("", part))
-        if name is not None or phrases.PERSON_OUTSIDE.fullmatch(_ARTICLES.sub("", part)):
+    for part in _parts_after_with(held):
+        bare = " ".join(word for word in part.split() if word.lower() not in vocabulary.ARTICLES)
+        name = reach.participant(part) or reach.participant(bare)
+        if name is not None or phrases.PERSON_OUTSIDE.fullmatch(bare):
             found.append(name or "user")
             continue
         playbook = reach.playbook("", meeting)
         if not (phrases.EVERYBODY.fullmatch(part) and playbook is not None and _declared(playbook)):
             return None
     return found
+
+
+def _parts_after_with(held: str) -> Iterator[str]:
+    """The texts that name participants, up to what the meeting is about."""
+    words = held.partition(" with ")[2].replace(",", " , ").split()
+    end = next((at for at, word in enumerate(words) if word.lower() in vocabulary.WHAT_FOR), len(words))
+    listed = " ".join("," if word == "and" else word for word in words[:end])
+    yield from (part for one in listed.rstrip(".:;").split(",") if (part := one.strip()))
 
 
 def _declared(playbook: ParsedPlaybook) -> set[str]:

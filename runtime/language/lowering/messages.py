@@ -114,6 +114,12 @@ def is_told_to(head: str, rest: str, verb: str) -> bool:
     return is_indirect(head) and not asks
 
 
+def belongs_to_a_person(whom: str) -> bool:
+    """Whether what is waited for is a person's: "the user's answer"."""
+    owner, owns, _ = whom.replace("\u2019", "'").partition("'")
+    return bool(owns) and phrases.PERSON_OUTSIDE.fullmatch(owner.removeprefix("the ")) is not None
+
+
 def only_waits(bare: str) -> bool:
     """Whether somebody in a meeting is to be there, and to say nothing: "Keep quiet until asked"."""
     first, _, rest = bare.lower().partition(" ")

@@ -32,7 +32,6 @@ _PERHAPS_PRIVATE = re.compile(
 )
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
-_PERSONS = re.compile(rf"(?:the\s+)?{phrases.PERSON_OUTSIDE.pattern}['\u2019]", re.IGNORECASE)
 _AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
 """An addressee that by its name can only be an agent."""
 _PRIVATELY = ("privately", "confidentially", "discreetly")
@@ -112,7 +111,7 @@ class Speech:
             return Instruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
             return free(text, _NO_WAIT)
-        agents = [] if _PERSONS.match(whom) else self._reach.agents_in(whom)
+        agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
             return free(text, "it waits for the first of several")
         if others := self._others(f"for {whom}"):
