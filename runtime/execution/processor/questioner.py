@@ -23,8 +23,19 @@ _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\
 MAX_SHOWN_CHARS = 200
 """The longest value in a step's words."""
 
-_BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
-_BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotation marks."
+_BRIEF = "Only the message itself{length}, without quotation marks."
+_BRIEF_SPEECH = "Write only what you say{length}, without quotation marks."
+_SHORT = ", in a sentence or two"
+_LENGTHS = frozenset(
+    {
+        *("long", "longer", "detailed", "detail", "details", "thorough", "thoroughly", "full", "complete"),
+        *("story", "tale", "poem", "song", "essay", "article", "letter", "email", "list", "table", "recipe"),
+        *("plan", "summary", "report", "paragraph", "paragraphs", "sentence", "sentences", "words", "lines"),
+        *("verses", "steps", "pages", "all", "every", "each", "everything", "instructions", "rules", "short"),
+        *("shorter", "brief", "briefly", "haiku"),
+    }
+)
+"""Words of a step that say, or let expect, how long its message is."""
 
 MAX_QUOTED_CHARS = 500
 
@@ -61,12 +72,13 @@ class Questioner:
             names = {name: value for name, value in names.items() if name not in wanted}
             text = without_bookkeeping(text, wanted)
         told = self.told(text, names)
+        length = "" if _says_how_long(text) else _SHORT
         this = "exactly this, all of it" if self._speaker else "this"
         example = direct_speech(text, names) if self._speaker and to == "the person" else None
         such_as = f' For example: "{example}"' if example else ""
-        task = f"{Form.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
+        task = f"{Form.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
         if self._speaker and to != "the person":
-            task = f"{Form.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH}"
+            task = f"{Form.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
         filled = _NAMED.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
@@ -246,3 +258,8 @@ def quoted(text: str) -> str:
 def expression_text(test: object) -> str:
     """A condition in the author's words."""
     return test.text if isinstance(test, Prose) else test.source if isinstance(test, Expression) else ""
+
+
+def _says_how_long(text: str) -> bool:
+    """Whether a step's own words say how long its message is: "Greet them with a long story"."""
+    return not _LENGTHS.isdisjoint(word.strip(".,:;!?\"'()").lower() for word in text.split())

@@ -102,7 +102,7 @@ class Certainty:
         elif found.op is Op.CND and not found.loop and says_that_nothing_came(plain):
             why = "a time limit for an answer is part of the sentence"
         elif found.talk is not None and not found.after:
-            why = _of_a_message(plain, asks=found.talk.asks)
+            why = _of_a_message(plain, asks=found.talk.asks, ends="YLD for exit" in found.text)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.match(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
@@ -116,7 +116,7 @@ def _repeats_steps(bare: str) -> bool:
     return bool(again) and not {"step", "steps", "steps:"}.isdisjoint(words)
 
 
-def _of_a_message(plain: str, *, asks: bool) -> str:
+def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
     plain = messages.ANSWER_KEPT.sub("", plain)
     if _BOUND.search(plain):
@@ -130,6 +130,9 @@ def _of_a_message(plain: str, *, asks: bool) -> str:
         first = bare.partition(" ")[0].lower()
         if _GOES.match(bare) and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"
-        if first in vocabulary.WORK and re.search(r"\$\w|\b(?:it|them|again)\b", bare) and not _TO_PEOPLE.search(head):
+        if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
+            return f"{bare[:40]!r} may be part of what is said"
+        works = re.search(r"\$\w|\b(?:it|them|again)\b", bare) or (" " in bare and phrases.REPLIES.match(head))
+        if first in vocabulary.WORK and works and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"
     return ""

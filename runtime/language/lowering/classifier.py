@@ -15,7 +15,7 @@ from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Loop, Set
 from runtime.language.instructions.values import STORED, result_of
-from runtime.language.lowering import phrases
+from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.attendance import held_meeting, named_after_with
 from runtime.language.lowering.background import Background
@@ -379,7 +379,7 @@ class Classifier:
         return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
 
     def _work(self, text: str, bare: str) -> Instruction | None:
-        if phrases.AND_RETURN.search(unquoted(bare)) and phrases.COMPUTES.match(bare):
+        if phrases.AND_RETURN.search(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
             return Instruction(Op.RET, text)
         return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
 

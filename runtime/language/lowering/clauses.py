@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
+_CONDITIONS = ("If ", "if ", "Otherwise", "otherwise", "Unless ", "unless ")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,(?!\d{3}\b)\s*(?:then\s+)?", re.IGNORECASE)
 _ENDS = re.compile(r"[;.!?]")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
@@ -29,7 +30,7 @@ def clauses(text: str) -> list[str]:
             start = index + 1
         elif index >= start:
             ends = _NEXT_SENTENCE.match(text, index + 1)
-            if ends and not _ABBREVIATION.search(text[start:index]):
+            if ends and (not _ABBREVIATION.search(text[start:index]) or text.startswith(_CONDITIONS, ends.end())):
                 found.append((start, index + (text[index] == "?")))
                 start = ends.end()
     found.append((start, len(text)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.model import Set
-from runtime.language.lowering import phrases
+from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
 from runtime.language.lowering.messages import in_a_list, is_indirect
@@ -290,7 +290,7 @@ class Compound:
 
     def _besides_a_return(self, text: str, bare: str) -> Instruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
-        if phrases.COMPUTES.match(text):
+        if vocabulary.beginning(text, vocabulary.COMPUTES):
             return None
         second = self._classify(bare)
         speaks = second.talk is not None and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))

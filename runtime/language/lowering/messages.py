@@ -38,20 +38,8 @@ ASKS_AGAIN = re.compile(
 )
 _ANSWERS = frozenset(
     {
-        *(
-            "answer",
-            "answers",
-            "reply",
-            "replies",
-            "response",
-            "responses",
-            "input",
-            "confirmation",
-            "them",
-            "user",
-            "him",
-            "her",
-        )
+        *("answer", "answers", "reply", "replies", "response", "responses", "input", "confirmation", "them"),
+        *("user", "him", "her"),
     }
 )
 _SILENT = frozenset({"waiting", "listening", "quiet", "silent", "still", "watching", "patient"})

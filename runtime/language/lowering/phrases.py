@@ -118,7 +118,7 @@ END_PROGRAM = re.compile(
 )
 AND_END = re.compile(
     r"(?:\b(?:and|then)\s+|[,;.]\s*|\s&\s+)(?:then\s+)?(?:end|exit|quit|terminate|stop|finish|shut\s?down)"
-    r"(?:\s+(?:the\s+|this\s+)?(?:program|conversation|chat|session))?[.!]?$",
+    r"(?:\s+(?:the\s+|this\s+)?(?:program|conversation|chat|session)(?:\s+(?:now|immediately|at\s+once))?)?[.!]?$",
     re.IGNORECASE,
 )
 INDIRECT = re.compile(
@@ -135,11 +135,6 @@ TO_CALLER = re.compile(
 )
 RETURNED_TO = re.compile(r"(?:^|\s)(?:to|into|from)\s+(?!me\b)\S", re.IGNORECASE)
 """A "return" that goes to a place, or brings something to somebody."""
-COMPUTES = re.compile(
-    r"^(?:compute|calculate|recalculate|sum|count|add up|multiply|divide|subtract|round|combine|concatenate|format"
-    r"|translate|summari[sz]e|choose|select|pick|rank|estimate|classify|compare)\b",
-    re.IGNORECASE,
-)
 GO_TO = re.compile(
     r"^(?:(?:go|jump|skip|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
     r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+|repeat\s+step\s+)(\d+)"

@@ -332,6 +332,8 @@ class Speech:
         } & self.given
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
+        before, sets, _ = said.rpartition(" set $")
+        about |= set(phrases.VARIABLE.findall(before)) & self.given if sets else set()
         return [name for name in names if name in asked_for or name not in about]
 
     def wait_for(self, target: str, said: str, *, several: bool = False) -> str:

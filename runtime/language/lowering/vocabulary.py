@@ -35,6 +35,13 @@ NOTES: Final = _words("note | jot | write down | record | put")
 """Verbs that may replace a value or add to it."""
 
 GETS: Final = _words("get | fetch | take | obtain | receive | read")
+COMPUTES: Final = _words(
+    "compute | calculate | recalculate | sum | count | add up | multiply | divide | subtract | round | combine"
+    " | concatenate | format | translate | summarize | summarise | choose | select | pick | rank | estimate | classify"
+    " | compare"
+)
+"""Verbs whose result is what a sentence returns: "Compute the sum and return it"."""
+ENDS: Final = _words("stop | end | quit | exit | finish | leave | break")
 REPEATS: Final = _words("repeat | redo | do")
 EARLIER: Final = _words("last | previous | above | first | these")
 LATER: Final = _words("once | when | whenever | as soon as | after | if | unless | until")
