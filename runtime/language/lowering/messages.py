@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.instruction import Instruction, free
 
 ADDRESSED = re.compile(
     r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
@@ -125,3 +126,12 @@ def before_what(text: str) -> str:
     """A step up to its message: "Tell only Ada that …"."""
     what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
     return text[: what.start()] if what else text
+
+
+def perhaps_later(text: str, bare: str) -> Instruction | None:
+    """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
+    whole = ADDRESSED.sub(" ", unquoted(bare))
+    told = phrases.INDIRECT.search(whole)
+    whole = whole[: told.start()] if told else whole
+    when = LATER.search(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.search(whole))
+    return free(text, "when it is said is part of the sentence") if when else None

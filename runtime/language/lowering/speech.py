@@ -157,7 +157,7 @@ class Speech:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if messages.about_what_is_given(bare, self.given):
             return free(text, "it may ask for a value that is there, or about it")
-        return _perhaps_over(text, said) or _perhaps_later(text, bare)
+        return _perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
     def _unsure_who_hears(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> Instruction | None:
         """A step of a meeting that may be meant for only some of its participants."""
@@ -380,15 +380,6 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
         return None
     told = messages.is_indirect(before) or ":" in unquoted(before)
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
-
-
-def _perhaps_later(text: str, bare: str) -> Instruction | None:
-    """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
-    whole = messages.ADDRESSED.sub(" ", unquoted(bare))
-    told = phrases.INDIRECT.search(whole)
-    whole = whole[: told.start()] if told else whole
-    when = messages.LATER.search(whole) or (bare.lower().startswith("remind") and messages.LATER_REMINDED.search(whole))
-    return free(text, "when it is said is part of the sentence") if when else None
 
 
 def waits_for(found: Instruction, target: str) -> bool:
