@@ -12,6 +12,8 @@ from runtime.core.errors import ParseError
 
 _WORD = re.compile(r"#{1,6}\s.*\S|[`~]{3,}\w*|!?\$?\w+(?:[.:\-/]\w+)*|\"[^\"]*\"|'[^']*'|<!--|-->|---|\*\*?|[-=]>")
 """The text that a caret underlines completely: a heading, a word, a name with its dots, a text in quotes, a mark."""
+_MOST_SHOWN = 200
+"""The characters of a line that a diagnostic shows of what it means, and behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,11 @@ class Diagnostic:
         if self.source_line:
             number = str(self.span.line)
             before = self.source_line[: self.span.column - 1].ljust(self.span.column - 1)
-            out.append(f"  {number} | {_printable(self.source_line)}")
-            out.append(f"  {' ' * len(number)} | {' ' * _width(before)}{'^' * max(1, _width(self.meant))}")
+            meant = self.meant[:_MOST_SHOWN]
+            most = len(before) + len(meant) + _MOST_SHOWN
+            more = "\u2026" if len(self.source_line) > most else ""
+            out.append(f"  {number} | {_printable(self.source_line[:most])}{more}")
+            out.append(f"  {' ' * len(number)} | {' ' * _width(before)}{'^' * max(1, _width(meant))}")
         if self.hint:
             out.append(f"  {self.hint}")
         return "\n".join(out)

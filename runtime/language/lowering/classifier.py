@@ -23,6 +23,7 @@ from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.part_readings import PartReadings
 from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech
@@ -60,9 +61,7 @@ class Classifier:
         self._reach = reach
         self._within = within
         self._meetings = meetings
-        self._known: dict[tuple[str, bool], Instruction] = {}
-        """What the parts of the step in hand mean: without it, each comma would double the work."""
-        self._depth = 0
+        self._parts = PartReadings(self._classified)
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._certainty = Certainty(self.classify, self._takes_nothing)
         self._rules = (
@@ -87,18 +86,9 @@ class Classifier:
         """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
         sentence, whatever it contains, because its details were listed below it.
         """
-        if self._depth == 0:
-            self._known.clear()
-        key = (text, whole)
-        if key not in self._known:
-            self._depth += 1
-            try:
-                self._known[key] = self._classified(text, whole=whole)
-            finally:
-                self._depth -= 1
-        return self._known[key]
+        return self._parts.of(text, whole=whole)
 
-    def _classified(self, text: str, *, whole: bool) -> Instruction:
+    def _classified(self, text: str, whole: bool) -> Instruction:
         text = phrases.plain(text)
         if match := phrases.PBASM.match(text):
             return Instruction(Op(match[1]), match[2].strip())

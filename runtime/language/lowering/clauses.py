@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
@@ -59,6 +60,7 @@ def open_text(text: str) -> str:
     return unquoted(text) if outside(text) else text
 
 
+@lru_cache(maxsize=256)
 def outside(text: str) -> Collection[int]:
     """The positions outside quotes, brackets and code; none if these do not match."""
     if _MARKS.search(text) is None:
@@ -76,7 +78,7 @@ def outside(text: str) -> Collection[int]:
             closers.append(_PAIRS[char])
         elif not closers:
             places.add(index)
-    return () if quote or closers else places
+    return () if quote or closers else frozenset(places)
 
 
 def _opens(text: str, index: int) -> bool:

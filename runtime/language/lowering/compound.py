@@ -20,6 +20,10 @@ from runtime.language.program import Op
 _LASTS = frozenset({Op.RET, Op.JMP})
 _WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
 _WHOSE = re.compile(r"\w+\s+(?:the\s+)?\w+['\u2019]s\b", re.IGNORECASE)
+_SETS_ALONE = re.compile(
+    r"^(?:set|let|initiali[sz]e)\s+\$\w+(?::\w+)?(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?::\w+)?)*$", re.IGNORECASE
+)
+"""The beginning of "Set $a, $b and $c to 0"."""
 _SET_AS_WELL = re.compile(r"^\$\w+(?::\w+)?\s+(?:to|be|as)\s")
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
@@ -109,7 +113,7 @@ class Compound:
     def _besides_a_value(self, text: str) -> Instruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            if phrases.SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
+            if _SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
             bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
             again = _SET_AS_WELL.match(bare) is not None

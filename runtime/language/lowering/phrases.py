@@ -103,8 +103,6 @@ LEAVE_LOOP = re.compile(
     r"|(?:go|move|proceed)(?:\s+on)?\s+(?:with|to)\s+the\s+next\s+(?:one|item|iteration|round|element|entry|\$\w+)$)",
     re.IGNORECASE,
 )
-SETS_ALONE = re.compile(r"^(?:set|let|initiali[sz]e)\s+\$\w+(?::\w+)?$", re.IGNORECASE)
-"""The beginning of "Set $a and $b to 0"."""
 SAYS_QUOTED_WHOLE = re.compile(
     r"^(?:say|print|show|display|tell (?:the user|them))\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
 )

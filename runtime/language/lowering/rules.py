@@ -26,6 +26,7 @@ from runtime.language.pbasm.notation import coded_trigger, number_notes, write_a
 from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger, TriggerKind
+from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
@@ -33,6 +34,8 @@ _VERSION = 23
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
+_DEEPEST = MAX_DEPTH - 2
+"""How deep a step may be that becomes several, one of them perhaps with a jump below it."""
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -205,7 +208,11 @@ class _StepLowering:
     def _in_full(
         self, found: Instruction, item: ListItem, line: str, before: Step | None, above: Instruction | None
     ) -> tuple[Instruction, ListItem]:
-        """A step that depends on *so* or *not* alone, with what that answers in its place."""
+        """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
+        deep."""
+        if line.count(".") >= _DEEPEST and (found.after or found.body is not None):
+            item = _folded(item) if item.children else item
+            return free(item.text, "it has too many parts within each other"), item
         answer = answer_in(found) if found.known else None
         if answer is None:
             return found, item

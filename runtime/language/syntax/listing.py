@@ -9,8 +9,13 @@ from dataclasses import dataclass, field
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.syntax.blocks import Block, Fence, Text
 from runtime.language.syntax.nodes import ListItem
+from runtime.language.syntax.source import is_compiled
 
 MAX_DEPTH = 20
+MAX_CHARS = 4_000
+"""The longest step or trigger; there is always a shorter way to say it, and reading a longer one may take very long."""
+MAX_SPACES = 40
+_SPACES = re.compile(rf"(?<!\s)\s{{{MAX_SPACES + 1}}}")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)]|(?<=\s)[a-z][.)](?=[ \t]+\S))(?:[ \t]+(.*))?$")
 _DASHES = "-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023"
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
@@ -46,9 +51,8 @@ class _Item:
     words: list[str]
     children: list[_Item] = field(default_factory=list)
 
-    def frozen(self) -> ListItem:
+    def frozen(self, children: tuple[ListItem, ...]) -> ListItem:
         text = " ".join(word for word in self.words if word)
-        children = tuple(child.frozen() for child in self.children)
         return ListItem(text, self.line.span(self.column), children, self.line.text[self.line.shift :])
 
 
@@ -73,7 +77,7 @@ def read_list(blocks: Sequence[Block], what: str, problems: Problems) -> tuple[L
             reader.take(block.line)
         elif isinstance(block, Fence):
             reader.take_fence(block)
-    return tuple(item.frozen() for item in reader.root)
+    return tuple(reader.finished(item) for item in reader.root)
 
 
 class _ListReader:
@@ -100,6 +104,19 @@ class _ListReader:
         for line in (fence.opening, *fence.lines, fence.closing or fence.opening):
             if self._open:
                 self._open[-1].words.append(line.text.strip())
+
+    def finished(self, item: _Item) -> ListItem:
+        """An item with those below it. One that is too long to be read is noted as a problem."""
+        done = item.frozen(tuple(self.finished(child) for child in item.children))
+        if self._what == "note" or is_compiled(item.line.file):
+            return done
+        if _SPACES.search(done.text):
+            message = f"this {self._what} has more than {MAX_SPACES} spaces in a row"
+            self._problems.at(item.line, message, column=item.column, hint="Write one space between two words.")
+        elif len(done.text) > MAX_CHARS:
+            message = f"this {self._what} has {len(done.text):,} characters, and a {self._what} may have {MAX_CHARS:,}"
+            self._problems.at(item.line, message, column=item.column, hint=f"Split it into several {self._what}s.")
+        return done
 
     def _begin(self, line: SourceLine, match: re.Match[str]) -> None:
         indent, text = len(match[1]), (match[2] or "").strip()
