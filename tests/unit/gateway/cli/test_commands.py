@@ -9,14 +9,19 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from gateway.cli.commands import GROUPS, app
 from gateway.version import VERSION
+from tests.e2e.gateway_process import parley
+
+pytestmark = pytest.mark.usefixtures("warm_starts")
 
 ROOT = Path(__file__).parents[4]
 HEAVY = ("rich", "litellm", "telegram", "redis", "pydantic_monty", "pydantic", "uvicorn", "httpx", "opentelemetry")
@@ -29,11 +34,9 @@ def _environment(directory: Path, variables: dict[str, str]) -> dict[str, str]:
 
 
 def _parley(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = _environment(directory, variables)
-    command = [sys.executable, "-m", "gateway", *arguments]
-    return subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    own = {"PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    code, said, errors = anyio.run(partial(parley, directory, *arguments, **own))
+    return subprocess.CompletedProcess(arguments, code, said, errors)
 
 
 def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ class Stand:
 
     port: int = 0
     troubles: list[ConnectionsEnded] = field(default_factory=list)
+    in_trouble: anyio.Event = field(default_factory=anyio.Event)
     open: anyio.Event = field(default_factory=anyio.Event)
     """Lets answers that wait go on."""
 
@@ -75,6 +76,9 @@ class Stand:
         async def stream() -> AsyncIterator[bytes]:
             while True:
                 yield b"x" * 65_536
+                await (
+                    anyio.lowlevel.checkpoint()
+                )  # what is sent to an ended connection does not wait, nor hear of its end
 
         return StreamingResponse(stream())
 
@@ -87,7 +91,12 @@ class Stand:
 @asynccontextmanager
 async def standing(bounds: ConnectionBounds, proxies: Sequence[str] = ()) -> AsyncIterator[Stand]:
     stand, bus = Stand(), Bus(SystemClock())
-    bus.hear(ConnectionsEnded, lambda what, _: stand.troubles.append(what))
+
+    def hear(what: ConnectionsEnded, _: object) -> None:
+        stand.troubles.append(what)
+        stand.in_trouble.set()
+
+    bus.hear(ConnectionsEnded, hear)
     paths = {"/": stand.echo, "/late": stand.late, "/events": stand.events, "/flood": stand.flood}
     routes = [Route(path, answer, methods=["GET", "POST"]) for path, answer in paths.items()]
     app = Starlette(routes=[*routes, WebSocketRoute("/socket", stand.socket)])
@@ -182,8 +191,7 @@ async def test_an_answer_of_which_nothing_is_fetched_is_ended() -> None:
     async with standing(SOON) as stand, AsyncExitStack() as stack:
         await stand.raw(stack, b"GET /flood HTTP/1.1\r\nhost: x\r\n\r\n")
         with anyio.fail_after(60):
-            while not stand.troubles:
-                await anyio.lowlevel.checkpoint()
+            await stand.in_trouble.wait()
         assert [each.trouble for each in stand.troubles] == ["stuck answer"]
 
 
