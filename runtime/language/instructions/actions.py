@@ -98,7 +98,7 @@ IS_DONE = "this is done: "
 
 _TALKED = re.compile(
     r"(?:ask(?=[^\"$:]*\bquestions\b)|help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
-    r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
+    r"|have an? (?:\w+ )?(?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )
 """Verbs for talks of more than one message."""

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from runtime.language.instructions.conditions.reading import read_pause
-from runtime.language.lowering import messages, phrases
+from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
 from runtime.language.lowering.scope import Reach
@@ -332,8 +332,9 @@ class Speech:
         } & self.given
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
-        before, sets, _ = said.rpartition(" set $")
-        about |= set(phrases.VARIABLE.findall(before)) & self.given if sets else set()
+        typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
+        before = said if typed else said.rpartition(" set $")[0]
+        about |= (set(phrases.VARIABLE.findall(before)) & self.given) - typed
         return [name for name in names if name in asked_for or name not in about]
 
     def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
@@ -353,11 +354,13 @@ class Speech:
                 else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
             )
             new = [f"${name}" for name in named if name not in self.given or name in asked_for]
+            new = [f"${kept[1]}"] if (kept := messages.ANSWER_KEPT.search(said)) and not several else new
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until[1]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
-        asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
+        tells = phrases.TELL.match(said) or vocabulary.beginning(said, vocabulary.HANDS)
+        asked = phrases.ASKS_INSIDE.search(said) if tells else None
         kept = messages.ANSWER_KEPT.search(said)
         wanted = [kept[1]] if kept else self._wanted(said[asked.start() :] if asked else said)
         kind = kept[2] or "" if kept and messages.ASKS_QUOTED.match(said[: kept.start()]) else ""

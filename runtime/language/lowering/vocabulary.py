@@ -41,6 +41,10 @@ COMPUTES: Final = _words(
     " | compare"
 )
 """Verbs whose result is what a sentence returns: "Compute the sum and return it"."""
+HANDS: Final = _words(
+    "read | give | send | list | describe | summarize | summarise | recap | repeat | propose | hand | pass"
+)
+"""Verbs whose object is what somebody gets, and nothing that is asked for."""
 ENDS: Final = _words("stop | end | quit | exit | finish | leave | break")
 REPEATS: Final = _words("repeat | redo | do")
 EARLIER: Final = _words("last | previous | above | first | these")
