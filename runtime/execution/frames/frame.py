@@ -153,6 +153,8 @@ class Frame:
     def __init__(self, journal: Journal, id_: str, host: FrameHost) -> None:
         self.id = id_
         self.host = host
+        self.unheard = 0
+        """How often it has spoken to a meeting whose end it had not read."""
         self._journal = journal
         self._is_changed = False
         self._changed = Signal()

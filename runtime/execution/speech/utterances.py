@@ -37,6 +37,10 @@ from runtime.tape.state.people import PageState
 MAX_SAID_CHARS = 200_000
 """The longest text of one utterance."""
 
+MAX_UNHEARD = 100
+"""The number of times that one playbook may speak to a meeting whose end it has not read: if it never waits, it never
+reads it."""
+
 NOT_SHOWN = Way()
 """The way of what no person hears."""
 
@@ -171,7 +175,8 @@ class Utterances:
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
-        if self.comes_too_late(frame, saying.to):
+        if frame.unheard < MAX_UNHEARD and self.comes_too_late(frame, saying.to):
+            frame.unheard += 1
             self._journal.note(CallReturned(*site(frame, call)))
             return
         target = self.target(frame, saying.to)

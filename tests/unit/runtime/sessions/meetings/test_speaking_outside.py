@@ -8,6 +8,7 @@ from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import talking
 from tests.language.test_meeting_patterns import Reader
 from tests.unit.runtime.execution.processor.walking import compiled
+from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted
 
 pytestmark = pytest.mark.anyio
 
@@ -133,3 +134,20 @@ async def test_a_loop_that_reads_of_the_end_among_other_messages_is_left_without
     said, failed = await failures(written(host='- Say(meeting, "Hello.")\n- End meeting', guest=guest), sandbox)
     assert failed == []
     assert [one for one in said if one in ("Too late.", "I am done.")] == ["I am done."]
+
+
+TALKS_ON = """
+async def Join():
+    while True:
+        await Say("meeting", "and on")
+        await Sleep(1)
+"""
+
+
+async def test_python_that_speaks_on_after_the_end_and_never_waits_for_anybody_ends(sandbox: MontySandbox) -> None:
+    talks = hosted("await Sleep(5)", guest("Guest", TALKS_ON), required_attendees=["Guest"])
+    async with talking(talks, Reader({}), sandbox) as talk:
+        said = await talk.say("go")
+        (failure,) = [str(event.data["error"]) for event in talk.named("playbook.failed")]
+    assert ENDED in failure
+    assert said.count("and on") <= 6
