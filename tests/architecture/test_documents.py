@@ -24,7 +24,7 @@ WORDS = (
 def _subclasses(kind: type[ParleyError]) -> dict[str, str]:
     found: dict[str, str] = {}
     for child in kind.__subclasses__():
-        if child.__module__ == errors.__name__:
+        if getattr(errors, child.__name__, None) is child:  # not one that was raised again from a tape
             found[child.__name__] = kind.__name__
             found |= _subclasses(child)
     return found
