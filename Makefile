@@ -10,7 +10,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 "$(CURDIR)/$(VENV)/lib" || true
 FAILED := Not installed. Is there a network? Behind a proxy set HTTPS_PROXY; for an index of your own PIP_INDEX_URL. Then try again.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check advisories bench chaos eval site clean pins
+.PHONY: help run test check advisories bench chaos eval fidelity site clean pins
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,6 +42,9 @@ bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its fl
 
 eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
 	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(if $(RESULTS),--results $(RESULTS)) $(EVAL)
+
+fidelity: $(VENV)/.installed-dev ## Print how much of TEXTS=5000 random texts people see as meant, on each platform.
+	@$(BIN)/python -m tests.fidelity.measuring $(or $(TEXTS),5000)
 
 site: $(VENV)/.installed-dev ## Build the documentation as a site in site/, for any web server.
 	@$(BIN)/python scripts/build_site.py site

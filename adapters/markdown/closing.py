@@ -36,14 +36,18 @@ def _close_block(lines: list[str]) -> str:
     if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or FENCE_LINE.match(lines[-1])):
         lines = lines[:-1]
     head, tail = _last_block(_without_half_table(lines))
-    return (head + InlineMarks(tail).closed()).rstrip()
+    shown = InlineMarks(tail).closed()
+    lines = head.split("\n")
+    return (head + shown if shown or not _HELD_LINE.match(lines[-1]) else "\n".join(lines[:-1])).rstrip()
 
 
-def close_marks(text: str) -> str:
-    """`text`, which ends inside a block and never grows, with the block's marks closed and nothing held back."""
+def close_marks(text: str) -> tuple[str, str]:
+    """`text`, which ends inside a block and never grows, with the block's marks closed and nothing held back; and the
+    marks that open them again.
+    """
     _, tail = _last_block(text.split("\n"))
     inline = InlineMarks(tail)
-    return text.rstrip() + inline.marks if inline.certain else text
+    return (text.rstrip() + inline.marks, inline.openers) if inline.certain else (text, "")
 
 
 def _last_block(lines: list[str]) -> tuple[str, str]:

@@ -13,7 +13,10 @@ _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
 _MARK = re.compile(r"[\\`*_~\[\]<$@]|https?://", re.IGNORECASE)
 """What may be a mark, or makes that the next one is none. Everything else is passed at once."""
-_TAG_BEGUN = re.compile(r"<(?:(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z")
+_TAG_BEGUN = re.compile(
+    r"<(?:a[ \t][^\n<>]*|(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z",
+    re.IGNORECASE,
+)
 _TAG_END = re.compile(r"</([A-Za-z]+)[ \t]*>")
 MARKS_MAX = 32
 """The number of closing marks beyond which emphasis is shown as its marks: messages have limits."""
@@ -68,6 +71,12 @@ class InlineMarks:
         """The marks that close everything open, unless there are too many."""
         runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
         return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
+
+    @property
+    def openers(self) -> str:
+        """The marks that open again what `marks` closes."""
+        runs = "".join(run.char * run.left for run in self._runs if run.char != "~" or run.left == 2)
+        return (runs if len(runs) <= MARKS_MAX else "") + "`" * self._code
 
     @property
     def _crowded(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import regex
@@ -34,6 +34,10 @@ _CLUSTER_MAX = 100
 """The length up to which what belongs together as one character is looked for. Chosen."""
 _SURE = regex.compile(r"(?<=[\n -~])[ -~]", regex.REVERSE)
 """The last character that begins something new whatever stands before it."""
+_LINK_BEGUN = re.compile(
+    r"(?:(?<!\\)!?\[[^\[\]\n]*(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
+    r"|<[A-Za-z][^<>\n]*|<a [^<>\n]*>(?:(?!</a>)[^\n])*)\Z"
+)
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
@@ -87,26 +91,32 @@ def cut_pages(
     that does not fit: when the text grows, finished pages keep every character. Of a text that is still `growing` the
     last page holds back what may yet move to the next one, so that nothing that was visible moves (but a word, a row or
     a line of code that takes more than the last part of a page). A code fence is closed at the end of a page and
-    opened again, with its language, on the next; a table's head is said again on each page it goes on. An empty text
-    has no pages.
+    opened again, with its language, on the next; so is emphasis. A table's head is said again on each page it goes on.
+    An empty text has no pages.
     """
     pages: list[Cut] = []
     start = 0
     table_before = (0, "")
     opener: OpenFence | None = None
+    reopened = ""
     while start < len(text):
+        if pages and opener is not None and (closed := _closed_at_once(text, start, opener)):
+            pages[-1] = replace(pages[-1], end=closed)
+            start, opener = closed, None
+            continue
+        start, reopened = _resumed(text, start, reopened)
         room = rooms.get(len(pages), Room(limit))
         table = head_of_table(text, start, *table_before)
         table_before = (start, table)
         table = table if measure(table) <= HEAD_MAX * room.limit else ""
-        head = f"{opener.opener}\n" if opener else table
+        head = f"{opener.opener}\n" if opener else table or reopened
         bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
         space = _Space(room.limit - measure(head), max_pieces - bool(head))
         filling = _Filling(text, start, bound, space, measure, opener)
         ended = room.ends_at is not None and bound == room.ends_at
         end, fence = filling.end() if filling.overflows or not growing or ended else filling.settled()
         over = filling.overflows or end == room.ends_at
-        body = _body(head, text[start:end], fence) if over else head + text[start:end]
+        body, reopened = _body(head, text[start:end], fence) if over else (head + text[start:end], "")
         if body.strip():
             pages.append(Cut(body, end, start, len(head), fence is not None))
         if end < bound and not filling.overflows:
@@ -115,11 +125,29 @@ def cut_pages(
     return pages
 
 
-def _body(head: str, piece: str, fence: OpenFence | None) -> str:
-    """A page to which nothing is added any more."""
+def _closed_at_once(text: str, start: int, opener: OpenFence) -> int:
+    """The end of the line that closes the fence, where a page would begin with it; else 0."""
+    end = text.find("\n", start) + 1 or len(text)
+    line = text[start:end].rstrip("\n")
+    return end if line.strip(" \t>").startswith(opener.marks) and after_line(line, opener) is None else 0
+
+
+def _resumed(text: str, start: int, marks: str) -> tuple[int, str]:
+    """Where a page begins that opens these marks again, and the marks: behind spaces, and behind marks that close."""
+    if not marks:
+        return start, ""
+    while text[start : start + 1] == " ":
+        start += 1
+    end = start + len(marks)
+    closed = text[start:end] == marks[::-1] and text[end : end + 1] != marks[0]
+    return (end, "") if closed else (start, marks)
+
+
+def _body(head: str, piece: str, fence: OpenFence | None) -> tuple[str, str]:
+    """A page to which nothing is added any more, and the marks with which the next one begins."""
     if fence is not None:
-        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}"
-    return head + piece.rstrip("\n") if piece.endswith("\n") else close_marks(head + piece)
+        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}", ""
+    return (head + piece.rstrip("\n"), "") if piece.endswith("\n\n") else close_marks(head + piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +261,18 @@ def _closing(fence: OpenFence | None) -> int:
 
 
 def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
-    """`at`, or the start of the word that it would cut, if that is not far back."""
+    """`at`, or the start of the word, or of the link, that it would cut, if that is not far back."""
+    link = _LINK_BEGUN.search(text, start + int((at - start) * (1 - TORN_MAX)), at)
+    if link is not None and link.start() > start:
+        return link.start()
     if at < len(text) and text[at] in gaps:
         return at
     gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
-    return _whole_character(text, start, gap + 1 if gap >= start else at)
+    at = _whole_character(text, start, gap + 1 if gap >= start else at)
+    run = at
+    while start + 1 < run < len(text) and text[run - 1] == text[run] in "*_~`":
+        run -= 1
+    return run
 
 
 def _whole_character(text: str, start: int, at: int) -> int:

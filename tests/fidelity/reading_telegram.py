@@ -1,0 +1,48 @@
+"""What a person sees of a message on Telegram (Bot API, MessageEntity): text with entities, and addresses that Telegram
+finds itself: up to white space, without punctuation at the end, with balanced brackets.
+"""
+
+from __future__ import annotations
+
+import re
+
+from adapters.telegram.codec.markup import Rendered
+from tests.fidelity.seen import Seen, seen
+
+_LOOKS = {"bold": "b", "italic": "i", "strikethrough": "s", "code": "c", "pre": "c"}
+_ADDRESS = re.compile(r"https?://\S+")
+_USER_NAME = re.compile(r"(?<![\w@])@\w{3,32}")
+
+
+def read(message: Rendered) -> list[Seen]:
+    units = message.text.encode("utf-16-le")
+    looks: dict[int, str] = {}
+    links: dict[int, str] = {}
+    for entity in message.entities:
+        for at in range(entity.offset, entity.offset + entity.length):
+            looks[at] = looks.get(at, "") + _LOOKS.get(entity.kind, "")
+            if entity.url is not None:
+                links[at] = entity.url
+    shown: list[Seen] = []
+    plain = "".join(
+        chr(0xE000)
+        if at in links or "c" in looks.get(at, "")
+        else units[2 * at : 2 * at + 2].decode("utf-16-le", "replace")
+        for at in range(len(units) // 2)
+    )
+    for found in _ADDRESS.finditer(plain):
+        address = re.sub(r"[\ue000].*", "", found[0])
+        while address and (
+            address[-1] in ".,:;!?'\"" or (address[-1] == ")" and address.count(")") > address.count("("))
+        ):
+            address = address[:-1]
+        links |= dict.fromkeys(range(found.start(), found.start() + len(address)), address)
+    assert not [name for name in _USER_NAME.finditer(plain) if name.start() not in links]
+    at = 0
+    for char in message.text:
+        bullet = char == "•" and (
+            at == 0 or units[2 * at - 2 : 2 * at] in ("\n".encode("utf-16-le"), " ".encode("utf-16-le"))
+        )
+        shown += [] if bullet else seen(char, looks.get(at, ""), links.get(at))
+        at += len(char.encode("utf-16-le")) // 2
+    return shown

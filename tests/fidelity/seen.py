@@ -1,0 +1,51 @@
+"""What is seen of a text: its characters, each with how it looks and where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+INVISIBLE = "\u200b\u2060"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A character. `looks` has b, i, s for emphasis and c for code."""
+
+    char: str
+    looks: frozenset[str] = frozenset()
+    target: str | None = None
+
+
+def seen(text: str, looks: str = "", target: str | None = None) -> list[Seen]:
+    """The characters of a text, without white space."""
+    kept = text if "c" in looks else text.translate(dict.fromkeys(map(ord, INVISIBLE)))
+    return [Seen(char, frozenset(looks), target) for char in kept if not char.isspace()]
+
+
+def words(characters: Sequence[Seen]) -> str:
+    return "".join(one.char for one in characters)
+
+
+def code(characters: Sequence[Seen]) -> str:
+    return "".join(one.char for one in characters if "c" in one.looks)
+
+
+def targets(characters: Sequence[Seen]) -> list[tuple[str, str]]:
+    """The links in order: what leads somewhere, and where."""
+    found: list[tuple[str, str]] = []
+    before: str | None = None
+    for one in characters:
+        target = None if one.target is None else unquote(one.target)
+        if target is not None and target == before:
+            found[-1] = (found[-1][0] + one.char, target)
+        elif target is not None:
+            found.append((one.char, target))
+        before = target
+    return found
+
+
+def equal_looks(shown: Sequence[Seen], meant: Sequence[Seen]) -> int:
+    """How many characters have the emphasis that was meant."""
+    return sum((one.looks - {"c"}) == (two.looks - {"c"}) for one, two in zip(shown, meant, strict=False))

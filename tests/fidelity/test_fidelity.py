@@ -1,0 +1,21 @@
+"""People see what agents wrote: a small run of the measurement of `make fidelity`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fidelity.measuring import PLATFORMS, measured, streamed
+
+TEXTS = range(10_000, 10_150)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_text_code_and_links_are_whole_and_emphasis_is_as_it_was_meant(platform: str) -> None:
+    score = measured(platform, TEXTS)
+    assert score.differing == []
+    assert score.text == score.code == score.links == len(TEXTS)
+    assert score.looks >= 0.99 * score.characters
+
+
+def test_what_is_streamed_in_pieces_is_what_was_written() -> None:
+    assert streamed(TEXTS) == len(TEXTS)

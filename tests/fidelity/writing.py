@@ -1,0 +1,121 @@
+"""Random texts as models write them, each with what a person should see of it."""
+
+from __future__ import annotations
+
+import random
+
+from tests.fidelity.seen import Seen, seen
+
+WORDS = [
+    *("plain", "words", "naïve", "snake_case", "don't", "2*3*4", "a < b", "R&D", "x = 1", "$5", "C#"),
+    *(
+        "代码",
+        "请重启",
+        "強調",
+        "です",
+        "한국어",
+        "שלום",
+        "مرحبا",
+        "👨\u200d👩\u200d👧",
+        "🇩🇪",
+        "1️⃣",
+        "क्षि",
+        "cafe\u0301",
+    ),
+]
+EMPHASISED = ["fat", "two words", "開源：", "「強調」", "注意！", "שלום", "👍🏽", "naïve (so)"]
+FORMULAS = ["$x*y$", "$u_1*v_2$", r"\(a*b\)", "$$E=mc^2$$", r"\[x_1\]"]
+CODES = ["a*b", "__init__", "<!DOCTYPE html>", "x | y", "'@here/sdk'", "名前 = 1", "$HOME"]
+ADDRESSES = [
+    *("https://e.org/_x_/y", "https://www.youtube.com/@handle/videos", "https://en.wikipedia.org/wiki/Foo_(bar)"),
+    *("https://e.org/a?b=1&c=2", "https://e.org/中文"),
+]
+AFTER = ["", "", "", ".", ",", "，", "。", "！"]
+MARKS = {"**": "b", "__": "b", "*": "i", "_": "i", "~~": "s"}
+
+
+class Writer:
+    """Writes one text, and what should be seen of it."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self.markdown = ""
+        self.meant: list[Seen] = []
+
+    def document(self) -> Writer:
+        before = self._paragraph
+        for number in range(self._chance.randint(1, 7)):
+            self._put("\n\n" if number else "")
+            block = self._chance.choice([self._paragraph, self._heading, self._list, self._code, self._quote])
+            before = self._paragraph if block == before else block
+            before()
+        return self
+
+    def _put(self, markdown: str, shown: str | None = None, looks: str = "", target: str | None = None) -> None:
+        self.markdown += markdown
+        self.meant += seen("" if shown is None else shown, looks, target)
+
+    def _paragraph(self) -> None:
+        for number in range(self._chance.randint(1, 4)):
+            self._put("\n" if number else "")
+            self._line()
+
+    def _line(self, looks: str = "") -> None:
+        for number in range(self._chance.randint(2, 9)):
+            self._put(" " if number else "")
+            part = self._chance.random()
+            if part < 0.5:
+                word = self._chance.choice(WORDS)
+                self._put(word, word, looks)
+            else:
+                self._special(part, looks)
+
+    def _special(self, part: float, looks: str) -> None:
+        if part < 0.66:
+            self._emphasis(looks)
+        elif part < 0.75:
+            code = self._chance.choice(CODES)
+            self._put(f"`{code}`", code, "c" + looks)
+        elif part < 0.83:
+            address, after = self._chance.choice(ADDRESSES), self._chance.choice(AFTER)
+            self._put(address, address, looks, address)
+            self._put(after, after, looks)
+        elif part < 0.95:
+            self._link(looks)
+        else:
+            formula = self._chance.choice(FORMULAS)
+            self._put(formula, formula, looks)
+
+    def _emphasis(self, looks: str) -> None:
+        text, mark = self._chance.choice(EMPHASISED), self._chance.choice(list(MARKS))
+        before = self._chance.choice(["", "", "代码"]) if "_" not in mark else ""
+        after = self._chance.choice(["", "", "代码", "，", "."]) if "_" not in mark else self._chance.choice(["", "."])
+        self._put(before, before, looks)
+        self._put(f"{mark}{text}{mark}", text, looks + MARKS[mark])
+        self._put(after, after, looks)
+
+    def _link(self, looks: str) -> None:
+        label, address = self._chance.choice(["label", "the docs", "文档"]), self._chance.choice(ADDRESSES)
+        form = self._chance.randrange(3)
+        written = [f"[{label}]({address})", f"<{address}|{label}>", f'<a href="{address}">{label}</a>'][form]
+        self._put(written, label, looks, address)
+
+    def _heading(self) -> None:
+        self._put("#" * self._chance.randint(1, 4) + " ")
+        self._line("b")
+
+    def _list(self) -> None:
+        ordered = self._chance.random() < 0.5
+        for number in range(1, self._chance.randint(2, 5)):
+            self._put("\n" if number > 1 else "")
+            self._put(f"{number}. " if ordered else "- ", f"{number}." if ordered else None)
+            self._line()
+
+    def _code(self) -> None:
+        lines = "\n".join(self._chance.choice(CODES) for _ in range(self._chance.randint(1, 4)))
+        self._put(f"```python\n{lines}\n```", lines, "c")
+
+    def _quote(self) -> None:
+        for number in range(self._chance.randint(1, 3)):
+            self._put("\n> " if number else "> ")
+            self._line()
