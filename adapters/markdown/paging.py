@@ -38,6 +38,7 @@ _LINK_BEGUN = re.compile(
     r"(?:(?<!\\)!?\[[^\[\]\n]*(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
     r"|<[A-Za-z][^<>\n]*|<a [^<>\n]*>(?:(?!</a>)[^\n])*)\Z"
 )
+_LINE_BEGUN = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*")
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
@@ -264,7 +265,8 @@ def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
     """`at`, or the start of the word, or of the link, that it would cut, if that is not far back."""
     link = _LINK_BEGUN.search(text, start + int((at - start) * (1 - TORN_MAX)), at)
     if link is not None and link.start() > start:
-        return link.start()
+        line = text.rfind("\n", start, link.start()) + 1
+        return line if line > start and _LINE_BEGUN.fullmatch(text, line, link.start()) else link.start()
     if at < len(text) and text[at] in gaps:
         return at
     gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
