@@ -21,6 +21,7 @@ from adapters.discord.api.webhooks import HookApi
 from adapters.discord.check import health
 from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
+from adapters.discord.inbound.history import earlier_in
 from adapters.discord.inbound.intake import Intake, Ours
 from adapters.discord.inbound.menu import Menu
 from adapters.discord.inbound.receipts import Receipts
@@ -133,6 +134,10 @@ class DiscordAdapter:
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):
                     await items.aclose()
+
+    async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
+        """As the port says."""
+        return await earlier_in(self._api, to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """The bucket of a channel, thread or private conversation; `draws` is more precise."""

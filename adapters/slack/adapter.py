@@ -23,6 +23,7 @@ from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries
 from adapters.slack.inbound.event_socket import EventSocket
+from adapters.slack.inbound.history import earlier_in
 from adapters.slack.inbound.http_events import HttpEvents
 from adapters.slack.inbound.marks import Marks
 from adapters.slack.inbound.receiver import Receiver
@@ -168,6 +169,10 @@ class SlackAdapter(Sender):
         if request.path == "/events" and self._events is not None:
             return await self._events.answer(request, self._deliveries)
         return HttpAnswer(404, b"There is nothing here.\n")
+
+    async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
+        """As the port says, of threads."""
+        return await earlier_in(self._workspaces, self._hearing.person, to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """Threads of a channel share its bucket; the workspace's limit of edits is a bucket of the whole bot."""

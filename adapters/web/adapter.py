@@ -28,7 +28,7 @@ from adapters.web.people.directory import Directory
 from adapters.web.people.gatherings import Gatherings, IsOwner, ShutOut, nobody_is_out
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
-from adapters.web.threads import quote_of
+from adapters.web.threads import Threads, quote_of
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -174,6 +174,10 @@ class WebAdapter:
         async with beside() as tasks, aclosing(self._intake.together()) as several:
             tasks.start_soon(self._echo.run, self._board)
             yield several
+
+    async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
+        """As the port says."""
+        return await Threads(self._board).earlier(to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room, which its threads share."""

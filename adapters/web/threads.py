@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+from adapters.adapter import Inbound
 from adapters.web.board import Board
+from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
 
 MAX_QUOTE = 200
 """The length of a quote."""
+
+_READ_BACK = 400
+"""The number of messages of a room among which those of one thread are looked for."""
 
 _LOOKED_BACK = 60
 """The number of messages among which others are looked for."""
@@ -41,6 +47,19 @@ class Threads:
         later = [each for each in recent if each.seq > asked.seq and each.author_kind != "notice"]
         return None if any(each.thread in (None, asked.id) for each in later) else asked
 
+    async def earlier(self, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
+        """What was said in a room, or in a thread from the message that it hangs on, before a message; without what was
+        said to one person alone."""
+        last = await self._board.message(to.conversation, before)
+        recent = await self._board.newest(to.conversation, _READ_BACK)
+        said = [
+            each
+            for each in recent
+            if each.author_kind != "notice" and each.final and not (each.deleted or each.to)
+            if each.id != before and (last is None or each.seq < last.seq) and to.thread in (each.thread, each.id)
+        ]
+        return [_earlier(each, to) for each in said[-at_most:]]
+
     async def answered(self, room: str, said: RoomMessage) -> RoomMessage | None:
         """What a message answers: what it quotes, or, as the first message of a thread, what the thread hangs on."""
         if said.quote is not None:
@@ -60,6 +79,23 @@ def heard_in(message: RoomMessage) -> str | None:
     """
     quoted = message.quote.message_id if message.quote is not None else None
     return None if message.author_kind == "person" and quoted == message.thread else message.thread
+
+
+def _earlier(message: RoomMessage, to: Address) -> Inbound:
+    is_person = message.author_kind == "person"
+    return Inbound(
+        address=to,
+        event_id="",
+        person_id=message.author_id if is_person else "",
+        person_name=message.author_name,
+        text=_MENTION.sub(r"\1", message.text),
+        sent_at=message.sent_at,
+        private=False,
+        addressed=False,
+        attachments=message.files,
+        message_id=message.id,
+        quote=message.quote,
+    )
 
 
 async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:

@@ -42,6 +42,7 @@ from gateway.cluster.front import Front
 from gateway.dev.board import Board
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
@@ -196,7 +197,8 @@ async def _start(
     reporting = reporting_of(foundation, notices, tasks)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
+    known = _knowing_the_past(foundation, platforms)
+    member, gauges, heard_of = _member(known, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
     platforms |= await _platforms(
@@ -242,6 +244,12 @@ def _member(  # noqa: PLR0913 - the parts of a node
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
+
+
+def _knowing_the_past(foundation: Foundation, platforms: Mapping[str, Platform]) -> Foundation:
+    own = foundation.settings.context
+    limits = ContextLimits(own.messages, own.chars, own.hours, own.files)
+    return replace(foundation, earlier=EarlierMessages(platforms, limits))
 
 
 def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:

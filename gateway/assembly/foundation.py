@@ -17,6 +17,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
+from gateway.inbound.earlier import EarlierMessages
 from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -82,6 +83,8 @@ class Foundation:
     platforms: SharedPlatforms | None = None
     services: SharedServices | None = None
     """How models and servers of tools answer; as the platforms, None where nobody can ask for them."""
+    earlier: EarlierMessages | None = None
+    """Knows what was said in the places of platforms; None before these are known."""
     overheard: Overheard = field(default_factory=Overheard)
     """What is said below questions that sessions have not found again yet."""
 

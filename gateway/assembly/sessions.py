@@ -87,6 +87,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         foundation.bus,
         files=files,
         intake=intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
+        past=foundation.earlier,
         sight=Sight(engine.llm, settings.files.sees),
         describes=VISION in settings.models,
         texts=foundation.texts,

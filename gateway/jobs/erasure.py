@@ -17,7 +17,7 @@ from runtime.stores.session_file import files_of
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.pages import PageBegun, PartSent
-from runtime.tape.facts.people import MessageHeard, PersonMet
+from runtime.tape.facts.people import MessageHeard, PeopleQuoted, PersonMet
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken, TaskAsks
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
@@ -121,6 +121,8 @@ class Erasure:
             if (met := read_as(fact, PersonMet)) is not None:
                 people.add(met.id)
                 names |= {met.name} if met.id == person else set()
+            elif (quoted := read_as(fact, PeopleQuoted)) is not None:
+                people |= set(quoted.people)
             elif (heard := read_as(fact, MessageHeard)) is not None:
                 private = private or heard.private
             elif (order := read_as(fact, OrderTaken)) is not None:

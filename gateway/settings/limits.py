@@ -40,6 +40,16 @@ class LimitSettings(Section):
     conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
+class ContextSettings(Section):
+    """What a program is told of what was said in a place before it was first spoken to there: the number of messages,
+    0 for none, their characters, their age, and how many of their files are read."""
+
+    messages: int = Field(default=50, ge=0, le=200)
+    chars: int = Field(default=20_000, ge=0)
+    hours: float = Field(default=168, gt=0)
+    files: int = Field(default=5, ge=0)
+
+
 class FileSettings(Section):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
     one conversation. How many files are read of one message, and in a day (UTC) of a conversation or of a person; 0

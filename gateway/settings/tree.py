@@ -30,7 +30,7 @@ from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
+from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.programs.cron import CronSettings, read_cron
 from gateway.settings.programs.execution import (
@@ -97,6 +97,7 @@ class Settings(BaseSettings):
     slack: SlackSettings = SlackSettings()
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
+    context: ContextSettings = ContextSettings()
     files: FileSettings = FileSettings()
     voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()

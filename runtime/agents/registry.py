@@ -12,6 +12,7 @@ from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.file_names import heard_with_files
+from runtime.execution.prompt.quoted_text import PAST_VARIABLE, past_lines
 from runtime.execution.speech.mentions import human_of
 from runtime.execution.speech.pages import Pages
 from runtime.language.participants import participant_of
@@ -105,6 +106,8 @@ class AgentRegistry:
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
         if first is not None:
             begins = {"startup_message": heard_with_files(first)}
+            if first.past:
+                begins[PAST_VARIABLE] = "\n".join(past_lines(first.past))
             created = AgentCreated(id_, klass, begins, first.platform_id, person_id(first.sender_id), played_by)
         self._journal.note(created)
         return id_

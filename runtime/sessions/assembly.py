@@ -259,7 +259,7 @@ def assembled(
         event_handler,
         binding,
         ReceivedFiles(
-            *(record.id, pages, around.intake, around.describer, binding),
+            *(record.id, journal, around.past, pages, around.intake, around.describer, binding),
             SpokenWords(record.id, journal, pages, around.listener, around.texts),
             spoken_answers,
         ),

@@ -31,6 +31,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
+from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
@@ -99,6 +100,8 @@ class NodeContext:
     files: Files | None = None
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
+    past: PastSource | None = None
+    """Knows what was said in a place before; None where nobody is asked."""
     listener: Listener | None = None
     """Puts recordings into words; None where they stay files."""
     speaker: Speaker | None = None

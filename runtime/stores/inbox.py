@@ -89,7 +89,7 @@ class InboxEvent:
     owner did it. `place` is where they did it, if that is a place of a meeting, or a thread below a question, and not
     `address` itself, in which the session lives. `spoken` is added by the session that takes it, where `text` has words
     of a recording. `looking_at` is what they have open in their client meanwhile, in words. `around` is what the
-    message forwards or shares, and cards in it.
+    message forwards or shares, and cards in it. `past` is added by the session that takes it.
     """
 
     id: str
@@ -103,6 +103,7 @@ class InboxEvent:
     message_id: str | None = None
     quote: Quote | None = None
     around: tuple[Quote, ...] = ()
+    past: tuple[Quote, ...] = ()
     choice: str | None = None
     private: bool = True
     program: str = ""

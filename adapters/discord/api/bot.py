@@ -117,6 +117,19 @@ class BotApi:
             found: Any = await self._calls.rest.request(route, params={"limit": str(PAGE), "after": message})
             return sorted(filter(_has_id, found), key=lambda each: int(each["id"]))
 
+    async def before(self, channel_id: str, message: str, at_most: int) -> list[dict[str, Any]]:
+        """The latest messages before a message, oldest first; without those that are not understood."""
+        route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_id)
+        with self._calls.told("reading what was said before"):
+            found: Any = await self._calls.rest.request(route, params={"limit": str(at_most), "before": message})
+            return sorted(filter(_has_id, found), key=lambda each: int(each["id"]))
+
+    async def message(self, channel_id: str, message: str) -> dict[str, Any]:
+        """One message."""
+        with self._calls.told("reading a message"):
+            route = Route("GET", _MESSAGE, channel_id=channel_id, message_id=message)
+            return dict(await self._calls.rest.request(route))
+
     async def channel(self, channel_id: str) -> dict[str, Any]:
         with self._calls.told("reading a channel"):
             route = Route("GET", "/channels/{channel_id}", channel_id=channel_id)

@@ -26,6 +26,8 @@ from runtime.core.quote import Quote
 
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""
+_ANSWERS_OF_BOTS = frozenset({20, 23})
+"""Message types of bots: an answer to a command, and to one from the menu of a message or a person."""
 _TYPED_COMMAND = re.compile(r"/([a-z][\w-]{0,31})(?:\s+|$)", re.IGNORECASE)
 _MENTION = re.compile(r"<(@[!&]?|#)(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
@@ -85,6 +87,34 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
         quote=_quote(message, us, place),
         around=around,
         space=_text(message.get("guild_id")),
+    )
+
+
+def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None:
+    """What a person, or a bot, has said in a place; None for what Discord says. Raises as `inbound_of`."""
+    author = message["author"]
+    is_bot = bool(author.get("bot") or "webhook_id" in message)
+    if message.get("type", 0) not in (*_WRITTEN_BY_PEOPLE, *(_ANSWERS_OF_BOTS if is_bot else ())):
+        return None
+    shown = partial(_shown, names=_names(message, Place()))
+    answered = message.get("referenced_message") or {}
+    quote = None
+    if answered:
+        quote = Quote(str(answered["id"]), name_of_person(answered["author"], None), words_of(answered, shown))
+    return Inbound(
+        address=to,
+        event_id="",
+        person_id="" if is_bot else f"{PLATFORM}:{snowflake(author['id'])}",
+        person_name=name_of_person(author, message.get("member")),
+        text=words_of(message, shown),
+        sent_at=datetime.fromisoformat(message["timestamp"]).astimezone(UTC),
+        private=False,
+        addressed=False,
+        attachments=tuple(files_of(message)),
+        message_id=str(message["id"]),
+        quote=quote,
+        around=around_of(message, shown),
+        space=space,
     )
 
 

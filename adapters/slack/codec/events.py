@@ -7,7 +7,7 @@ files (hermes-agent#77141).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -190,7 +190,7 @@ def inbound_of(
         text = text[command.end() :].strip()
     shown = shown_by(bot, names)
     tables = tables_of(happening.brings, shown)
-    shared = (replace(file, quoted=True) for file in _attachments(tuple(files_of(happening.brings)), bot.team_id))
+    shared = (replace(file, quoted=True) for file in attached_files(tuple(files_of(happening.brings)), bot.team_id))
     who = people.get(happening.user)
     team = happening.user_team or (who.team if who is not None else None)
     return Inbound(
@@ -203,7 +203,7 @@ def inbound_of(
         private=happening.direct,
         addressed=addressed,
         command=command[1].casefold() if command is not None else None,
-        attachments=(*_attachments(happening.files, bot.team_id), *shared),
+        attachments=(*attached_files(happening.files, bot.team_id), *shared),
         act=happening.act,
         message_id=happening.ts,
         around=quotes_of(happening.brings, bot, shown),
@@ -214,7 +214,7 @@ def inbound_of(
     )
 
 
-def _attachments(files: tuple[_Json, ...], team: str) -> Iterator[Attachment]:
+def attached_files(files: Iterable[_Json], team: str) -> Iterator[Attachment]:
     """The files of a message. One from another organisation's channel has only an id."""
     for file in files:
         if file.get("mode") != "tombstone":

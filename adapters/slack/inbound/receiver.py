@@ -270,10 +270,10 @@ class Receiver:
         return {
             user: person
             for user in _without_us(happening.people, workspace.bot)
-            if (person := await self._person(user, workspace)) is not None
+            if (person := await self.person(user, workspace)) is not None
         }
 
-    async def _person(self, user: str, workspace: Workspace) -> Person | None:
+    async def person(self, user: str, workspace: Workspace) -> Person | None:
         """A person; None if Slack does not answer now."""
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)

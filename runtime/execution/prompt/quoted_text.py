@@ -13,6 +13,9 @@ from runtime.core.foreign_text import foreign, foreign_line, foreign_name
 from runtime.core.prompt_forms import Form
 from runtime.core.quote import Quote, QuoteKind
 
+PAST_VARIABLE: Final = "_said_before"
+"""The variable of an agent that has what was said before the message with which its program began, for its prompts."""
+
 _WHAT: Final[dict[QuoteKind, str]] = {
     "forwarded": "forwarded",
     "shared": "shared",

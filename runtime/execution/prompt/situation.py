@@ -12,6 +12,7 @@ from runtime.core.ids import PersonId
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_line
+from runtime.execution.prompt.quoted_text import PAST_VARIABLE
 from runtime.meetings.taking_part import who
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
@@ -37,6 +38,7 @@ def situation(state: SessionState, frame: FrameState) -> str:
     """The present state: the people, their meetings, files; then what changes most, the frame's position."""
     agent = state.agents[frame.agent]
     lines = [
+        *_said_before(agent),
         f"{Form.EXECUTES} {frame.playbook} as {agent.klass} (agent {agent.id}).",
         *_from_outside(state),
         *_others_here(state, agent),
@@ -60,7 +62,13 @@ def node_context(state: SessionState, frame: FrameState) -> list[str]:
     agent = state.agents[frame.agent]
     several = len(state.people) > 1 or len(state.agents) > 1
     others = _others_here(state, agent) if several else ()
-    return [*_from_outside(state), *others, *_files(state), *_meetings(state, frame)]
+    return [*_said_before(agent), *_from_outside(state), *others, *_files(state), *_meetings(state, frame)]
+
+
+def _said_before(agent: AgentState) -> Iterator[str]:
+    """What was said in the place before the message with which the program began."""
+    if agent.variables.get(PAST_VARIABLE):
+        yield str(agent.variables[PAST_VARIABLE])
 
 
 def _from_outside(state: SessionState) -> Iterator[str]:

@@ -27,6 +27,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         "attachments": files_of(event),
         "quote": _known_quote(event, state),
         "around": event.around,
+        "past": event.past,
         "aside": is_aside(event, state),
     }
     return Message(

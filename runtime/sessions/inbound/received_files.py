@@ -15,9 +15,11 @@ from runtime.execution.calls.describing import Describer
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.binding import REMARKS, Binding
+from runtime.sessions.inbound.past import PastSource, note_quoted, with_past
 from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.stores.inbox import InboxEvent
+from runtime.tape.journal import Journal
 from runtime.voice.listener import Sound
 
 
@@ -48,6 +50,8 @@ class ReceivedFiles:
     def __init__(  # noqa: PLR0913 - each is another part's
         self,
         session: SessionId,
+        journal: Journal,
+        past: PastSource | None,
         pages: Pages,
         intake: FileIntake | None,
         describer: Describer,
@@ -56,6 +60,8 @@ class ReceivedFiles:
         spoken_answers: SpokenAnswers,
     ) -> None:
         self._session = session
+        self._journal = journal
+        self._past = past
         self._pages = pages
         self._intake = intake
         self._describer = describer
@@ -69,6 +75,7 @@ class ReceivedFiles:
         Raises StorageError; then the event is taken again.
         """
         await self._spoken_answers.learn(event)
+        event = await with_past(event, self._journal, self._past)
         if self._intake is None or not event.attachments:
             return event
         with self._pages.presence.attending(event.place):
@@ -89,6 +96,7 @@ class ReceivedFiles:
 
     def note(self, event: InboxEvent) -> InboxEvent:
         """Write down who did what `of` returned, and what came with it; the event as what it is to agents."""
+        note_quoted(event, self._journal)
         self._binding.meet(event)
         self._spoken_answers.note(event)
         return self._spoken_words.note(event)

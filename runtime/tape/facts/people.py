@@ -79,6 +79,13 @@ class MessageDeleted(Content):
     platform_id: str = key("pid")
 
 
+@fact("quoted", session=True)
+class PeopleQuoted(Content):
+    """Words of people came with what others said: quoted, passed on, or said before in its place."""
+
+    people: tuple[str, ...] = key("people", form=URLS)
+
+
 @fact("feedback", session=True)
 class FeedbackGiven(Content):
     """A person rated what an agent said, in place of their earlier rating of it, or took that back: "none". `step` is

@@ -27,6 +27,7 @@ from runtime.tape.facts.people import (
     MessageDeleted,
     MessageEdited,
     MessageHeard,
+    PeopleQuoted,
     PersonBound,
     PersonMet,
 )
@@ -66,6 +67,11 @@ def _person(state: SessionState, seq: int, fact: PersonMet) -> None:
     if known.name != fact.name:
         known.named_at = seq
     known.name, known.alike = fact.name, fact.alike
+
+
+@rule(PeopleQuoted)
+def _quoted(_state: SessionState, _: int, _fact: PeopleQuoted) -> None:
+    """Whoever erases people reads it on the tape."""
 
 
 @rule(PersonBound)

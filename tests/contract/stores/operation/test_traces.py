@@ -132,6 +132,12 @@ async def test_what_forks_of_their_sessions_quote_is_forgotten(connection: Redis
     assert [(entry.event.kind, entry.event.text.split()[0]) for entry in left] == [(FORK, "s2"), (MERGED, "s2")]
 
 
+async def test_a_session_in_which_the_person_is_only_quoted_is_deleted(connection: RedisConnection) -> None:
+    await begun(connection, "s1", "hall", ("person", {"id": BOB, "name": "Bob"}), ("quoted", {"people": [ADA]}))
+    await begun(connection, "s2", "yard", ("person", {"id": BOB, "name": "Bob"}))
+    assert (await erasure(connection).person(ADA)).sessions == ("s1",)
+
+
 async def test_what_others_said_that_quotes_the_person_stays_without_the_quote(connection: RedisConnection) -> None:
     await begun(connection, "s1", "hall", ("person", {"id": ADA, "name": "Ada L."}))
     group, inbox = Address("web", "group"), RedisInbox(connection)
