@@ -13,7 +13,7 @@ from runtime.sessions.inbound.past import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
-from tests.unit.runtime.sessions.inbound.test_received_files import CLERK, tape, words
+from tests.unit.runtime.sessions.inbound.test_received_files import CLERK, words
 
 pytestmark = pytest.mark.anyio
 
