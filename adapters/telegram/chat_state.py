@@ -38,6 +38,7 @@ class ChatState:
         self._moved: dict[int, int] = {}
         self._came: dict[int, int] = {}
         self._asked: Recent[str, None] = Recent(MAX_RECENT)
+        self._began_at = clock.now().replace(microsecond=0)
         self._topics: dict[str, str] = {}
         self.people: Recent[str, str] = Recent(MAX_RECENT)
         """People's names by their lower-case user names."""
@@ -45,6 +46,8 @@ class ChatState:
         """Our messages: from chat and number to the topic and the agent's bot that posted them."""
         self.seen: Recent[str, None] = Recent(MAX_RECENT)
         """The event ids that one of several bots has delivered."""
+        self.addressed: Recent[tuple[int, int], None] = Recent(MAX_RECENT)
+        """Messages that were for us, by chat and number."""
 
     async def load(self) -> None:
         """Read the stored records."""
@@ -68,7 +71,9 @@ class ChatState:
                 self.people.keep(*envelope.sender)
             await self.look_up(chat_id, topic)
             post = self.places.get((chat_id, envelope.number))
+            unheard = None if (chat_id, envelope.number) in self.addressed else self._began_at
             known = replace(known, home=self.home(chat_id), speaks=self.lives_in(chat_id, topic), post=post)
+            known = replace(known, unheard_since=unheard)
         return known
 
     async def look_up(self, chat_id: int, topic: int | None) -> None:

@@ -1,8 +1,7 @@
 """Every setting, as one frozen tree, and the only place that reads the environment.
 
-Sources, the first that says something wins: command line, environment (PARLEY_…), .env in the working directory,
-parley.toml, defaults. Every key with its unit and default stands in config/parley.toml.
-"""
+Sources, the first that says something wins: command line, environment (PARLEY_…), .env here, parley.toml, defaults.
+Every key with its unit and default stands in config/parley.toml."""
 
 from __future__ import annotations
 
@@ -379,8 +378,8 @@ def _with_secret_files(settings: Settings) -> Settings:
             raise FileUnreadable(f"{key}_file", path, error) from error
         section, _, name = key.rpartition(".")
         part = {name: secret}
-        update = {section: getattr(settings, section).model_copy(update=part)} if section else part
-        settings = settings.model_copy(update=update)
+        part = {section: getattr(settings, section).model_copy(update=part)} if section else part
+        settings = settings.model_copy(update=part)
     return settings
 
 

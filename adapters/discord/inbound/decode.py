@@ -119,10 +119,15 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
 
 
 def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | None) -> Inbound | None:
-    """A person's edit, or None: Discord also reports previews that were unfolded. Raises as `inbound_of`."""
+    """A person's edit, or None: Discord also reports previews that were unfolded. An edit that addresses us for the
+    first time is the message. Raises as `inbound_of`.
+    """
     changed_at = message.get("edited_timestamp")
     if changed_at is None or "author" not in message:
         return None
+    late = inbound_of(message, us, place) if known is not None and not known.addressed else None
+    if late is not None and late.addressed:
+        return replace(late, sent_at=datetime.fromisoformat(changed_at).astimezone(UTC))
     read = inbound_of(message, us, replace(place, opens=False))
     if read is None:
         return None

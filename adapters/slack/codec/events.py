@@ -35,7 +35,7 @@ class Happening:
     """Something a person did to a message, in Slack's terms. `at` is when, `ts` which message.
 
     `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False. `brings` is the message
-    with all that belongs to it.
+    with all that belongs to it. `named_late`: an edit has named us, which the message did not before.
     """
 
     act: Act
@@ -52,6 +52,7 @@ class Happening:
     files: tuple[_Json, ...] = ()
     brings: _Json = field(default_factory=dict)
     rating: Rating | None = None
+    named_late: bool = False
 
     @property
     def people(self) -> list[str]:
@@ -81,7 +82,7 @@ def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     elif kind != "message":
         return None
     elif subtype == "message_changed":
-        found = _change(event)
+        found = _change(event, bot)
     elif subtype == "message_deleted":
         found = _deletion(event)
     else:
@@ -115,14 +116,16 @@ def _said(act: Act, message: _Json, event: _Json) -> Happening:
     )
 
 
-def _change(event: _Json) -> Happening | None:
+def _change(event: _Json, bot: BotIdentity) -> Happening | None:
     """A change of the text or the files. Other changes, such as previews of links, have no author."""
     message, before = event["message"], event.get("previous_message") or {}
     if message.get("subtype") == "tombstone":
         return _deletion({**event, "deleted_ts": message["ts"]})
     if "bot_id" in message or _own(message) == _own(before):
         return None
-    return _said("edit", message, event)
+    edit = _said("edit", message, event)
+    named = bot.user_id in mentioned_in(before.get("text") or "")
+    return replace(edit, named_late="text" in before and mentions(edit, bot) and not named)
 
 
 def _own(message: _Json) -> tuple[Any, list[Any]]:

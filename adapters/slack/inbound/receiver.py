@@ -27,7 +27,7 @@ from adapters.slack.codec.feedback import rated_in
 from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.app_context import AppContexts
 from adapters.slack.inbound.commands import Commanding
-from adapters.slack.inbound.deliveries import Deliveries, Delivery
+from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
 from adapters.slack.inbound.marks import Marks, microseconds
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
@@ -198,9 +198,13 @@ class Receiver:
         begins = self._direct_threads and happening.direct and happening.thread_told and happening.thread is None
         if begins:
             happening = replace(happening, thread=happening.ts)
+        event_id = delivery.event_id
+        if happening.named_late and not await self._was_heard(happening, workspace):
+            happening = replace(happening, act="message")
+            event_id = message_id({"channel": happening.channel, "ts": happening.ts})
         addressed = await self._is_addressed(happening, workspace, fresh=not delivery.again)
         people = await self._people_in(happening, workspace)
-        inbound = inbound_of(happening, delivery.event_id, bot, people, self._commands, addressed=addressed)
+        inbound = inbound_of(happening, event_id, bot, people, self._commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
         if happening.direct:
@@ -251,6 +255,11 @@ class Receiver:
                 self._threads.spoken_in.keep(key, True)
             return True
         return happening.thread is not None and await self._is_ours(key, happening, workspace)
+
+    async def _was_heard(self, happening: Happening, workspace: Workspace) -> bool:
+        """Whether a message was for us before it named us."""
+        key = address_of(replace(happening, text=""), workspace.bot).key
+        return happening.direct or (happening.thread is not None and await self._is_ours(key, happening, workspace))
 
     async def _is_ours(self, key: str, happening: Happening, workspace: Workspace) -> bool:
         """Whether the bot takes part in the thread, from memory or from Slack."""

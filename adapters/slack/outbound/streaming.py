@@ -175,10 +175,11 @@ class Streams:
     async def end_for_edits(
         self, to: Address, message: str, nonce: str, workspace: Workspace, *, works_on: bool
     ) -> None:
-        """Close a stream of any process, so that its message can be edited."""
-        self._open.pop(message, None)
+        """Close a stream of any process, so that its message can be edited; of ours, with its activity completed."""
+        opened = self._open.pop(message, None)
+        done = () if opened is None or opened.task is None else (_ended(opened.task),)
         with suppress(StreamOver):
-            await workspace.streams.stop(channel_of(to), message, "", nonce, StreamEnd(works_on))
+            await workspace.streams.stop(channel_of(to), message, "", nonce, StreamEnd(works_on, doings=done))
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
         """Whether a message of ours is a stream with this start, left open by a call of unknown outcome."""

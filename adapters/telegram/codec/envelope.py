@@ -32,7 +32,8 @@ class Known:
     """Our knowledge of an update's chat.
 
     `home` is the chat's first id; None if that is the update's own. `speaks`: we speak in its topic. `post` is the
-    topic and the agent's bot of the message with the reaction or the button, if it is ours. `people` are names by
+    topic and the agent's bot of the message with the reaction or the button, if it is ours. `unheard_since`: the
+    message was not for us so far, if it was said since then. `people` are names by
     lower-case user name.
     """
 
@@ -41,6 +42,7 @@ class Known:
     home: int | None = None
     speaks: bool = False
     post: tuple[int | None, int | None] | None = None
+    unheard_since: datetime | None = None
 
 
 def envelope_of(update: Json) -> Envelope | None:

@@ -115,7 +115,9 @@ class _Reading:
             if "location" in first["edited_message"]:
                 return Ignored("another kind")  # a person walks, and says nothing
             heard = self._message(first, [first["edited_message"]])
-            return replace(heard, act="edit", command=None) if isinstance(heard, Inbound) else heard
+            if not isinstance(heard, Inbound) or self._is_named_late(first["edited_message"], heard):
+                return heard
+            return replace(heard, act="edit", command=None)
         if "callback_query" in first:
             return Pressed(str(first["callback_query"]["id"]), self._press(first, first["callback_query"]))
         if "message_reaction" in first:
@@ -126,6 +128,12 @@ class _Reading:
             member = first["my_chat_member"]
             return Membership(int(member["chat"]["id"]), member["new_chat_member"]["status"] not in ("left", "kicked"))
         return Ignored("another kind")
+
+    def _is_named_late(self, message: Json, heard: Inbound) -> bool:
+        """Whether an edit has made a message of a group one for us."""
+        since = self.known.unheard_since
+        said_at = datetime.fromtimestamp(message["date"], UTC)
+        return heard.addressed and not heard.private and since is not None and said_at >= since
 
     def _service(self, message: Json) -> Moved | TopicClosed | None:
         if "migrate_to_chat_id" in message:

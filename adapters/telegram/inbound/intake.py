@@ -147,6 +147,8 @@ class Intake:
             self._note(envelope, bot)
         match decode(updates, receiver, await self._memory.known(envelopes)):
             case Inbound() as item:
+                for envelope in envelopes if item.addressed else ():
+                    self._memory.addressed.keep((envelope.chat_id, envelope.number), None)
                 return await self._given(receiver, item)
             case Pressed(query_id, pressed):
                 self._tasks.start_soon(self._answered, bot, query_id)

@@ -202,3 +202,16 @@ async def test_first_answer_in_a_thread_needs_no_link_to_what_the_thread_begins_
         item = await anext(inbound)
     await adapter.send(item.address, "yes", speaker=HOST, nonce="a.0", final=True, reply_to=asked)
     assert [each.text for each in world.messages(asked)] == ["yes"]
+
+
+async def test_a_mention_that_an_edit_adds_is_answered_once(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    world, people = platform.world, platform.world.people
+    async with listening(adapter, platform) as inbound:
+        ts = world.say("what is this?")
+        assert not (await anext(inbound)).addressed
+        people.change(world.general, ts, f"<@{world.bot}> what is this?")
+        said = await anext(inbound)
+        people.change(world.general, ts, f"<@{world.bot}> what is that?")
+        changed = await anext(inbound)
+    assert (said.act, said.addressed, said.text, said.address.thread) == ("message", True, "what is this?", ts)
+    assert (changed.act, changed.text, changed.address) == ("edit", "what is that?", said.address)

@@ -382,3 +382,24 @@ async def test_check_fails_where_the_app_may_not_hear_or_speak(adapter: SlackAda
 async def test_check_says_that_slack_does_not_tell_the_scopes(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     platform.scopes.clear()
     assert (await adapter.check()).endswith("Slack does not say which scopes it has")
+
+
+async def test_a_mention_that_an_edit_adds_is_answered_once(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    ts = platform.say("what is this?")
+    platform.rewrite(ts, f"{BOT} what is this?")
+    platform.rewrite(ts, f"{BOT} what is that?")
+    async with adapter.connect() as inbound:
+        _, said, changed = [await anext(inbound) for _ in range(3)]
+    assert (said.act, said.addressed, said.text, said.address) == ("message", True, "what is this?", thread(ts))
+    assert (changed.act, changed.text, changed.message_id) == ("edit", "what is that?", ts)
+
+
+async def test_a_mention_that_an_edit_adds_to_what_was_heard_is_an_edit(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root = platform.mention("hello")
+    reply = platform.say("more", thread=root)
+    platform.rewrite(reply, f"{BOT} more")
+    async with adapter.connect() as inbound:
+        acts = [(await anext(inbound)).act for _ in range(3)]
+    assert acts == ["message", "message", "edit"]

@@ -327,3 +327,14 @@ async def test_each_method_has_a_bucket_of_its_own_below_its_tier(adapter: Slack
         assert size.rate_per_s * 60 + size.burst <= tier
     assert adapter.draws(to, "send") == adapter.draws(US, "send")
     assert len({adapter.draws(to, call)[0][0] for call in ("send", "edit", "append", "open_stream", "delete")}) == 5
+
+
+async def test_a_stream_that_is_left_for_edits_has_no_open_activity(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    to = await _heard(adapter, platform)
+    ts = await _open(adapter, to, "So far")
+    await adapter.typing(to, HOST, doing="checking figures")
+    await edit(adapter, ts, "So far and on", to=to)
+    [posted] = platform.messages()
+    assert [task["status"] for task in posted.tasks] == ["complete"]

@@ -199,3 +199,17 @@ async def test_lost_storage_is_told_to_the_consumer_and_the_update_comes_again(
             await heard(adapter)
     async with aclosing(new_adapter(options)) as later:
         assert [one.text for one in await heard(later)] == ["precious"]
+
+
+async def test_a_mention_that_an_edit_adds_is_answered_once(
+    adapter: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    async with adapter.connect() as inbound:
+        platform.say("what is this?", chat=GROUP, message_id=77)
+        assert not (await anext(inbound)).addressed
+        platform.rewrite("@ParleyBot what is this?", chat=GROUP, message_id=77)
+        said = await anext(inbound)
+        platform.rewrite("@ParleyBot what is that?", chat=GROUP, message_id=77)
+        changed = await anext(inbound)
+    assert (said.act, said.addressed, said.text, said.message_id) == ("message", True, "what is this?", "77")
+    assert (changed.act, changed.text) == ("edit", "what is that?")
