@@ -24,7 +24,7 @@ from runtime.stores.operation.reports import Report
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramBroken
-from runtime.tape.facts.tasks import OrderOver
+from runtime.tape.facts.tasks import OrderOver, TaskOver
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.tape import Fact, TapeReader
 
@@ -121,7 +121,8 @@ def can_go_on(report: Report) -> bool:
 
 def _how(failed: Fact) -> tuple[str, RaisedAt | None]:
     """The text of a failure, and where it was raised, by its fact."""
-    returned, over, broken = read_as(failed, FrameReturned), read_as(failed, OrderOver), read_as(failed, ProgramBroken)
+    returned, broken = read_as(failed, FrameReturned), read_as(failed, ProgramBroken)
+    over = read_as(failed, OrderOver) or read_as(failed, TaskOver)
     if returned is not None and returned.error is not None:
         return returned.error[1], returned.raised_at
     if over is not None:

@@ -246,7 +246,7 @@ def assembled(
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
         *(spoken_answers.noted, open_questions.noted, published.noted),
-        Failures(record, journal, tasks, around.reports).noted,
+        *Failures(record, journal, tasks, around.reports).listeners,
         Ratings(record, around.bus).noted,
     )
     return Assembly(

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
 from runtime.core.address import CLIENT, Address
 from runtime.core.background import OnDemand
+from runtime.core.errors import PlaybookError
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.operation.reports import FailureKind
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
-from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.session import ProgramBroken, SessionEnded
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
-from runtime.tape.state.tasks import PROGRAM_BROKEN
+from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LIMIT, TaskState
 
 _GOTTEN = re.compile(r"joining|.+:[td]\d+")
 """Positions of hidden calls whose failures somebody gets: the host of a meeting, or the call that has set a variable or
@@ -71,12 +74,33 @@ class Failures:
         self._reporting.start(tasks)
         journal.written.subscribe(self._look)
 
+    @property
+    def listeners(self) -> tuple[Callable[[Any], None], ...]:
+        """What hears of facts."""
+        return self.noted, self.left
+
     @hears(FrameReturned, OrderOver, ProgramBroken)
     def noted(self, fact: FrameReturned | OrderOver | ProgramBroken) -> None:
         """Something has ended, perhaps by a failure that nobody catches."""
         error_type, at = self._uncaught(fact)
         if self._desk is not None and error_type:
             self._journal.note(FailureUncaught(self._journal.state.seq, error_type, at or RaisedAt("", "")))
+
+    @hears(MessagesDropped, FrameReturned, SessionEnded)
+    def left(self, fact: MessagesDropped | FrameReturned | SessionEnded) -> None:
+        """Somebody is done with what came, perhaps without having heard that a task has failed."""
+        for task in [task for task in self._journal.state.tasks.values() if task.unheard]:
+            if self._desk is not None and self._is_left(task, fact):
+                at = task.raised_at or RaisedAt(task.klass, task.playbook)
+                self._journal.note(FailureUncaught(task.ended_by, task.error_type or PlaybookError.__name__, at))
+
+    def _is_left(self, task: TaskState, fact: MessagesDropped | FrameReturned | SessionEnded) -> bool:
+        """Whether nobody can hear any more that a task has failed. Of one that was over a limit no message tells."""
+        if isinstance(fact, MessagesDropped):
+            return task.message in fact.messages
+        if isinstance(fact, SessionEnded):
+            return True
+        return task.error_type == TASK_LIMIT and not task.last and not self._journal.state.roots(task.agent)
 
     def _uncaught(self, fact: FrameReturned | OrderOver | ProgramBroken) -> tuple[str, RaisedAt | None]:
         """The type of a failure that nobody catches, and where it was raised; "" for none. The orderer of a task hears

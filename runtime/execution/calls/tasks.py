@@ -12,7 +12,7 @@ import anyio
 
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import MessageId, SessionId
+from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
@@ -30,7 +30,7 @@ from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, Ta
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey
-from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TaskState
+from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
 
 _TASK_CHARS = 32
 """As many as the ids of other sessions have."""
@@ -188,7 +188,7 @@ class TaskCalls:
         self._journal.note(ResultTaken(task.number))
         agent = self._journal.state.agents.get(task.agent)
         queue = [] if agent is None else agent.queue
-        told = [message for message in queue if message.id == message_id(task)]
+        told = [message for message in queue if message.id == task.message]
         if told:
             self._journal.note(MessagesDropped(task.agent, [message.id for message in told]))
             self._builtins.forget(task.agent, told)
@@ -241,17 +241,12 @@ def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> No
         over = f"{at_work} tasks are already running, the limit of one orderer"
     journal.note(ordered)
     if over:
-        journal.note(TaskOver(journal.state.ordered, "failed", error=over))
+        journal.note(TaskOver(journal.state.ordered, "failed", error=over, error_type=TASK_LIMIT))
 
 
 def task_id(session: SessionId, seq: int) -> SessionId:
     """The id of the task that fact `seq` of a session orders."""
     return SessionId(hashlib.sha256(f"{session}.{seq}".encode()).hexdigest()[:_TASK_CHARS])
-
-
-def message_id(task: TaskState) -> MessageId:
-    """The id of the message by which an agent learns of a result that nobody waited for."""
-    return MessageId(f"task.{task.id}")
 
 
 def ended_in_words(task: TaskState) -> str:

@@ -18,7 +18,7 @@ from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.task_limits import TaskLimits
-from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
+from runtime.execution.calls.tasks import ended_in_words, note_order
 from runtime.meetings.taking_part import within
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
@@ -200,7 +200,7 @@ class TaskOrders:
         said = f" Its result: {in_words(task.value)}" if task.status == "completed" else ""
         facts = f" (facts {task.first} to {task.last} of session {task.id})" if task.last else ""
         message = Message(
-            message_id(task),
+            task.message,
             task.agent,
             "Task",
             f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",

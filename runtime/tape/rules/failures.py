@@ -12,6 +12,8 @@ from runtime.tape.state.session import SessionState
 @rule(FailureUncaught)
 def _uncaught(state: SessionState, _: int, fact: FailureUncaught) -> None:
     at: RaisedAt = fact.raised_at
+    for task in state.tasks.values():
+        task.heard = task.heard or task.ended_by == fact.seq
     state.failures = [*state.failures, FailureState(fact.seq, fact.error_type, at.agent, at.playbook, at.step or "")]
 
 

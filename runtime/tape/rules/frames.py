@@ -141,6 +141,9 @@ def take_messages(
     owner = state.agents[agent]
     owner.queue = [message for message in queue if message.id not in wanted]
     leave_mailbox(owner, wanted)
+    if read:
+        for task in state.tasks.values():
+            task.heard = task.heard or task.message in wanted
     for message in taken:
         if message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=read)

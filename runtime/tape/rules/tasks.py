@@ -66,10 +66,10 @@ def cancel_task(task: TaskState) -> None:
 
 
 @rule(TaskOver)
-def _over(state: SessionState, _: int, fact: TaskOver) -> None:
+def _over(state: SessionState, seq: int, fact: TaskOver) -> None:
     task = state.tasks[fact.number]
     task.status, task.value, task.error = fact.status, fact.value, fact.error
-    task.first, task.last = fact.first, fact.last
+    task.first, task.last, task.ended_by = fact.first, fact.last, seq
     task.error_type, task.raised_at = fact.error_type, fact.raised_at
     for ask in list(task.asks):
         _close(task, ask)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime.core.address import Address
-from runtime.core.ids import AgentId, SessionId
+from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.tape.state.frames import RaisedAt
 
 TASK_LATE = "TaskLate"
@@ -79,6 +79,10 @@ class TaskState:
     """Its facts, once it is over."""
     taken: bool = False
     """Whether a call has had the result."""
+    ended_by: int = 0
+    """The fact with which it ended; 0 while it has not."""
+    heard: bool = False
+    """Whether an agent has read of its end, or a report has it."""
     to_post: list[str] = field(default_factory=list)
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it waits for people to answer, by the question's id."""
@@ -91,6 +95,18 @@ class TaskState:
     def over(self) -> bool:
         """Whether it has ended."""
         return self.status not in WORKING
+
+    @property
+    def unheard(self) -> bool:
+        """Whether it has failed, and nobody has heard of that who was to. What a place or nobody gets, or what goes on
+        after the conversation, the task itself reports."""
+        own = self.deliver == CALLER and not self.keep and not (self.taken or self.heard)
+        return own and self.status in ("failed", "rejected")
+
+    @property
+    def message(self) -> MessageId:
+        """The id of the message by which an agent learns of a result that nobody waited for."""
+        return MessageId(f"task.{self.id}")
 
     @property
     def name(self) -> str:
