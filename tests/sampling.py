@@ -51,7 +51,7 @@ class Sample:
         if self.tried == self.known:
             return ""
         return (
-            f"Sampled: {self.tried:,} of {self.known:,} lives that die at some point or meet some other order, turn "
+            f"Sampled: {self.tried:,} of {self.known:,} deaths, cuts and orders of sweeps, turn "
             f"{self.turn} of {RUNS}. {self} repeats them, make test ALL=1 tries all, the next commit others."
         )
 

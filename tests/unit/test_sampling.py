@@ -37,7 +37,7 @@ def test_a_whole_sample_tries_everything() -> None:
 def test_what_was_left_out_is_told_with_what_repeats_the_part() -> None:
     sample = Sample(3)
     sample.of(range(10))
-    assert sample.told().startswith("Sampled: 2 of 10 lives")
+    assert sample.told().startswith("Sampled: 2 of 10 deaths")
     assert "PARLEY_TEST_SAMPLE=3" in sample.told()
 
 
