@@ -1,16 +1,22 @@
 """The thoughts that some models write before their answer, which are no part of it.
 
 Providers keep them apart from the text. Servers that do not know a form send them as text, between `<think>` and
-`</think>`.
+`</think>`, or between the marks of another form.
 """
 
 from __future__ import annotations
 
 import re
 
-_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>")
-_OPENED = re.compile("|".join(_TAGS), re.IGNORECASE)
-_LONGEST_TAG = max(map(len, _TAGS))
+_FORMS = {
+    **{f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning", "mm:think")},
+    "[think]": "[/think]",
+    "\u25c1think\u25b7": "\u25c1/think\u25b7",
+    "<|channel>": "<channel|>",
+}
+"""How thoughts begin, and how they end."""
+_OPENED = re.compile("|".join(map(re.escape, _FORMS)), re.IGNORECASE)
+_LONGEST_MARK = max(map(len, _FORMS.values()))
 
 
 class Thoughts:
@@ -49,10 +55,10 @@ class Thoughts:
             if opened is None:
                 return False
             self._held, self._thought = begun[opened.end() :], True
-            self._closing = re.compile(f"</{opened[0][1:]}", re.IGNORECASE)
+            self._closing = re.compile(re.escape(_FORMS[opened[0].casefold()]), re.IGNORECASE)
         closed = self._closing.search(self._held)
         if closed is None:
-            self._held = self._held[-_LONGEST_TAG:]  # the beginning of the closing tag may be there
+            self._held = self._held[-_LONGEST_MARK:]  # the beginning of the closing tag may be there
             return False
         self._held, self._closing = self._held[closed.end() :], None
         return True
@@ -63,4 +69,4 @@ class Thoughts:
 
 
 def _may_open(text: str) -> bool:
-    return any(tag.startswith(text.casefold()) for tag in _TAGS)
+    return any(mark.startswith(text.casefold()) for mark in _FORMS)
