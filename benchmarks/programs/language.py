@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
@@ -34,10 +34,19 @@ def program_text() -> str:
 
 def short_steps() -> str:
     """Some 100 kB of short steps, no two of them alike."""
+    return _numbered(_SHORT)
+
+
+def conditions() -> str:
+    """Some 130 kB of conditions in words and their steps, no two of them alike."""
+    return _numbered(_CONDITIONS)
+
+
+def _numbered(forms: Sequence[str]) -> str:
     blocks = []
     for number in range(500):
         names = f"name{number}", f"sum{number}"
-        steps = [step.format(number, *names) for step in _SHORT]
+        steps = [form.format(number, *names) for form in forms]
         blocks.append("\n".join([f"## Playbook{number}", "", "### Steps", *steps, ""]))
     return "\n".join(["# Short", "", *blocks])
 
@@ -50,6 +59,14 @@ _SHORT = (
     "  - Say that it is more than {0}",
     "- Wait for the user",
     "- Return ${2}",
+)
+
+_CONDITIONS = (
+    "- If ${1} is {0} or more and ${2} is not empty, say that it is {0}",
+    '- If ${1} is "a{0}" or "b", set ${2} to ${2} + 1',
+    "- If the length of ${1} is between {0} and 9999, tell the user that {0} fits",
+    "- If ${1} is at least {0}",
+    "  - Say that it is more than {0}",
 )
 
 
@@ -94,10 +111,13 @@ def run() -> list[Row]:
     compiled_floor = speed(lambda: markdown.parse(pbasm), pbasm)
     short = short_steps()
     short_tree = parsed(short)
+    worded = conditions()
+    worded_tree = parsed(worded)
     return [
         Row(f"parse a program of {size}", speed(lambda: parsed(text), text), "kB/s", floor, "markdown-it alone"),
         Row("lower it by rules", speed(lambda: lowered(tree), text), "kB/s", floor, "markdown-it alone"),
         Row("lower short steps by rules", speed(lambda: lowered(short_tree), short), "kB/s", target=">= 1,000 kB/s"),
+        Row("lower conditions by rules", speed(lambda: lowered(worded_tree), worded), "kB/s"),
         Row(
             "read its PBAsm", speed(lambda: read(pbasm, "p.pbasm"), pbasm), "kB/s", compiled_floor, "markdown-it alone"
         ),
