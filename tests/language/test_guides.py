@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 DOCS = Path(__file__).parents[2] / "docs"
 PROGRAMS = [
     pytest.param(program, id=f"{page}-{number}")
-    for page in ("getting-started.md", "tutorial.md")
+    for page in ("getting-started.md", "tutorial.md", "reference/program-language.md")
     for number, program in enumerate(
         re.findall(r"^````markdown\n(.*?)^````$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL), 1
     )
