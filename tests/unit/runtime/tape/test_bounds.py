@@ -21,7 +21,17 @@ from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES
 from tests.unit.runtime.tape.random_facts import KINDS, Facts
 
-WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_taken", "task_tell", "told", "wake"}
+WITHOUT_TEXTS = {
+    "ended",
+    "order_answered",
+    "publish_done",
+    "returned",
+    "task_cancel",
+    "task_taken",
+    "task_tell",
+    "told",
+    "wake",
+}
 """The kinds of facts in which no text stands."""
 
 YOUNGER: Mapping[str, Mapping[str, Any]] = {
@@ -47,6 +57,8 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "memory_gone": {"id": "x"},
     "memory_kept": {"id": "x"},
     "model": {"purpose": "execute", "model": "x"},
+    "publish": {"agent": "1000", "type": "a.b", "values": {"item": "x"}, "hops": 1},
+    "quoted": {"people": ["test:Ada"]},
     "speech": {"page": "3", "agent": "1000", "text": "x"},
     "relocal": {"f": "1000.0", "set": {"a": "x"}},
     "spoken": {"page": "3", "note": "4"},
