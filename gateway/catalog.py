@@ -59,7 +59,7 @@ Factory = Callable[[Ground], Listed | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PlatformKind:
     """A platform that Parley knows. The factory returns None if the settings leave it off; `switch` names the setting
     that switches it on.
     """
@@ -172,20 +172,22 @@ def rules_of(settings: Settings, platform: str) -> AccessRules:
     return _rules(settings, getattr(settings, platform))
 
 
-CATALOG: dict[str, Kind] = {
-    "telegram": Kind(_telegram, "PARLEY_TELEGRAM__TOKEN"),
-    "slack": Kind(_slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
-    "discord": Kind(_discord, "PARLEY_DISCORD__TOKEN"),
+CATALOG: dict[str, PlatformKind] = {
+    "telegram": PlatformKind(_telegram, "PARLEY_TELEGRAM__TOKEN"),
+    "slack": PlatformKind(_slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
+    "discord": PlatformKind(_discord, "PARLEY_DISCORD__TOKEN"),
 }
 
 
-def catalog(settings: Settings) -> dict[str, Kind]:
+def catalog(settings: Settings) -> dict[str, PlatformKind]:
     """Every platform but the web chat: Parley's own, then those of extensions."""
     added = load_extensions(settings.extensions.modules).platforms
     for name in added:
         if name in CATALOG:
             raise ConfigError(f"An extension adds the platform {name}, which Parley has; take the extension out.")
-    return CATALOG | {name: Kind(partial(_added, platform), platform.switch) for name, platform in added.items()}
+    return CATALOG | {
+        name: PlatformKind(partial(_added, platform), platform.switch) for name, platform in added.items()
+    }
 
 
 def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:

@@ -13,25 +13,25 @@ import anyio
 
 from adapters.adapter import Admits, Call, File, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
-from adapters.discord.api.bot import BotApi
-from adapters.discord.api.calls import Calls
+from adapters.discord.api.bot import DiscordApi
+from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.api.interactions import InteractionApi
 from adapters.discord.api.retrying import until_answered
 from adapters.discord.api.webhooks import HookApi
 from adapters.discord.check import health
-from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, is_private, number_of
+from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
 from adapters.discord.inbound.history import earlier_in
-from adapters.discord.inbound.intake import Intake, Ours
+from adapters.discord.inbound.intake import DiscordIntake, Ours
 from adapters.discord.inbound.menu import Menu
 from adapters.discord.inbound.receipts import Receipts
-from adapters.discord.inbound.shard import Session
+from adapters.discord.inbound.shard import ShardSession
 from adapters.discord.limits import CAPABILITIES
 from adapters.discord.outbound.new_threads import NewThreads
 from adapters.discord.outbound.rate_buckets import RateBuckets
 from adapters.discord.outbound.reactions import Marking
-from adapters.discord.outbound.sender import Sender, Utterance
-from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.sender import DiscordSender, Utterance
+from adapters.discord.outbound.threads import DiscordThreads
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.discord.outbound.webhooks import Webhooks
 from adapters.platform_clock import PlatformClock
@@ -91,15 +91,15 @@ class DiscordAdapter:
         self._clock = clock = PlatformClock(clock)
         self._marks = marks
         self._calls = self._new_calls()
-        self._api = BotApi(self._calls)
+        self._api = DiscordApi(self._calls)
         self._hooks = Webhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
-        self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
+        self._threads = DiscordThreads(self._api, self._options.texts("sessions.unnamed"))
         self._openings = NewThreads(self._api, self._threads)
         self._marking = Marking(self._api)
         own = self._options
         self._answers = InteractionApi(self._calls)
         self._receipts = Receipts(self._answers, own.texts, clock)
-        self._voice = Sender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
+        self._voice = DiscordSender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
         self._draws = RateBuckets(self._calls.rest.size, self._voice.through_hooks)
 
     @property
@@ -151,7 +151,7 @@ class DiscordAdapter:
         """As the port says; also names the rights that are missing in a server."""
         calls = self._new_calls()
         try:
-            return await health(BotApi(calls))
+            return await health(DiscordApi(calls))
         finally:
             await calls.close()
 
@@ -240,18 +240,18 @@ class DiscordAdapter:
         """Close the connections. Nothing can be sent after that."""
         await self._calls.close()
 
-    def _new_calls(self) -> Calls:
+    def _new_calls(self) -> DiscordCalls:
         own = self._options
-        return Calls(self._token, base_url=own.base_url, clock=self._clock, call_timeout_s=own.call_timeout_s)
+        return DiscordCalls(self._token, base_url=own.base_url, clock=self._clock, call_timeout_s=own.call_timeout_s)
 
-    def _intake(self) -> Intake:
+    def _intake(self) -> DiscordIntake:
         own = self._options
-        session = Session(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
+        session = ShardSession(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
         menu = Menu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
         ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
-        return Intake(ours, session, self._clock, self._marks)
+        return DiscordIntake(ours, session, self._clock, self._marks)
 
-    async def _offer_commands(self, us: BotIdentity) -> None:
+    async def _offer_commands(self, us: DiscordBot) -> None:
         try:
             own = self._options
             await self._api.offer_commands(us.application_id, offered(own.commands, own.programs, own.texts))

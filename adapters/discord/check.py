@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapters.discord.api.bot import BotApi, Server
+from adapters.discord.api.bot import DiscordApi, DiscordServer
 from adapters.discord.api.permissions import invitation, missing
 from adapters.discord.inbound.listener import INTENT_HELP
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
@@ -13,7 +13,7 @@ MAX_TOLD: Final = 5
 """The number of servers whose missing permissions are listed."""
 
 
-async def health(api: BotApi) -> str:
+async def health(api: DiscordApi) -> str:
     """One line for a person. Raises AuthFailed if something essential is missing."""
     try:
         us, reads = await api.identity()
@@ -33,6 +33,6 @@ async def health(api: BotApi) -> str:
     return f"Discord knows this bot as {us.name}, {where}{notes}. To add it to a server: {link}"
 
 
-def _lacking(server: Server, *, essential: bool) -> str:
+def _lacking(server: DiscordServer, *, essential: bool) -> str:
     names = [right.name for right in missing(server.permissions) if right.essential or not essential]
     return f"In {server.name} the bot lacks {', '.join(names)}" if names else ""

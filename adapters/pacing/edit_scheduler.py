@@ -18,7 +18,7 @@ from adapters.pacing.constants import RETRIES_AT_ONCE, RETRY_FIRST_S, RETRY_MAX_
 from adapters.pacing.flood_memory import FloodMemory
 from adapters.pacing.frame_policy import AreaPolicy, FramePolicy, Supply
 from adapters.pacing.lanes import Lanes
-from adapters.pacing.live_text import Frame, FrameSource, Lane, LiveText
+from adapters.pacing.live_text import FrameSource, Lane, LiveCall, LiveText
 from runtime.core.clock import Clock
 from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateLimited, StreamOver
 
@@ -180,7 +180,7 @@ class EditScheduler:
         self._seat(text, lanes)
         return lanes
 
-    def _drawn(self, text: LiveText, frame: Frame) -> tuple[Lane, ...]:
+    def _drawn(self, text: LiveText, frame: LiveCall) -> tuple[Lane, ...]:
         return text.home if frame.draws is None else self._lanes.of(frame.draws)
 
     def _due_at(self, text: LiveText, lanes: Sequence[Lane], now: float) -> float:
@@ -191,7 +191,7 @@ class EditScheduler:
         supplies = [_supply(lane, now) for lane in lanes if lane is lanes[0] or _is_scarce(lane)]
         return self._policy.due_at(text.progress, supplies, now)
 
-    def _send(self, text: LiveText, frame: Frame, now: float) -> None:
+    def _send(self, text: LiveText, frame: LiveCall, now: float) -> None:
         lanes = text.lanes or text.home
         self._lanes.take(lanes)
         text.in_flight, text.dirty = True, False
@@ -201,7 +201,7 @@ class EditScheduler:
             text.progress.sending(frame.covers, now)
         self._tasks.start_soon(self._call, text, frame, lanes, visible)
 
-    async def _call(self, text: LiveText, frame: Frame, lanes: tuple[Lane, ...], visible: int) -> None:
+    async def _call(self, text: LiveText, frame: LiveCall, lanes: tuple[Lane, ...], visible: int) -> None:
         error: Exception | None = None
         shows = True
         try:
@@ -217,7 +217,7 @@ class EditScheduler:
             _unseen(text, visible, self.clock.monotonic())
         self._answered(lanes, error, text)
 
-    def _judge(self, text: LiveText, frame: Frame, visible: int, error: Exception | None) -> None:
+    def _judge(self, text: LiveText, frame: LiveCall, visible: int, error: Exception | None) -> None:
         now = self.clock.monotonic()
         if error is None:
             text.doubts = 0
@@ -267,8 +267,8 @@ class _OneCall:
         self._draws = draws
         self._made = False
 
-    def frame(self, _final: bool, /) -> Frame | None:
-        return None if self._made else Frame(0, self._make, draws=self._draws)
+    def frame(self, _final: bool, /) -> LiveCall | None:
+        return None if self._made else LiveCall(0, self._make, draws=self._draws)
 
     async def _make(self) -> None:
         try:
@@ -292,7 +292,7 @@ def _unseen(text: LiveText, visible: int, now: float) -> None:
         text.progress.failed(visible, now)
 
 
-def _doubt(text: LiveText, frame: Frame, visible: int, now: float) -> None:
+def _doubt(text: LiveText, frame: LiveCall, visible: int, now: float) -> None:
     """The frame may have landed. An edit of a growing text is not repeated, because the next one follows anyway."""
     text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else RETRIES_AT_ONCE))
     text.doubts += 1

@@ -19,7 +19,7 @@ _EPSILON = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LiveCall:
     """One platform call. `covers` is how many characters of the text people see once it has landed; none of them where
     `call` returns False: it was answered, and the text is to be looked at again.
 
@@ -43,7 +43,7 @@ class FrameSource(Protocol):
         """The key of the conversation whose session speaks; None for texts without a session."""
         ...
 
-    def frame(self, final: bool, /) -> Frame | None:
+    def frame(self, final: bool, /) -> LiveCall | None:
         """The call that brings people closest to the newest text now; None when they see it. Changes nothing."""
         ...
 
@@ -126,7 +126,7 @@ class LiveText:
     async def finish(self, length: int) -> bool:
         """Wait until the source has no frame left: True; False when the text was given up.
 
-        Raises what a frame raised that is not of `Frame`'s list. If the caller is cancelled the text goes on.
+        Raises what a frame raised that is not of `LiveCall`'s list. If the caller is cancelled the text goes on.
         """
         if not self._over.is_set():
             self.final = True

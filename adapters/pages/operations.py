@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from adapters.adapter import CanEdit
 from adapters.pages.page_file import PageFile
-from adapters.pages.part import Line, Part
+from adapters.pages.part import Line, PagePart
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import AGED_FROM
 from runtime.core.errors import (
@@ -45,7 +45,7 @@ class PageOperations:
     """
 
     def __init__(self, stage: PlatformContext, spec: Line, record: Record) -> None:
-        self.parts: dict[int, Part] = {}
+        self.parts: dict[int, PagePart] = {}
         self.on_stands: Callable[[], None] = lambda: stage.begun(spec)
         self._stage = stage
         self._spec = spec
@@ -62,7 +62,7 @@ class PageOperations:
         for number, platform_id in parts.items():
             if self._claimed(number, platform_id):
                 shown = None if self._stage.editor is not None else ("", True)
-                self.parts[number] = Part(platform_id, shown, opened=True, posts=1)
+                self.parts[number] = PagePart(platform_id, shown, opened=True, posts=1)
 
     async def post(self, number: int, text: str, final: bool) -> None:
         """Send a part for the first time."""
@@ -307,8 +307,8 @@ class PageOperations:
             part.doubtful = False
             await self._stands(number, platform_id, (text, True))
 
-    async def _begin(self, number: int, text: str) -> Part:
-        part, doubter = self.parts.setdefault(number, Part()), self._stage.doubter
+    async def _begin(self, number: int, text: str) -> PagePart:
+        part, doubter = self.parts.setdefault(number, PagePart()), self._stage.doubter
         if doubter is not None:
             doubter.unless(self._nonce(number), lambda: self._stage.is_away(self._spec))
         if not part.opened:

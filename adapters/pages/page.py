@@ -13,9 +13,9 @@ from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.markdown.text_length import measure_of
-from adapters.pacing.live_text import Frame
+from adapters.pacing.live_text import LiveCall
 from adapters.pages.operations import SURPLUS, PageOperations
-from adapters.pages.part import Line, Part
+from adapters.pages.part import Line, PagePart
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import ends_at, is_aged, steady
 from runtime.events.talk import PageChecked
@@ -106,7 +106,7 @@ class Page:
         """The page may start now."""
         self._live.release()
 
-    def frame(self, final: bool) -> Frame | None:
+    def frame(self, final: bool) -> LiveCall | None:
         """See `FrameSource`: the first part with text that people lack, else the first that is not in its final form.
 
         Visible text is not removed to be shown again: it stays while the text may still become it.
@@ -124,11 +124,11 @@ class Page:
         """Whether the text is a prefix of what is already visible."""
         return len(self._text) < len(self._stands) and self._stands.startswith(self._text)
 
-    def _frame(self, *, final: bool) -> Frame | None:
+    def _frame(self, *, final: bool) -> LiveCall | None:
         cuts = self._cuts(final=final)
         if final and self._calls.file.number(cuts) == 0:
             return self._upload(0, cuts[0].text if cuts else "")
-        later: Frame | None = None
+        later: LiveCall | None = None
         for number, cut in enumerate(cuts):
             frame = self._part_frame(number, cut, final or number < len(cuts) - 1 or self._is_ended(number, cut))
             if frame is not None and not self._is_seen(number, cut):
@@ -167,7 +167,7 @@ class Page:
         if not self._live.over:
             self._live.said(len(self._text))
 
-    def _after_text(self, cuts: list[Cut]) -> Frame | None:
+    def _after_text(self, cuts: list[Cut]) -> LiveCall | None:
         """The calls after the text: the file, deletion of surplus messages, the choices."""
         number = self._calls.file.number(cuts)
         if number is not None:
@@ -183,28 +183,28 @@ class Page:
             return None
         text = last.shown[0] if last.shown else cuts[-1].text
         call = partial(self._calls.offer, len(cuts) - 1, text)
-        return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
+        return LiveCall(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
 
-    def _upload(self, number: int, text: str) -> Frame | None:
+    def _upload(self, number: int, text: str) -> LiveCall | None:
         part = self._parts.get(number)
         if part is not None and part.platform_id is not None:
             return None
         call = partial(self._calls.upload, number, text)
         known = self._stage.capabilities.idempotent_send
-        return Frame(len(self._text), call, idempotent=known, draws=self._stage.draws(self.spec, "upload"))
+        return LiveCall(len(self._text), call, idempotent=known, draws=self._stage.draws(self.spec, "upload"))
 
-    def _surplus_frame(self, number: int) -> Frame | None:
+    def _surplus_frame(self, number: int) -> LiveCall | None:
         part = self._parts[number]
         if part.platform_id is None or part.gone:
             return None
         if self._stage.deleter is not None:
             call = partial(self._calls.delete, number)
-            return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "delete"))
+            return LiveCall(len(self._text), call, draws=self._stage.draws(self.spec, "delete"))
         part.streaming = False
         return self._edit(number, part, SURPLUS, True, len(self._text))
 
-    def _part_frame(self, number: int, cut: Cut, done: bool) -> Frame | None:
-        part = self._parts.get(number) or Part()
+    def _part_frame(self, number: int, cut: Cut, done: bool) -> LiveCall | None:
+        part = self._parts.get(number) or PagePart()
         if part.platform_id is None:
             return self._opening(number, part, cut, done)
         if part.streaming:
@@ -216,7 +216,7 @@ class Page:
         text = close_open(cut.text)
         return None if self._hides(part, cut, text) else self._edit(number, part, text, False, self._covers(cut))
 
-    def _hides(self, part: Part, cut: Cut, text: str) -> bool:
+    def _hides(self, part: PagePart, cut: Cut, text: str) -> bool:
         """Whether a growing text would take away what a stream has shown: the row of a table that is not whole, say."""
         if part.shown is not None:
             before, after = part.shown[0], text
@@ -231,7 +231,7 @@ class Page:
         ended = self._parts[number].ends_at if number in self._parts else None
         return ended is not None and cut.end >= ended
 
-    def _edit(self, number: int, part: Part, text: str, final: bool, covers: int) -> Frame | None:
+    def _edit(self, number: int, part: PagePart, text: str, final: bool, covers: int) -> LiveCall | None:
         editor: CanEdit | None = self._stage.editor
         wanted = plain(text) if part.plain else text
         if editor is None or not wanted.strip() or (part.shown == (wanted, final) and not part.unclear):
@@ -239,9 +239,9 @@ class Page:
         if not final and self._calls.previews:
             return None
         call = partial(self._calls.edit, editor, number, wanted, final)
-        return Frame(covers, call, draws=self._stage.draws(self.spec, "edit"))
+        return LiveCall(covers, call, draws=self._stage.draws(self.spec, "edit"))
 
-    def _opening(self, number: int, part: Part, cut: Cut, done: bool) -> Frame | None:
+    def _opening(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
         if not done and self._calls.previews:
             return self._preview(number, cut)
         if not done and self._stage.editor is None:
@@ -252,24 +252,24 @@ class Page:
             if not raw.strip():
                 return None
             call = partial(self._calls.open_stream, number, raw)
-            return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "open_stream"))
+            return LiveCall(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "open_stream"))
         text = cut.text if done else close_open(cut.text)
         wanted = plain(text) if part.plain else text
         if not wanted.strip():
             return None
         if self._calls.searches(number):
             recovery = partial(self._calls.recover, number, wanted)
-            return Frame(covers, recovery, draws=self._stage.draws(self.spec, "edit"))
+            return LiveCall(covers, recovery, draws=self._stage.draws(self.spec, "edit"))
         call = partial(self._calls.post, number, wanted, done)
-        return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
+        return LiveCall(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
 
-    def _opens_stream(self, part: Part, cut: Cut, done: bool) -> bool:
+    def _opens_stream(self, part: PagePart, cut: Cut, done: bool) -> bool:
         limits = self._stage.stream_limits
         if limits is None or not self._calls.streams or part.plain or part.refuses_streams:
             return False
         return not done or self._measure(cut.text) >= limits.worth_chars
 
-    def _stream_frame(self, number: int, part: Part, cut: Cut, done: bool) -> Frame | None:
+    def _stream_frame(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
         limits, confirmed = self._stage.stream_limits, part.shown[0] if part.shown else ""
         if not done and limits is not None and is_aged(limits, self._stage.clock.monotonic() - part.opened_at):
             end = ends_at(self._said(final=False), cut.start + len(confirmed) - cut.head)
@@ -286,18 +286,18 @@ class Page:
         delta = raw[len(confirmed) :]
         if done:
             call = partial(self._calls.extend, number, delta, last=True)
-            return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
+            return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
         if not delta.strip():
             return None
         call = partial(self._calls.extend, number, delta, last=False)
-        return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
+        return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
 
-    def _preview(self, number: int, cut: Cut) -> Frame | None:
+    def _preview(self, number: int, cut: Cut) -> LiveCall | None:
         text = close_open(cut.text)
         if not text.strip() or not self._calls.preview_due(text):
             return None
         call = partial(self._calls.preview, number, text)
-        return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "edit"))
+        return LiveCall(self._covers(cut), call, draws=self._stage.draws(self.spec, "edit"))
 
     def _covers(self, cut: Cut) -> int:
         return min(cut.end, len(self._text))
@@ -317,7 +317,7 @@ class Page:
         )
         return {number: room for number, room in rooms if room != Room(wide)}
 
-    def _is_free(self, part: Part) -> bool:
+    def _is_free(self, part: PagePart) -> bool:
         return part.platform_id is None and not part.refuses_streams and not part.plain
 
     def _cuts(self, *, final: bool) -> list[Cut]:
@@ -374,7 +374,7 @@ class Page:
         return text[cut.head :] if text else cut.text[cut.head :]
 
 
-def _is_stale(part: Part, cut: list[Cut]) -> bool:
+def _is_stale(part: PagePart, cut: list[Cut]) -> bool:
     """Whether an ended stream shows another text than its part."""
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False

@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Part:
+class PagePart:
     """One platform message.
 
     `shown` is its text and whether that was final; None when it is not known. `unclear`: the call that showed

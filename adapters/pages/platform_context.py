@@ -64,7 +64,7 @@ OnVisible: TypeAlias = Callable[[Address, Speaker], None]
 """Hears that a part of an answer has become visible."""
 
 
-class Waiting(Protocol):
+class WaitingPage(Protocol):
     """A page in its conversation's queue."""
 
     @property
@@ -93,7 +93,7 @@ class PlatformContext:
         self.file_source = file_source
         self.heard: list[OnVisible] = []
         self._tasks = tasks
-        self._lines: dict[str, deque[Waiting]] = {}
+        self._lines: dict[str, deque[WaitingPage]] = {}
         self._owners = Recent[tuple[str, str], str](OWNED_MAX)
         able, limits = adapter.capabilities, adapter
         self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
@@ -127,12 +127,12 @@ class PlatformContext:
             return ((f"{key}:{call}", limits.append if call == "append" else limits.opening),)
         return None
 
-    def enter(self, page: Waiting, *, begins: bool) -> None:
+    def enter(self, page: WaitingPage, *, begins: bool) -> None:
         """Add the page to the end of its conversation's queue, if it `begins` with a message."""
         if begins:
             self._lines.setdefault(page.spec.address.key, deque()).append(page)
 
-    def go_first(self, page: Waiting) -> None:
+    def go_first(self, page: WaitingPage) -> None:
         """Complete this page first: pages that come now wait until all of it is visible."""
         line = self._lines.setdefault(page.spec.address.key, deque())
         if all(one.spec is not page.spec for one in line):

@@ -14,23 +14,23 @@ from adapters.capabilities import Budget, Capabilities
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.slack.api.app import AppApi
-from adapters.slack.api.calls import Transport
+from adapters.slack.api.calls import SlackTransport
 from adapters.slack.api.installations import AppKeys, Door, Installations
 from adapters.slack.api.retrying import Retrying
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
-from adapters.slack.inbound.catch_up import CatchUp
+from adapters.slack.inbound.catch_up import SlackCatchUp
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries
 from adapters.slack.inbound.event_socket import EventSocket
 from adapters.slack.inbound.history import earlier_in
 from adapters.slack.inbound.http_events import HttpEvents
 from adapters.slack.inbound.marks import Marks
-from adapters.slack.inbound.receiver import Receiver
+from adapters.slack.inbound.receiver import SlackReceiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
-from adapters.slack.outbound.sender import Sender
-from adapters.slack.outbound.threads import Threads
+from adapters.slack.outbound.sender import SlackSender
+from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -76,7 +76,7 @@ class SlackOptions:
     thumbs: bool = True
 
 
-class SlackAdapter(Sender):
+class SlackAdapter(SlackSender):
     """One app. Sending needs no connection of `connect`; `aclose` ends the connections of sending."""
 
     def __init__(self, keys: SlackKeys, *, clock: Clock, marks: Records, options: SlackOptions | None = None) -> None:
@@ -84,11 +84,11 @@ class SlackAdapter(Sender):
         self._options = options or SlackOptions()
         self._keys = keys
         self._dated_by = clock = PlatformClock(clock)
-        self._transport = Transport(self._options.base_url, self._options.call_timeout_s, clock)
+        self._transport = SlackTransport(self._options.base_url, self._options.call_timeout_s, clock)
         self._app = AppApi(self._transport, keys.app_token)
         installations = None if keys.installations is None else Installations(keys.installations)
         self._installations = installations
-        threads = Threads()
+        threads = SlackThreads()
         texts = self._options.texts
         super().__init__(
             Workspaces(self._transport, keys.bot_token, installations),
@@ -104,8 +104,8 @@ class SlackAdapter(Sender):
             direct_threads=self._options.direct_threads,
         )
         self._marks = Marks(marks)
-        self._catch_up = CatchUp(self._workspaces, threads, self._marks, clock)
-        self._hearing = Receiver(
+        self._catch_up = SlackCatchUp(self._workspaces, threads, self._marks, clock)
+        self._hearing = SlackReceiver(
             self._workspaces,
             threads,
             clock,

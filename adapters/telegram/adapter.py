@@ -15,7 +15,7 @@ from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
-from adapters.telegram.api.bot import BotApi
+from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.api.failures import NotModified, NotWelcome
 from adapters.telegram.bots import Bots, OurBot, agent_bot_id
 from adapters.telegram.chat_state import ChatState
@@ -23,25 +23,25 @@ from adapters.telegram.check import found
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
-    BotIdentity,
     MessageId,
     OurBots,
+    TelegramBot,
     chat_id_of,
     is_private,
     thread_id_of,
 )
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
-from adapters.telegram.inbound.decode import Receiver
-from adapters.telegram.inbound.feed import Feed
-from adapters.telegram.inbound.intake import Intake, Webhook
+from adapters.telegram.inbound.decode import TelegramReceiver
+from adapters.telegram.inbound.feed import UpdateFeed
+from adapters.telegram.inbound.intake import TelegramIntake, Webhook
 from adapters.telegram.inbound.polling import until_answered
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.outbound.alone import TellingAlone
+from adapters.telegram.outbound.alone import TelegramAlone
 from adapters.telegram.outbound.drafts import Drafts
 from adapters.telegram.outbound.message_ids import MessageIds
-from adapters.telegram.outbound.sender import Sender
+from adapters.telegram.outbound.sender import TelegramSender
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -69,11 +69,11 @@ class TelegramAdapter:
         self._roster = self._new_roster()
         self._memory = ChatState(records, clock)
         self._numbers = MessageIds(clock)
-        self._sender = Sender(self._memory, self._numbers, self._options.rich)
-        self._alone = TellingAlone(self._sender)
+        self._sender = TelegramSender(self._memory, self._numbers, self._options.rich)
+        self._alone = TelegramAlone(self._sender)
         self._drafts = Drafts(clock, wanted=self._options.drafts, rich=self._options.rich != "never")
-        self._intake: Intake | None = None
-        self._receivers: dict[OurBot, Receiver] = {}
+        self._intake: TelegramIntake | None = None
+        self._receivers: dict[OurBot, TelegramReceiver] = {}
 
     @property
     def name(self) -> str:
@@ -92,9 +92,9 @@ class TelegramAdapter:
         """As the port says: an update is acknowledged, or its request answered, when the next one is requested."""
         await self._memory.load()
         self._receivers = await self._identified()
-        feed = Feed()
+        feed = UpdateFeed()
         async with beside() as tasks:
-            self._intake = Intake(feed, self._clock, tasks, self._numbers, self._memory, self._alone)
+            self._intake = TelegramIntake(feed, self._clock, tasks, self._numbers, self._memory, self._alone)
             items = feed.items()
             for bot, receiver in self._receivers.items():
                 await self._listen(self._intake, bot, receiver, tasks.start_soon)
@@ -270,9 +270,9 @@ class TelegramAdapter:
         }
         return Bots(OurBot(self._new_api(self._tokens[None])), agents)
 
-    def _new_api(self, token: str) -> BotApi:
+    def _new_api(self, token: str) -> TelegramApi:
         options = self._options
-        return BotApi(
+        return TelegramApi(
             token,
             base_url=options.base_url,
             call_timeout_s=options.call_timeout_s,
@@ -284,11 +284,11 @@ class TelegramAdapter:
         url = self._options.webhook_url
         return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
 
-    async def _identified(self) -> dict[OurBot, Receiver]:
+    async def _identified(self) -> dict[OurBot, TelegramReceiver]:
         """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left
         out.
         """
-        known: dict[OurBot, BotIdentity] = {}
+        known: dict[OurBot, TelegramBot] = {}
         for bot in self._roster:
             try:
                 known[bot] = await until_answered(self._clock, partial(bot.api.me, bot.agent))
@@ -299,9 +299,11 @@ class TelegramAdapter:
                 self._roster.drop(bot)
         us = OurBots(tuple(known.values()))
         hears_topics = self._options.listen == "sessions"
-        return {bot: Receiver(identity, us, hears_topics) for bot, identity in known.items()}
+        return {bot: TelegramReceiver(identity, us, hears_topics) for bot, identity in known.items()}
 
-    async def _listen(self, intake: Intake, bot: OurBot, receiver: Receiver, start: Callable[..., object]) -> None:
+    async def _listen(
+        self, intake: TelegramIntake, bot: OurBot, receiver: TelegramReceiver, start: Callable[..., object]
+    ) -> None:
         """Start receiving the bot's updates, by requests or by polls, and show its commands."""
         hook = self._webhook(bot)
         if hook is not None:
@@ -352,7 +354,7 @@ async def _prepare(otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
         _log.warning(otherwise, extra={"error": str(error)})
 
 
-async def _closed(items: AsyncGenerator[Inbound, None], feed: Feed) -> None:
+async def _closed(items: AsyncGenerator[Inbound, None], feed: UpdateFeed) -> None:
     with anyio.CancelScope(shield=True):
         await items.aclose()
     feed.close()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from adapters.telegram.api.bot import BotApi
+from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP, MessageId, chat_id_of, is_private, private_bot_of
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed
@@ -19,7 +19,7 @@ _AGENT_TOKEN: Final = re.compile(r"(\d+):[\w-]+")
 class OurBot:
     """A bot of ours. `id` and `agent` are None for the main one. `absent_from` are chats where it may not write."""
 
-    api: BotApi
+    api: TelegramApi
     id: int | None = None
     agent: str | None = None
     absent_from: set[int] = field(default_factory=set)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adapters.telegram.api.bot import BotApi
-from adapters.telegram.codec.addresses import BotIdentity
+from adapters.telegram.api.bot import TelegramApi
+from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.inbound.intake import Webhook
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
 
 
-async def found(api: BotApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str]) -> str:
+async def found(api: TelegramApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str]) -> str:
     """One line. Raises AuthFailed for a bad token, NotDelivered if Telegram cannot be asked."""
     try:
         bot = await api.me(agent)
@@ -21,7 +21,7 @@ async def found(api: BotApi, *, agent: str | None, webhook: Webhook | None, chat
     return ". ".join([f"Telegram knows this bot{whose} as @{bot.username} ({bot.name})", *notes])
 
 
-def _privacy(bot: BotIdentity) -> list[str]:
+def _privacy(bot: TelegramBot) -> list[str]:
     if bot.hears_all:
         return []
     return [
@@ -31,7 +31,7 @@ def _privacy(bot: BotIdentity) -> list[str]:
     ]
 
 
-async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
+async def _webhook(api: TelegramApi, wanted: Webhook | None) -> list[str]:
     try:
         url, error = await api.webhook()
     except AdapterError:
@@ -45,7 +45,7 @@ async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
     return []
 
 
-async def _memberships(api: BotApi, bot: BotIdentity, chats: Sequence[str]) -> list[str]:
+async def _memberships(api: TelegramApi, bot: TelegramBot, chats: Sequence[str]) -> list[str]:
     """The missing permissions in the groups that the settings name."""
     notes = []
     for chat in chats:

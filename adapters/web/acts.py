@@ -16,9 +16,9 @@ from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
 from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
-from adapters.web.intake import Intake, Offer
-from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
-from adapters.web.threads import Threads, files_of, heard_in, quote_of, whole_quote
+from adapters.web.intake import Offer, WebIntake
+from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
+from adapters.web.threads import RoomThreads, files_of, heard_in, quote_of, whole_quote
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
@@ -32,16 +32,16 @@ PLATFORM = "web"
 Refusal = tuple[RefusalCode, str]
 
 
-class NotPossible(Exception):
+class ActRefused(Exception):
     """The act cannot be done; the text says why, for the person."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class ActLedger:
     """The sources for checking acts, and their destination. Without `files` no message can have any file."""
 
     board: Board
-    intake: Intake
+    intake: WebIntake
     messages: Allowance
     clock: Clock
     files: FileStore | None = None
@@ -54,9 +54,9 @@ class Ledger:
 class Acts:
     """The acts of one person on one page. `language` is the page's, such as `de`."""
 
-    def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
+    def __init__(self, ledger: ActLedger, browser: Browser, language: str | None) -> None:
         self._ledger = ledger
-        self._threads = Threads(ledger.board)
+        self._threads = RoomThreads(ledger.board)
         self._browser = browser
         self._language = language
 
@@ -66,20 +66,20 @@ class Acts:
 
     async def take(self, act: Act) -> None:
         """Do the act, or tell the page why not. Raises StorageUnavailable, except for a message, which is refused."""
-        if isinstance(act, Say):
+        if isinstance(act, SayInRoom):
             await self._say(act)
             return
         try:
             await self._do(act)
-        except (NotPossible, MessageGone) as error:
-            text = str(error) if isinstance(error, NotPossible) else "This message no longer exists."
+        except (ActRefused, MessageGone) as error:
+            text = str(error) if isinstance(error, ActRefused) else "This message no longer exists."
             self._browser.push(codec.error(text))
 
-    async def _do(self, act: Change | TakeBack | React | Press | Stop) -> None:
+    async def _do(self, act: Change | TakeBack | React | Press | StopAgents) -> None:
         if not self._ledger.messages.take(self._person.id):
-            raise NotPossible("That is a lot at once. Try again in a moment.")
+            raise ActRefused("That is a lot at once. Try again in a moment.")
         if self._ledger.intake.full:
-            raise NotPossible("Too much is waiting to be answered. Try again in a moment.")
+            raise ActRefused("Too much is waiting to be answered. Try again in a moment.")
         match act:
             case Change():
                 await self._change(act)
@@ -89,15 +89,15 @@ class Acts:
                 await self._react(act)
             case Press():
                 await self._press(act)
-            case Stop(room, thread):
+            case StopAgents(room, thread):
                 if not await self._ledger.board.has(room):
-                    raise NotPossible(f"There is no room {room!r}.")
+                    raise ActRefused(f"There is no room {room!r}.")
                 stop = self._inbound(Address(PLATFORM, room, thread), f"stop.{uuid4()}", "")
                 self._pass_on(replace(stop, command="stop"))
 
     # Something said
 
-    async def _say(self, say: Say) -> None:
+    async def _say(self, say: SayInRoom) -> None:
         try:
             files = await self._attached(say)
             quote = await self._quoted(say)
@@ -110,7 +110,7 @@ class Acts:
         if refusal is not None:
             self._browser.push(codec.refused(say.id, *refusal))
 
-    async def _post(self, say: Say, files: tuple[Attachment, ...], quote: Quote | None) -> None:
+    async def _post(self, say: SayInRoom, files: tuple[Attachment, ...], quote: Quote | None) -> None:
         person = self._person
         now = self._ledger.clock.now()
         post = RoomPost(
@@ -139,7 +139,7 @@ class Acts:
         )
         self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
 
-    async def _attached(self, say: Say) -> list[Attachment] | Refusal:
+    async def _attached(self, say: SayInRoom) -> list[Attachment] | Refusal:
         attached: list[Attachment] = []
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
@@ -157,7 +157,7 @@ class Acts:
             for file in files:
                 await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
 
-    async def _quoted(self, say: Say) -> Quote | None:
+    async def _quoted(self, say: SayInRoom) -> Quote | None:
         """What a message quotes: the open question above its thread, or what the person says, unless that is there."""
         asked = None if command_of(say.text)[0] else await self._threads.question(say.room, say.thread)
         wanted = asked.id if asked is not None else say.reply_to
@@ -165,7 +165,7 @@ class Acts:
             return None
         return await quote_of(self._ledger.board, say.room, wanted)
 
-    async def _refusal(self, say: Say) -> Refusal | None:
+    async def _refusal(self, say: SayInRoom) -> Refusal | None:
         if len(say.text) > MAX_TEXT:
             return "too_long", _too_long(say.text)
         if not say.text.strip() and not say.files:
@@ -181,10 +181,10 @@ class Acts:
 
     async def _change(self, change: Change) -> None:
         if len(change.text) > MAX_TEXT:
-            raise NotPossible(_too_long(change.text))
+            raise ActRefused(_too_long(change.text))
         before = await self._own(change.room, change.id)
         if not change.text.strip() and not before.files:
-            raise NotPossible("An empty message cannot be kept. Delete it instead.")
+            raise ActRefused("An empty message cannot be kept. Delete it instead.")
         if change.text == before.text:
             return
         kept = await self._ledger.board.amend(change.room, change.id, RoomChange(text=change.text, edited=True))
@@ -198,7 +198,7 @@ class Acts:
 
     async def _react(self, asked: React) -> None:
         if asked.mark and asked.mark not in MARKS:
-            raise NotPossible("This reaction is not available.")
+            raise ActRefused("This reaction is not available.")
         before = await self._known(asked.room, asked.id)
         reaction = Reaction(self._person.name, asked.mark) if asked.mark else None
         change = RoomChange(reacted=(self._person.id, reaction))
@@ -211,7 +211,7 @@ class Acts:
         message = await self._known(asked.room, asked.id)
         choice = next((each for each in message.choices if each.id == asked.choice), None)
         if choice is None:
-            raise NotPossible("This question has been answered already.")
+            raise ActRefused("This question has been answered already.")
         event = f"{message.id}.press.{choice.id}.{self._person.id}"
         inbound = self._inbound(_address(asked.room, message), event, choice.label)
         self._pass_on(replace(inbound, act="choice", message_id=message.id, choice=choice.id))
@@ -219,13 +219,13 @@ class Acts:
     async def _own(self, room: str, message_id: str) -> RoomMessage:
         message = await self._known(room, message_id)
         if (message.author_kind, message.author_id) != ("person", self._person.id):
-            raise NotPossible("Only the author of a message can change it.")
+            raise ActRefused("Only the author of a message can change it.")
         return message
 
     async def _known(self, room: str, message_id: str) -> RoomMessage:
         message = await self._ledger.board.message(room, message_id)
         if message is None:
-            raise NotPossible("This message no longer exists.")
+            raise ActRefused("This message no longer exists.")
         return message
 
     # On its way

@@ -12,7 +12,7 @@ from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, Ledger
+from adapters.web.acts import PLATFORM, ActLedger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_TITLE, Charter, charter_of
@@ -22,14 +22,14 @@ from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.echo import Echo
 from adapters.web.hearing import Hearing, IsAgent
 from adapters.web.hub import Hub
-from adapters.web.intake import Intake
+from adapters.web.intake import WebIntake
 from adapters.web.news import RoomNews
 from adapters.web.people.directory import Directory
 from adapters.web.people.gatherings import Gatherings, IsOwner, ShutOut, nobody_is_out
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
-from adapters.web.threads import Threads, quote_of
-from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
+from adapters.web.threads import RoomThreads, quote_of
+from adapters.web.visit import FRAMES, MESSAGES, House, PageLink, PageVisit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -138,7 +138,7 @@ class WebAdapter:
         self._capabilities = replace(_CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
         self._titled = rules.titled
         self._hub = Hub()
-        self._intake = Intake()
+        self._intake = WebIntake()
         self._echo = Echo(news, clock)
         charters = Charters(None if rules.tables is None else rules.tables.charters)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo, charters=charters)
@@ -148,7 +148,7 @@ class WebAdapter:
         )
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
-        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
+        ledger = ActLedger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
         self._house = House(
             ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
         )
@@ -177,7 +177,7 @@ class WebAdapter:
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
         """As the port says."""
-        return await Threads(self._board).earlier(to, before, at_most)
+        return await RoomThreads(self._board).earlier(to, before, at_most)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room, which its threads share."""
@@ -319,9 +319,9 @@ class WebAdapter:
         """Send pages their periodic news, until cancelled."""
         await self._hub.bulletin.run(self._clock)
 
-    async def attend(self, link: Link, person: Person, *, language: str | None = None) -> None:
+    async def attend(self, link: PageLink, person: Person, *, language: str | None = None) -> None:
         """Serve one page over its WebSocket until either side ends it. `language` is the person's, such as `de`."""
-        await Visit(self._house, link, person, language).run()
+        await PageVisit(self._house, link, person, language).run()
 
     def _post(self, to: Address, text: str, speaker: Speaker, nonce: str) -> RoomPost:
         kind: AuthorKind = "agent" if speaker.id else "notice"

@@ -16,7 +16,7 @@ import anyio.lowlevel
 from adapters.web import codec
 from adapters.web.charters.charter import Charter, charter_of
 from adapters.web.charters.charters import Charters
-from adapters.web.codec import Cut, Person, Presence, RoomHead, Shown
+from adapters.web.codec import Person, Presence, RoomCut, RoomHead, ShownMessage
 from adapters.web.echo import Echo
 from adapters.web.elsewhere import MAX_TOLD, Elsewhere
 from adapters.web.hub import Browser, Hub
@@ -228,11 +228,12 @@ class Board:
             found = await self._found(room, words.casefold().split())
         if self._is_out(browser, room):
             return
-        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+        cut = RoomCut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)
+        browser.push(codec.found(room, words, cut))
 
-    async def _found(self, room: str, words: Sequence[str]) -> Sequence[Shown]:
+    async def _found(self, room: str, words: Sequence[str]) -> Sequence[ShownMessage]:
         """The newest messages with all the words: one more than `MAX_FOUND` where there are more."""
-        found: list[Shown] = []
+        found: list[ShownMessage] = []
         before: int | None = None
         for _ in range(MAX_SEARCHED // _SEARCHED_AT_ONCE):
             page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
@@ -343,11 +344,11 @@ class Board:
         if self._seen.get(room) == kept.version - 1:
             self._seen[room] = kept.version
 
-    async def _page(self, room: str, *, before_seq: int | None, reset: bool) -> Cut:
+    async def _page(self, room: str, *, before_seq: int | None, reset: bool) -> RoomCut:
         found = await self._store.history(room, before_seq=before_seq, limit=PAGE_LENGTH + 1)
-        return Cut(tuple(map(self._now, found[-PAGE_LENGTH:])), reset=reset, more=len(found) > PAGE_LENGTH)
+        return RoomCut(tuple(map(self._now, found[-PAGE_LENGTH:])), reset=reset, more=len(found) > PAGE_LENGTH)
 
-    async def _changed(self, room: str, version: int) -> Cut | None:
+    async def _changed(self, room: str, version: int) -> RoomCut | None:
         """The changes, or None when there are too many, or the page has seen more than this store has."""
         found = await self._store.changes(room, after_version=version - 1, limit=MAX_CHANGES + 1)
         if not found or len(found) > MAX_CHANGES:
@@ -356,13 +357,13 @@ class Board:
         grown = (
             each.message for each in self._growing.values() if each.room == room and each.message.id not in changed
         )
-        return Cut(tuple(map(self._now, [*changed.values(), *grown])), reset=False, more=False)
+        return RoomCut(tuple(map(self._now, [*changed.values(), *grown])), reset=False, more=False)
 
-    def _now(self, kept: RoomMessage) -> Shown:
+    def _now(self, kept: RoomMessage) -> ShownMessage:
         growing = self._growing.get(kept.id)
         if growing is None or kept.final:
-            return Shown(kept, live=False)
-        return Shown(replace(kept, text=growing.message.text), live=True)
+            return ShownMessage(kept, live=False)
+        return ShownMessage(replace(kept, text=growing.message.text), live=True)
 
     def _remember(self, room: str, kept: RoomMessage) -> None:
         known = self._growing.get(kept.id)

@@ -24,7 +24,7 @@ MAX_TOLD_A_TURN = 250
 """The number of pages that get news in one turn."""
 
 
-class Reader(Protocol):
+class PageReader(Protocol):
     """A page as the bulletin needs it."""
 
     room: str | None
@@ -43,7 +43,7 @@ class Bulletin:
         self._number = 0
         self._heads: OrderedDict[str, tuple[int, RoomHead]] = OrderedDict()
         self._people: dict[str, int] = {}
-        self._told: OrderedDict[Reader, int] = OrderedDict()
+        self._told: OrderedDict[PageReader, int] = OrderedDict()
         self._here: dict[str, int] = {}
         self._moved: dict[str, None] = {}
         self._news = anyio.Event()
@@ -62,11 +62,11 @@ class Bulletin:
             self._turn()
             await clock.sleep_until(clock.monotonic() + TURN_S)
 
-    def enter(self, reader: Reader) -> None:
+    def enter(self, reader: PageReader) -> None:
         """A page has connected; it gets news of events from now on."""
         self._told[reader] = self._number
 
-    def leave(self, reader: Reader) -> None:
+    def leave(self, reader: PageReader) -> None:
         """A page has disconnected."""
         del self._told[reader]
 
@@ -111,7 +111,7 @@ class Bulletin:
         if next(iter(self._told.values()), self._number) < self._number:
             self._news.set()
 
-    def _tell(self, reader: Reader, told: int, frames: _Frames) -> None:
+    def _tell(self, reader: PageReader, told: int, frames: _Frames) -> None:
         if reader.room is not None and self._people.get(reader.room, 0) > told:
             reader.push(frames.people(reader.room))
         activity = frames.activity(told, reader)
@@ -140,7 +140,7 @@ class _Frames:
             self._people[room] = codec.people(room, self._presence(room))
         return self._people[room]
 
-    def activity(self, told: int, reader: Reader) -> str | None:
+    def activity(self, told: int, reader: PageReader) -> str | None:
         """The activity in rooms since then that a page may hear of, except in its own; None without any."""
         news = self._since(told)
         closed = [room for room in news if not self._hears_of(room, "")]

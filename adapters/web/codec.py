@@ -182,7 +182,7 @@ def _room(room: RoomHead, person_id: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMessage:
     """A message as a room shows it now."""
 
     message: RoomMessage
@@ -190,10 +190,10 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RoomCut:
     """A room at one moment, for a page without earlier state (`reset`) or with everything up to a version."""
 
-    messages: tuple[Shown, ...]
+    messages: tuple[ShownMessage, ...]
     reset: bool
     more: bool
 
@@ -214,23 +214,23 @@ def welcome(
     )
 
 
-def joined(room: str, cut: Cut, who: Presence) -> str:
+def joined(room: str, cut: RoomCut, who: Presence) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
     here = {"people": _people(who.people), "present": who.count}
     return _frame("joined", room=room, reset=cut.reset, messages=messages, more=cut.more, **here)
 
 
-def older(room: str, cut: Cut) -> str:
+def older(room: str, cut: RoomCut) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
     return _frame("older", room=room, messages=messages, more=cut.more)
 
 
-def found(room: str, words: str, cut: Cut) -> str:
+def found(room: str, words: str, cut: RoomCut) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
     return _frame("found", room=room, words=words, messages=messages, more=cut.more)
 
 
-def message(room: str, shown: Shown) -> str:
+def message(room: str, shown: ShownMessage) -> str:
     return _frame("message", room=room, message=_message(shown.message, shown.live))
 
 

@@ -27,7 +27,7 @@ class Offer:
     taken: Callable[[], None]
 
 
-class Intake:
+class WebIntake:
     """A queue for one consumer. An item leaves it when the consumer asks for the next one, not before."""
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class SayInRoom:
     id: str
     room: str
     thread: str | None
@@ -71,7 +71,7 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopAgents:
     room: str
     thread: str | None
 
@@ -83,7 +83,7 @@ class Older:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchRoom:
     room: str
     words: str
 
@@ -124,7 +124,7 @@ class Invite:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class LeaveRoom:
     room: str
 
 
@@ -135,7 +135,7 @@ class Retitle:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class ArchiveRoom:
     room: str
     archived: bool
 
@@ -150,13 +150,13 @@ class Ping:
     pass
 
 
-Act = Say | Change | TakeBack | React | Press | Stop
+Act = SayInRoom | Change | TakeBack | React | Press | StopAgents
 """A request that becomes an Inbound."""
 
-Gather = Private | Direct | Members | Invite | Leave | Retitle | Archive | ListPeople
+Gather = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
 """A request about a room and its people."""
 
-Request = Join | Older | Search | Typing | Open | Ping | Act | Gather
+Request = Join | Older | SearchRoom | Typing | Open | Ping | Act | Gather
 
 
 def room_id(name: str) -> str:
@@ -223,12 +223,12 @@ def _read_join(data: Mapping[str, Any]) -> Join:
     return Join(_room(data), None if data.get("version") is None else _number(data, "version"))
 
 
-def _read_say(data: Mapping[str, Any]) -> Say:
+def _read_say(data: Mapping[str, Any]) -> SayInRoom:
     message = _text(data, "id")
     if not _MESSAGE_ID.fullmatch(message):
         raise BadFrame("'id' must be a UUID in small letters")
     reply_to = None if data.get("reply_to") is None else _id(data, "reply_to")
-    return Say(message, _room(data), _thread(data), _text(data, "text"), reply_to, _files(data))
+    return SayInRoom(message, _room(data), _thread(data), _text(data, "text"), reply_to, _files(data))
 
 
 def _files(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -257,19 +257,19 @@ def _read_press(data: Mapping[str, Any]) -> Press:
     return Press(_id(data), _room(data), _text(data, "choice"))
 
 
-def _read_stop(data: Mapping[str, Any]) -> Stop:
-    return Stop(_room(data), _thread(data))
+def _read_stop(data: Mapping[str, Any]) -> StopAgents:
+    return StopAgents(_room(data), _thread(data))
 
 
 def _read_older(data: Mapping[str, Any]) -> Older:
     return Older(_room(data), _number(data, "before"))
 
 
-def _read_search(data: Mapping[str, Any]) -> Search:
+def _read_search(data: Mapping[str, Any]) -> SearchRoom:
     words = _text(data, "words")
     if len(words) > MAX_WORDS:
         raise BadFrame(f"'words' has at most {MAX_WORDS} characters")
-    return Search(_room(data), words)
+    return SearchRoom(_room(data), words)
 
 
 def _read_typing(data: Mapping[str, Any]) -> Typing:
@@ -285,10 +285,10 @@ def _read_direct(data: Mapping[str, Any]) -> Direct:
     return Direct("" if agent else _text(data, "person"), agent)
 
 
-def _read_archive(data: Mapping[str, Any]) -> Archive:
+def _read_archive(data: Mapping[str, Any]) -> ArchiveRoom:
     if not isinstance(data.get("archived"), bool):
         raise BadFrame("'archived' must be true or false")
-    return Archive(_room(data), data["archived"])
+    return ArchiveRoom(_room(data), data["archived"])
 
 
 def _read_ping(_: Mapping[str, Any]) -> Ping:
@@ -311,7 +311,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
     "direct": _read_direct,
     "members": lambda data: Members(_room(data)),
     "invite": lambda data: Invite(_room(data), _text(data, "person")),
-    "leave": lambda data: Leave(_room(data)),
+    "leave": lambda data: LeaveRoom(_room(data)),
     "title": lambda data: Retitle(_room(data), _text(data, "title")),
     "archive": _read_archive,
     "people": lambda _: ListPeople(),

@@ -26,7 +26,7 @@ _MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 _ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in other scripts
 
 
-class Threads:
+class RoomThreads:
     """The threads of rooms. An agent's message is an open question while it is the room's newest, asks something or has
     choices, and nobody has replied to it, be it in the room or in its thread.
     """

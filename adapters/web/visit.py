@@ -11,7 +11,7 @@ import anyio
 
 from adapters.capabilities import Budget
 from adapters.web import codec
-from adapters.web.acts import Acts, Ledger
+from adapters.web.acts import ActLedger, Acts
 from adapters.web.allowance import Allowance
 from adapters.web.charters.charter import DIRECT, PRIVATE
 from adapters.web.codec import Person
@@ -32,8 +32,8 @@ from adapters.web.requests import (
     Press,
     React,
     Request,
-    Say,
-    Search,
+    SayInRoom,
+    SearchRoom,
     Typing,
     read_request,
     room_id,
@@ -62,7 +62,7 @@ FRAMES = Budget(rate_per_s=20.0, burst=120)
 """The rate limit of frames from one person's pages."""
 
 
-class Link(Protocol):
+class PageLink(Protocol):
     """A WebSocket as a visit needs it."""
 
     async def receive(self) -> str | None:
@@ -85,7 +85,7 @@ class House:
     """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
     `RoomRules` has it."""
 
-    ledger: Ledger
+    ledger: ActLedger
     hub: Hub
     echo: Echo
     frames: Allowance
@@ -94,10 +94,10 @@ class House:
     voice_s: int = 0
 
 
-class Visit:
+class PageVisit:
     """A person's page and its requests. Ends when the page leaves, is too slow, or sends too much."""
 
-    def __init__(self, house: House, link: Link, person: Person, language: str | None) -> None:
+    def __init__(self, house: House, link: PageLink, person: Person, language: str | None) -> None:
         self._house = house
         self._board = house.ledger.board
         self._link = link
@@ -162,7 +162,7 @@ class Visit:
         if isinstance(request, Gather):
             if (room is None or await self._known(room)) and self._may_act(request):
                 await self._house.gatherings.take(self._browser, request)
-        elif isinstance(request, Join | Older | Search | Typing | Open | Ping):
+        elif isinstance(request, Join | Older | SearchRoom | Typing | Open | Ping):
             await self._look(request)
         else:
             await self._acts.take(request)
@@ -179,14 +179,14 @@ class Visit:
         charter = await self._board.charters.get(room)
         person = self._browser.person.id
         if charter.admits(person):
-            if isinstance(request, Join | Say) and person in charter.left:
+            if isinstance(request, Join | SayInRoom) and person in charter.left:
                 await self._board.alter(room, lambda now: replace(now, left=now.left - {person}))
-            if not (charter.archived and isinstance(request, Say | Change | React | Press)):
+            if not (charter.archived and isinstance(request, SayInRoom | Change | React | Press)):
                 return True
             text = "This room is archived."
-            said = isinstance(request, Say)
+            said = isinstance(request, SayInRoom)
             self._browser.push(codec.refused(request.id, "invalid", text) if said else codec.error(text))
-        elif isinstance(request, Say):
+        elif isinstance(request, SayInRoom):
             self._browser.push(codec.refused(request.id, "invalid", f"There is no room {room!r}. Open it first."))
         else:
             self._browser.push(codec.absent(room))
@@ -207,7 +207,7 @@ class Visit:
             case Older(room, before):
                 if await self._known(room):
                     await self._board.older(self._browser, room, before)
-            case Search(room, words):
+            case SearchRoom(room, words):
                 if await self._known(room):
                     await self._board.search(self._browser, room, words)
             case Typing(room, thread):

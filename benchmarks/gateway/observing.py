@@ -19,7 +19,7 @@ from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.metrics import Metrics
-from gateway.observability.tracing.content import Content
+from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.export import Shipping
 from gateway.observability.tracing.ids import SpanIds
 from gateway.observability.tracing.sdk import tracer_of
@@ -85,7 +85,7 @@ def metrics(bus: Bus) -> Metrics:
 def spans(bus: Bus) -> None:
     """Spans, made and thrown away."""
     shipping, ids = Shipping(_Nowhere(), bus.publish), SpanIds()
-    Spans(tracer_of(shipping, ids, "node"), ids, Content(Masking(), on=False)).attach(bus)
+    Spans(tracer_of(shipping, ids, "node"), ids, SpanContent(Masking(), on=False)).attach(bus)
 
 
 def conversation_us(events: Sequence[Event], watch: Callable[[Bus], object]) -> float:

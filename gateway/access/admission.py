@@ -18,7 +18,7 @@ from typing import Literal
 import anyio
 
 from adapters.adapter import Inbound
-from gateway.access.people import People, Person, Request, is_code, new_code
+from gateway.access.people import AccessRequest, KnownPerson, People, is_code, new_code
 from gateway.access.roles import Role
 from runtime.core.clock import Clock
 
@@ -63,7 +63,7 @@ class Judgement:
 
     verdict: Verdict
     role: Role = Role.BLOCKED
-    request: Request | None = None
+    request: AccessRequest | None = None
     minutes: float = 0
 
 
@@ -216,7 +216,7 @@ class Access:
         rules = self._rules
         if rules.mode != "pairing":
             return await self._once(event, Verdict.REFUSE)
-        asking = Person(event.person_id, event.person_name, Role.BLOCKED)
+        asking = KnownPerson(event.person_id, event.person_name, Role.BLOCKED)
         async with self._asking:  # several may arrive together, and requests are counted
             if self._crowded or await self._people.waits(event.person_id):
                 return Judgement(Verdict.IGNORE)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from gateway.access.people import People, Request
+from gateway.access.people import AccessRequest, People
 from gateway.access.roles import Role, role_named
 from runtime.core.texts import Texts
 
 GIVEN_ROLES = (Role.GUEST, Role.MEMBER, Role.OWNER)
 """The roles that an owner can give; blocking has its own command."""
 
-Answer = tuple[str, Request | None]
+Answer = tuple[str, AccessRequest | None]
 """The answer, and the request that was approved."""
 
 

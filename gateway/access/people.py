@@ -28,7 +28,7 @@ MAX_TOLD = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class KnownPerson:
     """A person whose role was given by an owner or by the start-up code."""
 
     id: str
@@ -42,7 +42,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AccessRequest:
     """Somebody who asks to be let in, with the code that an owner approves; void after `expires_at`. `source` is where
     strangers come from: a platform, or a workspace or server there."""
 
@@ -72,20 +72,20 @@ class People:
         self._told = told
         self._clock = clock
 
-    async def find(self, person_id: str) -> Person | None:
+    async def find(self, person_id: str) -> KnownPerson | None:
         """The record of a person; None when there is none."""
         kept = await self._people.get(person_id)
         return None if kept is None else _person(person_id, kept)
 
-    async def all(self) -> list[Person]:
+    async def all(self) -> list[KnownPerson]:
         """Everybody, sorted by role and id."""
         found = [_person(id_, kept) for id_, kept in (await self._people.all()).items()]
         return sorted(found, key=lambda person: (-person.role, person.id))
 
-    async def set(self, person_id: str, role: Role, name: str = "") -> Person:
+    async def set(self, person_id: str, role: Role, name: str = "") -> KnownPerson:
         """Give a person a role, which also settles that person's request."""
         known = await self.find(person_id)
-        person = Person(person_id, name or (known.name if known is not None else ""), role)
+        person = KnownPerson(person_id, name or (known.name if known is not None else ""), role)
         await self._people.put(person_id, json.dumps({"role": role.word, "name": person.name}))
         await self._requests.remove(person_id)
         await self._tell(person_id)
@@ -114,8 +114,8 @@ class People:
         return any(person.role is Role.OWNER and person.id.startswith(f"{platform}:") for person in await self.all())
 
     async def ask(
-        self, who: Person, address: Address, space: str | None, *, minutes: float, at_most: int
-    ) -> Request | None:
+        self, who: KnownPerson, address: Address, space: str | None, *, minutes: float, at_most: int
+    ) -> AccessRequest | None:
         """A new request of a person, which replaces an earlier one; None when no request may be open.
 
         Of more than `at_most` requests from one source the oldest are dropped, so strangers there cannot keep others
@@ -128,7 +128,7 @@ class People:
         for oldest in open_[: max(0, len(open_) - at_most + 1)]:
             await self._requests.remove(oldest.person_id)
         expires_at = self._clock.now() + timedelta(minutes=minutes)
-        request = Request(new_code(), who.id, who.name, address, expires_at, source)
+        request = AccessRequest(new_code(), who.id, who.name, address, expires_at, source)
         await self._requests.put(who.id, _request_to_json(request))
         return request
 
@@ -136,7 +136,7 @@ class People:
         """Whether this person has an open request."""
         return any(request.person_id == person_id for request in await self.requests())
 
-    async def requests(self) -> list[Request]:
+    async def requests(self) -> list[AccessRequest]:
         """The open requests, soonest expiry first. Expired ones are forgotten."""
         now, found = self._clock.now(), []
         for person_id, kept in (await self._requests.all()).items():
@@ -170,7 +170,7 @@ class People:
             if until[person_id] <= now or len(in_order) - place >= MAX_TOLD:
                 await self._told.remove(person_id)
 
-    async def approve(self, code: str, role: Role = Role.MEMBER) -> Request | None:
+    async def approve(self, code: str, role: Role = Role.MEMBER) -> AccessRequest | None:
         """Admit the person who asks with this code; None when no open request has it."""
         wanted = code.strip().upper()
         for request in await self.requests():
@@ -195,13 +195,13 @@ def _times(kept: str | None) -> dict[str, datetime]:
     return {what: datetime.fromisoformat(until) for what, until in json.loads(kept or "{}").items()}
 
 
-def _person(person_id: str, kept: str) -> Person:
+def _person(person_id: str, kept: str) -> KnownPerson:
     data: Mapping[str, str] = json.loads(kept)
     role = role_named(data["role"])
-    return Person(person_id, data["name"], Role.BLOCKED if role is None else role)
+    return KnownPerson(person_id, data["name"], Role.BLOCKED if role is None else role)
 
 
-def _request_to_json(request: Request) -> str:
+def _request_to_json(request: AccessRequest) -> str:
     address = request.address
     place = [address.platform, address.conversation, address.thread]
     expires_at = request.expires_at.isoformat()
@@ -209,8 +209,8 @@ def _request_to_json(request: Request) -> str:
     return json.dumps({**about, "source": request.source})
 
 
-def _request(person_id: str, kept: str) -> Request:
+def _request(person_id: str, kept: str) -> AccessRequest:
     data = json.loads(kept)
     expires_at = datetime.fromisoformat(data["expires_at"])
     source = data.get("source", data["place"][0])
-    return Request(data["code"], person_id, data["name"], Address(*data["place"]), expires_at, source)
+    return AccessRequest(data["code"], person_id, data["name"], Address(*data["place"]), expires_at, source)

@@ -39,7 +39,7 @@ from gateway.assembly.web.rooms import room_rules
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
-from gateway.dev.board import Board
+from gateway.dev.board import DevBoard
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
@@ -62,7 +62,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
-from gateway.programs.reloading import Programs, Source
+from gateway.programs.reloading import Programs, ReloadSource
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
@@ -97,7 +97,7 @@ async def serve(
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
     read: Callable[[], Settings] | None = None,
-    board: Board | None = None,
+    board: DevBoard | None = None,
 ) -> None:
     """Run the gateway until cancelled, with a `board` beside the chat, or a debug server if `debug` asks for one. A
     reload gets the settings from `read`. Raises ConfigError and ProgramError before anything is shown to people.
@@ -119,7 +119,7 @@ async def serve(
             given = None if board is None or board.models is None else board.models(bus)
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         answers = await stack.enter_async_context(answers_on(bus))
-        source = Source(read or (lambda: settings), programs)
+        source = ReloadSource(read or (lambda: settings), programs)
         compiled = ServedPrograms(await compile_routes(settings, routes))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))

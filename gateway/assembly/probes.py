@@ -12,7 +12,7 @@ import anyio
 from adapters.adapter import HoldsConnections
 from gateway.assembly.encryption import ask_keys
 from gateway.assembly.parts import open_archive, open_sandbox
-from gateway.catalog import Ground, Kind, catalog, platform_names
+from gateway.catalog import Ground, PlatformKind, catalog, platform_names
 from gateway.inbound.commands import menu
 from gateway.models.checking import ask, question_for
 from gateway.models.opening import check_programs, default_model, named_clients, open_models
@@ -168,7 +168,7 @@ async def reach_database(settings: Settings, tell: Callable[[str], None]) -> Non
         await reach(settings.redis_url, tell)
 
 
-async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
+async def _ask_platform(kind: PlatformKind, settings: Settings) -> str | None:
     ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
     listed = kind.factory(ground)
     if listed is None:

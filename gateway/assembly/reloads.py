@@ -15,7 +15,7 @@ from gateway.access.admission import Owners
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import inbox_in
 from gateway.catalog import platform_names, rules_of
-from gateway.dev.board import Board
+from gateway.dev.board import DevBoard
 from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -137,7 +137,7 @@ def reloading_of(
     reloads = NodeReloads(made, news(PROGRAM_NEWS), news(PIN_NEWS))
     tasks.start_soon(reloads.follow)
     tasks.start_soon(reloads.follow_pins)
-    if isinstance(foundation.debugger, Board):
+    if isinstance(foundation.debugger, DevBoard):
         foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
     if own.programs.reload:
         tasks.start_soon(watch, made, foundation.bus, Path.cwd())

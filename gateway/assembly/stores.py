@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.notebook_retention import NotebookRetention
 from gateway.jobs.retention import Retention
@@ -130,7 +130,7 @@ def usage_in(connection: RedisConnection) -> UsageStore:
     return RedisUsage(connection)
 
 
-async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
+async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:
     """Have the gateway tell somebody, who asked to be let in, what became of it: now, or when it runs again.
 
     Raises InboxFull and StorageUnavailable.

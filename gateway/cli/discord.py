@@ -44,8 +44,8 @@ def invite(
 
 
 async def _asked(settings: Settings) -> Invitation:
-    from adapters.discord.api.bot import BotApi
-    from adapters.discord.api.calls import Calls
+    from adapters.discord.api.bot import DiscordApi
+    from adapters.discord.api.calls import DiscordCalls
     from adapters.discord.api.permissions import invitation
     from adapters.platform_clock import PlatformClock
     from runtime.core.clock import SystemClock
@@ -54,11 +54,11 @@ async def _asked(settings: Settings) -> Invitation:
     own = settings.discord
     if own.token is None:
         raise ConfigError("discord.token is not set: set PARLEY_DISCORD__TOKEN, or give --application with its id.")
-    calls = Calls(
+    calls = DiscordCalls(
         own.token.get_secret_value(), base_url=own.base_url, clock=PlatformClock(SystemClock()), call_timeout_s=10.0
     )
     try:
-        us, _ = await BotApi(calls).identity()
+        us, _ = await DiscordApi(calls).identity()
     finally:
         await calls.close()
     return invitation(us.application_id)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
-from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
+from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
 from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, answer, body_of, number, whole
 from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
@@ -130,7 +130,7 @@ class EventRoutes:
         except ValueError as error:
             raise HTTPException(422, f"after: {error}.") from error
 
-    async def _stream(self, client: Client, wanted: Wanted, cursor: Cursor) -> AsyncIterator[str]:
+    async def _stream(self, client: Client, wanted: WantedEvents, cursor: Cursor) -> AsyncIterator[str]:
         with self._feed.reading(client, wanted, cursor) as subscription:
             yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
             while True:
@@ -142,7 +142,7 @@ class EventRoutes:
                     return
 
 
-async def _portion(subscription: Subscription) -> str:
+async def _portion(subscription: FeedSubscription) -> str:
     """The next events as server-sent events. The last one has the cursor as its id: who resumes from an earlier one
     gets some of them again."""
     events = await subscription.next(wait_s=KEEP_ALIVE_S)
@@ -153,7 +153,7 @@ async def _portion(subscription: Subscription) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> Wanted:
+def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> WantedEvents:
     """What a client asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that may read
     nothing."""
     if not all(isinstance(pattern, str) and is_pattern(pattern) for pattern in types):
@@ -164,7 +164,7 @@ def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> Wanted:
         raise HTTPException(422, "A subject is a text.")
     if not client.scopes.events_read:
         raise HTTPException(403, f"{client.name} has no scope to read events.")
-    return Wanted(tuple(types), subject)
+    return WantedEvents(tuple(types), subject)
 
 
 def gone_data(oldest: Cursor) -> dict[str, str]:

@@ -30,7 +30,7 @@ _NEWS_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEvents:
     """A client's selection: events of types that fit one of the patterns, of one subject if it names one."""
 
     types: tuple[str, ...] = (">",)
@@ -38,12 +38,12 @@ class Wanted:
 
 
 @dataclass(eq=False, slots=True)
-class Subscription:
+class FeedSubscription:
     """One client that reads. `cursor` is the place up to which it has read; `more`: there may be further events for it
     behind that already."""
 
     client: Client
-    wanted: Wanted
+    wanted: WantedEvents
     cursor: Cursor
     more: bool = field(default=False, init=False)
     _feed: Feed = field(repr=False)
@@ -109,7 +109,7 @@ class Feed:
         self.rung = anyio.Event()
         """Set, and replaced, when there is news in any shard."""
         self._started = anyio.Event()
-        self._subscriptions: set[Subscription] = set()
+        self._subscriptions: set[FeedSubscription] = set()
 
     async def run(self) -> None:
         """Wake those who wait, and let other processes know who reads here, until cancelled."""
@@ -135,9 +135,9 @@ class Feed:
         return await self.log.oldest() if after == OLDEST else cursor_from(after)
 
     @contextmanager
-    def reading(self, client: Client, wanted: Wanted, cursor: Cursor) -> Iterator[Subscription]:
+    def reading(self, client: Client, wanted: WantedEvents, cursor: Cursor) -> Iterator[FeedSubscription]:
         """A client reads from a place on."""
-        subscription = Subscription(client, wanted, cursor, self)
+        subscription = FeedSubscription(client, wanted, cursor, self)
         self._subscriptions.add(subscription)
         self._readers.changed()
         try:

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
-from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
+from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
 from gateway.socket_link import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
@@ -146,7 +146,7 @@ class _Visit:
             pass
         self._room.set()
 
-    async def _deliver(self, wanted: Wanted, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
+    async def _deliver(self, wanted: WantedEvents, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
         with scope, self._feed.reading(self._client, wanted, cursor) as subscription:
             try:
                 self._ending = await self._send_events(subscription)
@@ -156,7 +156,7 @@ class _Visit:
                 self._ending = _Ending(CLOSE_GONE, "events after this place are no longer kept")
             tasks.cancel_scope.cancel()
 
-    async def _send_events(self, subscription: Subscription) -> _Ending:
+    async def _send_events(self, subscription: FeedSubscription) -> _Ending:
         while True:
             if len(self._sent) >= WINDOW:
                 self._room = anyio.Event()

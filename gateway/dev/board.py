@@ -19,7 +19,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.signals import Signal
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.language.diagnostics import Diagnostic
 from runtime.llm.models import Models
@@ -36,7 +36,7 @@ Tell = Callable[[str], None]
 """Prints a line for who writes the program."""
 
 
-class Board:
+class DevBoard:
     """Watches the sessions of a node, and its reloads. It stands in the place of a debugger, and stops nothing.
 
     `anew`: after a reload the rooms of a program that changed begin anew; else they go on where they can.
@@ -181,7 +181,7 @@ class Board:
 class _Steps:
     """Notes that a session has moved on. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DevBoard) -> None:
         self._board = board
 
     async def entered(self, frame: Frame, /) -> None:
@@ -196,7 +196,7 @@ class _Steps:
     async def about_to_say(self, frame: Frame, /) -> None:
         """What is said is seen in the chat."""
 
-    async def about_to_call(self, frame: Frame, call: Call, /) -> None:
+    async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
         self._board.touch()
 
     async def refused(self, frame: Frame, rule: str, error: str, /) -> None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from gateway.dev.board import Board
+from gateway.dev.board import DevBoard
 from gateway.web.app import PAGE, WebOptions
 from gateway.web.assets import Assets
 from gateway.web.forms import small_json
@@ -29,7 +29,7 @@ _HEAD = '<link rel="stylesheet" href="/dev/assets/dev.css">\n<script src="/dev/a
 
 def with_board(options: WebOptions, board: object) -> WebOptions:
     """The options of the web server, with the board where there is one."""
-    if not isinstance(board, Board):
+    if not isinstance(board, DevBoard):
         return options
     door = _Door(board)
     routes = [
@@ -43,7 +43,7 @@ def with_board(options: WebOptions, board: object) -> WebOptions:
 
 
 class _Door:
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: DevBoard) -> None:
         self._board = board
 
     async def page(self, _: Request) -> Response:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.dev.templates import Template
+from gateway.dev.templates import ProgramTemplate
 
 STATE = ".parley"
 """The folder for state, beside the program."""
@@ -121,17 +121,17 @@ WantedBy=multi-user.target
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFolder:
     """The wishes for a new folder. `platform` is "" for the browser alone, and `secrets` are the variables that
     switch it on, perhaps with their values; `model` is "" for that of the environment."""
 
-    template: Template
+    template: ProgramTemplate
     platform: str = ""
     secrets: Mapping[str, str] | None = None
     model: str = ""
 
 
-def files_of(wanted: Wanted, folder: Path, secrets_example: str) -> dict[str, str]:
+def files_of(wanted: WantedFolder, folder: Path, secrets_example: str) -> dict[str, str]:
     """The texts of the files by name. `secrets_example` is what every `.env.example` says. `.env` is there where
     secrets were given."""
     name, template = wanted.template.name, wanted.template

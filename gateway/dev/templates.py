@@ -9,7 +9,7 @@ from gateway.packaged import packaged
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class ProgramTemplate:
     """A program to begin with, its talks beside it. `source` is its place among the examples."""
 
     name: str
@@ -28,16 +28,16 @@ class Template:
 
 
 TEMPLATES = (
-    Template("support", "a support desk that looks up orders, and hands over to a human being", "order_helper"),
-    Template("meeting", "a meeting of experts, who plan a trip", "trip_planning"),
-    Template("standup", "a standup: three questions, every weekday at nine", "templates/standup"),
-    Template("approval", "requests that a human being approves or rejects, by buttons", "templates/approval"),
-    Template("reminder", "reminders", "templates/reminder"),
-    Template("game", "a game: guess the number", "templates/game"),
-    Template("triage", "triage of problems with tools: known answers, tickets", "templates/triage"),
+    ProgramTemplate("support", "a support desk that looks up orders, and hands over to a human being", "order_helper"),
+    ProgramTemplate("meeting", "a meeting of experts, who plan a trip", "trip_planning"),
+    ProgramTemplate("standup", "a standup: three questions, every weekday at nine", "templates/standup"),
+    ProgramTemplate("approval", "requests that a human being approves or rejects, by buttons", "templates/approval"),
+    ProgramTemplate("reminder", "reminders", "templates/reminder"),
+    ProgramTemplate("game", "a game: guess the number", "templates/game"),
+    ProgramTemplate("triage", "triage of problems with tools: known answers, tickets", "templates/triage"),
 )
 
 
-def template(name: str) -> Template | None:
+def template(name: str) -> ProgramTemplate | None:
     """The template of this name."""
     return next((one for one in TEMPLATES if one.name == name), None)

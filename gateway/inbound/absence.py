@@ -7,7 +7,7 @@ from collections import OrderedDict
 import anyio
 
 from gateway.cluster.roster import Roster
-from gateway.inbound.hooks import Say
+from gateway.inbound.hooks import SayOutside
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import beside
@@ -32,7 +32,7 @@ _LOOK_S = 30.0
 class Absence:
     """Tells each conversation once an absence, and nobody in one that is short."""
 
-    def __init__(self, roster: Roster, clock: Clock, say: Say, texts: Texts, bus: Bus) -> None:
+    def __init__(self, roster: Roster, clock: Clock, say: SayOutside, texts: Texts, bus: Bus) -> None:
         self._roster = roster
         self._clock = clock
         self._say = say

@@ -17,7 +17,7 @@ Reload = Callable[[Texts, bool], Awaitable[str]]
 """Reads programs and settings again. What came of it, in words; errors and keys only where owners alone read them."""
 
 
-class Say(Protocol):
+class SayOutside(Protocol):
     """Tells a conversation something outside any session, perhaps with choices below."""
 
     async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
@@ -27,7 +27,7 @@ TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
 
-class Answer(Protocol):
+class AnswerPerson(Protocol):
     """Answers one person of a conversation; where others would read it, `otherwise` is said in its place."""
 
     def __call__(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object: ...

@@ -19,7 +19,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.hooks import Answer, Kept, PutMark, Reload, Say, TellAlone, nothing_to_reload, unheard
+from gateway.inbound.hooks import AnswerPerson, Kept, PutMark, Reload, SayOutside, TellAlone, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
@@ -61,7 +61,7 @@ class Entrance:
     answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
-    say: Say
+    say: SayOutside
     tell_alone: TellAlone
     mark: PutMark
     bus: Bus
@@ -79,7 +79,7 @@ class Entrance:
     personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
-    answer: Answer | None = None
+    answer: AnswerPerson | None = None
     takes_feedback: bool = True
     overheard: Overheard = field(default_factory=Overheard)
 

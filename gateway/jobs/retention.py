@@ -28,7 +28,7 @@ Doing = Literal["archive", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RetentionStep:
     """The action for one session, and the setting that demands it."""
 
     session: KnownSession
@@ -60,7 +60,7 @@ class Retention:
         self._rules = rules
         self._clock = clock
 
-    async def plan(self) -> AsyncIterator[Step]:
+    async def plan(self) -> AsyncIterator[RetentionStep]:
         """The actions that are due now, in no order. Reads every session and changes nothing."""
         now = self._clock.now()
         async for known in self._catalog.sessions():
@@ -71,7 +71,7 @@ class Retention:
     async def apply(self) -> Done:
         """Carry out a plan."""
         done = Done()
-        doomed: list[Step] = []
+        doomed: list[RetentionStep] = []
         async for step in self.plan():
             if step.doing == "delete":
                 doomed.append(step)
@@ -97,7 +97,7 @@ class Retention:
 
         return every("retention", INTERVAL, run)
 
-    async def _delete(self, steps: list[Step], done: Done) -> None:
+    async def _delete(self, steps: list[RetentionStep], done: Done) -> None:
         ids = [step.session.record.id for step in steps]
         try:
             done.deleted += await self._erasure.sessions(ids)
@@ -108,19 +108,19 @@ class Retention:
                 except SessionBusy:
                     done.left += 1
 
-    def _step(self, known: KnownSession, now: datetime) -> Step | None:
+    def _step(self, known: KnownSession, now: datetime) -> RetentionStep | None:
         rules, idle = self._rules, now - known.last_at
         if known.state == "working":
             return None
         if _over(idle, rules.delete_after_days):
-            return Step(known, "delete", "retention.delete_after_days")
+            return RetentionStep(known, "delete", "retention.delete_after_days")
         if known.record.ended and session_of(known.record.address) is not None and _over(idle, rules.tasks_days):
-            return Step(known, "delete", "retention.tasks_days")
+            return RetentionStep(known, "delete", "retention.tasks_days")
         if known.record.replaced_by is not None:
             over = _over(idle, rules.replaced_days)
-            return Step(known, "delete", "retention.replaced_days") if over else None
+            return RetentionStep(known, "delete", "retention.replaced_days") if over else None
         if known.state != "archived" and self._cold is not None and _over(idle, rules.archive_after_days):
-            return Step(known, "archive", "retention.archive_after_days")
+            return RetentionStep(known, "archive", "retention.archive_after_days")
         return None
 
 

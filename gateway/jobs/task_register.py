@@ -14,7 +14,7 @@ from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.letters import PLATFORM, Again, Order, address_of
+from runtime.sessions.tasks.letters import PLATFORM, Order, TaskAgain, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
 from runtime.stores.session_pages import among_sessions
@@ -168,7 +168,7 @@ class TaskRegister:
             await self._order_for_client(task, task.arguments, new)
             return new, None
         orderer = await self._orderer(task)
-        letter = Again(task.order.number, new, task.arguments)
+        letter = TaskAgain(task.order.number, new, task.arguments)
         event = InboxEvent(
             f"again.{new}", orderer.record.address, "", "", str(letter), self._clock.now(), kind=TASK_AGAIN
         )

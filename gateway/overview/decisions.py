@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.access.people import Request as AccessRequest
+from gateway.access.people import AccessRequest as AccessRequest
 from gateway.access.roles import Role
 from gateway.clients.admission import Client
 from gateway.clients.requests import answer

@@ -32,14 +32,14 @@ _AT_ONCE = 200
 """The facts that are folded before others have a turn."""
 
 
-class Facts(Protocol):
+class MomentFacts(Protocol):
     """Reads the facts of sessions, as `runtime.tape.tape.TapeStore` does it."""
 
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SessionMoment:
     """A session after one of its facts. `trouble` says why its facts cannot be read up to there."""
 
     state: SessionState
@@ -73,13 +73,15 @@ class Moments:
     """Folds facts up to a moment. `snapshot` is the store's: the newest of a version of the rules, of no more than so
     many facts."""
 
-    def __init__(self, tapes: Facts, snapshot: Callable[[SessionId, str, int], Awaitable[Snapshot | None]]) -> None:
+    def __init__(
+        self, tapes: MomentFacts, snapshot: Callable[[SessionId, str, int], Awaitable[Snapshot | None]]
+    ) -> None:
         self._tapes = tapes
         self._snapshot = snapshot
         self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._one_at_a_time = anyio.Lock()
 
-    async def at(self, session: SessionId, seq: int) -> Moment:
+    async def at(self, session: SessionId, seq: int) -> SessionMoment:
         """The session after fact `seq`. Raises StorageError."""
         async with self._one_at_a_time:
             return await self._folded(session, seq)
@@ -88,7 +90,7 @@ class Moments:
         """Forget what is kept of a session."""
         self._kept.pop(session, None)
 
-    async def _folded(self, session: SessionId, seq: int) -> Moment:
+    async def _folded(self, session: SessionId, seq: int) -> SessionMoment:
         kept = self._kept.setdefault(session, _Kept())
         self._kept.move_to_end(session)
         state = await self._nearest(session, kept, seq)
@@ -100,10 +102,10 @@ class Moments:
                 if state.seq % EVERY == 0:
                     kept.keep(state)
         except (Divergence, LookupError) as error:
-            return Moment(state, str(error))
+            return SessionMoment(state, str(error))
         finally:
             self._let_go()
-        return Moment(state)
+        return SessionMoment(state)
 
     async def _nearest(self, session: SessionId, kept: _Kept, seq: int) -> SessionState:
         """The state to begin with: a fresh one, since the fold changes it."""

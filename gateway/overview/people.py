@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.access.people import Person
+from gateway.access.people import KnownPerson
 from gateway.access.roles import Role, role_named
 from gateway.clients.requests import answer, body_of, number
 from gateway.inbound.person_limits import KINDS
@@ -33,9 +33,9 @@ class PeopleRoutes:
         """The people with a role or limits of their own, owners first. Their names need the scope `content`."""
         client = self._sources.reader(request)
         content = client.scopes.content
-        found: list[Person | str] = [*await self._sources.people.all()]
+        found: list[KnownPerson | str] = [*await self._sources.people.all()]
         limits = await self._sources.person_limits.all()
-        found += sorted(limits.keys() - {person.id for person in found if isinstance(person, Person)})
+        found += sorted(limits.keys() - {person.id for person in found if isinstance(person, KnownPerson)})
         rows, next_ = page_of(request, found, _id_of, lambda person: _person(person, content, limits))
         return answer({"people": rows, "next": next_})
 
@@ -106,11 +106,11 @@ def _person_in(request: Request) -> str:
     return person
 
 
-def _id_of(person: Person | str) -> str:
+def _id_of(person: KnownPerson | str) -> str:
     return person if isinstance(person, str) else person.id
 
 
-def _person(person: Person | str, content: bool, limits: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def _person(person: KnownPerson | str, content: bool, limits: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     own = limits.get(_id_of(person), {})
     if isinstance(person, str):
         return {"person": person, "name": None, "role": None, "limits": own}

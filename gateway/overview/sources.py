@@ -9,7 +9,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from gateway.access.people import People, Request
+from gateway.access.people import AccessRequest, People
 from gateway.clients.admission import Admission, Client
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.scopes import CONSOLE
@@ -20,7 +20,7 @@ from gateway.jobs.erasure import Erased
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.moments import Moments
-from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.questions.open import QuestionsView
 from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.reports.again import Decisions
@@ -56,7 +56,7 @@ class Sources:
     people: People
     person_limits: PersonLimits
     moments: Moments
-    questions: OpenQuestions
+    questions: QuestionsView
     scratch: ScratchRooms
     talks: TalkMaker
     ledger: Ledger
@@ -77,7 +77,7 @@ class Sources:
     event_of: Callable[[CronEntry], InboxEvent | None]
     runs: RunStore
     inbox: Inbox
-    tell_approved: Callable[[Request], Awaitable[None]]
+    tell_approved: Callable[[AccessRequest], Awaitable[None]]
     clock: Clock
 
     async def processes(self) -> frozenset[str]:

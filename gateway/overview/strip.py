@@ -41,7 +41,7 @@ _ANSWER = "Answer"
 
 
 @dataclass(slots=True)
-class Mark:
+class StripMark:
     """Something that happened from fact `first` to fact `last`; either is None where it lies outside of what was read.
 
     `key` is the same for both halves of a mark that two readings cut in two. `text` are words of people and models.
@@ -86,7 +86,7 @@ class Strip:
     """Facts in order, without a gap, as marks. `ordered`: the tasks that were ordered before and in them."""
 
     ordered: int = 0
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, StripMark] = field(default_factory=dict)
     _latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     """The last fact of each frame: a question to a model lies between it and the answer."""
 
@@ -105,20 +105,20 @@ class Strip:
         if frame is not None:
             self._latest[frame] = fact.seq, fact.at
 
-    def begin(self, key: str, kind: MarkKind, fact: Fact, **more: Any) -> Mark:
+    def begin(self, key: str, kind: MarkKind, fact: Fact, **more: Any) -> StripMark:
         """A mark that begins with this fact."""
-        mark = self.marks[key] = Mark(key, kind, lane_of(fact), fact.seq, None, fact.at, **more)
+        mark = self.marks[key] = StripMark(key, kind, lane_of(fact), fact.seq, None, fact.at, **more)
         return mark
 
-    def end(self, key: str, kind: MarkKind, fact: Fact) -> Mark:
+    def end(self, key: str, kind: MarkKind, fact: Fact) -> StripMark:
         """The mark of this key, which ends with this fact; it may have begun before what was read."""
         mark = self.marks.get(key)
         if mark is None:
-            mark = self.marks[key] = Mark(key, kind, lane_of(fact), None, None, fact.at)
+            mark = self.marks[key] = StripMark(key, kind, lane_of(fact), None, None, fact.at)
         mark.last, mark.until = fact.seq, fact.at
         return mark
 
-    def point(self, kind: MarkKind, fact: Fact, **more: Any) -> Mark:
+    def point(self, kind: MarkKind, fact: Fact, **more: Any) -> StripMark:
         """A mark of this fact alone."""
         mark = self.begin(f"{kind}:{fact.seq}", kind, fact, **more)
         mark.last, mark.until = fact.seq, fact.at
@@ -129,7 +129,7 @@ class Strip:
         return self._latest.get(frame)
 
 
-def strip_of(facts: Iterable[Fact], *, ordered: int = 0) -> list[Mark]:
+def strip_of(facts: Iterable[Fact], *, ordered: int = 0) -> list[StripMark]:
     """The marks of these facts, in the order in which they begin. `ordered`: the tasks that were ordered before."""
     strip = Strip(ordered)
     for fact in facts:

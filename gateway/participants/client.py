@@ -38,7 +38,7 @@ class ParticipantError(Exception):
     """The participant cannot continue; the text says why."""
 
 
-class NotAdmitted(ParticipantError):
+class SeatRefused(ParticipantError):
     """The gateway does not know this name and token, or there is no gateway."""
 
 
@@ -58,11 +58,11 @@ class _Act:
 
 
 @dataclass(frozen=True)
-class Message:
+class ParticipantMessage:
     """A message to the participant. `content` is all of it, in the protocol's form."""
 
     content: Mapping[str, Any]
-    inbox: Inbox
+    inbox: ParticipantInbox
 
     @property
     def id(self) -> str:
@@ -128,18 +128,18 @@ class Message:
         await self.inbox.act("share", self, meeting=self.meeting, name=name, value=value, expected=expected)
 
 
-class Inbox:
+class ParticipantInbox:
     """The messages for the participant, in order, across reconnects."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._headers = {"Authorization": f"Bearer {token}"}
-        self._came: deque[Message] = deque()  # bounded by the gateway's window
+        self._came: deque[ParticipantMessage] = deque()  # bounded by the gateway's window
         self._news = anyio.Event()
         self._over = False
         self._socket: ClientConnection | None = None
         self._pending: dict[str, _Act] = {}
-        self._given: Message | None = None
+        self._given: ParticipantMessage | None = None
         self._said = 0
         self._acknowledged: str | None = None
         self._received = (0, 0)
@@ -147,10 +147,10 @@ class Inbox:
         self.connections = 0
         """The number of welcomes from the gateway."""
 
-    def __aiter__(self) -> Inbox:
+    def __aiter__(self) -> ParticipantInbox:
         return self
 
-    async def __anext__(self) -> Message:
+    async def __anext__(self) -> ParticipantMessage:
         """The next message, once there is one; the previous one is acknowledged. Raises ParticipantError."""
         await self.acknowledge()
         while not self._came:
@@ -168,7 +168,7 @@ class Inbox:
             self._given = None
             await self._send({"type": "ack", "entry": self._acknowledged})
 
-    async def act(self, kind: str, about: Message, **more: Any) -> None:
+    async def act(self, kind: str, about: ParticipantMessage, **more: Any) -> None:
         """Act in the seat that received a message; returns when the gateway has stored the act. Raises NotTaken.
 
         The same act about the same message has the same id and is done once.
@@ -207,9 +207,9 @@ class Inbox:
                     await self._converse(socket)
             except InvalidStatus as error:
                 if error.response.status_code in _REFUSED:
-                    self._failure = NotAdmitted(error.response.body.decode(errors="replace").strip())
+                    self._failure = SeatRefused(error.response.body.decode(errors="replace").strip())
             except InvalidURI as error:
-                self._failure = NotAdmitted(str(error))
+                self._failure = SeatRefused(str(error))
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed):
                 pass  # tried again below
             self._socket = None
@@ -242,7 +242,7 @@ class Inbox:
                 place = tuple(map(int, frame["entry"].split("-")))
                 if place > self._received:
                     self._received = (place[0], place[1])
-                    self._came.append(Message(frame, self))
+                    self._came.append(ParticipantMessage(frame, self))
                     self._news.set()
             case "taken" | "refused":
                 answered = self._pending.get(frame["id"])
@@ -260,9 +260,9 @@ class Inbox:
 
 
 @asynccontextmanager
-async def connect(url: str, token: str) -> AsyncIterator[Inbox]:
+async def connect(url: str, token: str) -> AsyncIterator[ParticipantInbox]:
     """Connect as a participant: `ws://<host>:<port>/participants/<name>`, or `wss://`. Waits for nothing."""
-    inbox, failure = Inbox(url, token), None
+    inbox, failure = ParticipantInbox(url, token), None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(inbox.run)
         try:

@@ -35,7 +35,7 @@ MAX_ID_CHARS = 100
 _ENTRY = re.compile(r"\d{1,20}-\d{1,20}")
 
 
-class BadFrame(Exception):
+class BadSeatFrame(Exception):
     """A frame that cannot be understood; the text gives its sender the reason."""
 
 
@@ -60,13 +60,13 @@ Frame = Hello | Acknowledged | Act
 def read_frame(text: str) -> Frame:
     """The decoded frame of a participant. Raises BadFrame."""
     if len(text.encode()) > MAX_FRAME_BYTES:
-        raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
+        raise BadSeatFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
     try:
         data = read_json(text)
     except ValueError as error:
-        raise BadFrame("a frame is a JSON object") from error
+        raise BadSeatFrame("a frame is a JSON object") from error
     if not isinstance(data, dict):
-        raise BadFrame("a frame is a JSON object")
+        raise BadSeatFrame("a frame is a JSON object")
     match data.get("type"):
         case "hello":
             return _hello(data)
@@ -82,13 +82,13 @@ def read_frame(text: str) -> Frame:
             return Act(_text(data, "seat"), "leave", _id(data), meeting=_text(data, "meeting"))
         case "share":
             return _share(data)
-    raise BadFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer, leave and share")
+    raise BadSeatFrame(f"there is no type {data.get('type')!r}; there are hello, ack, say, answer, leave and share")
 
 
 def _share(data: Mapping[str, Any]) -> Act:
     expected = data.get("expected")
     if "value" not in data or isinstance(expected, bool) or not isinstance(expected, int | None):
-        raise BadFrame("share needs value, and if it has expected, a number of a version")
+        raise BadSeatFrame("share needs value, and if it has expected, a number of a version")
     value = json.dumps(data["value"], ensure_ascii=False)
     seat, number, meeting, name = _text(data, "seat"), _id(data), _text(data, "meeting"), _text(data, "name")
     return Act(seat, "share", number, meeting=meeting, text=value, name=name, expected=expected)
@@ -96,35 +96,35 @@ def _share(data: Mapping[str, Any]) -> Act:
 
 def _hello(data: Mapping[str, Any]) -> Hello:
     if data.get("version") != VERSION:
-        raise BadFrame(f"version {data.get('version')!r} is not spoken here; {VERSION} is")
+        raise BadSeatFrame(f"version {data.get('version')!r} is not spoken here; {VERSION} is")
     return Hello(VERSION, _entry(data, "after") if data.get("after") is not None else None)
 
 
 def _text(data: Mapping[str, Any], key: str, *, whole: bool = False) -> str:
     value = data.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise BadFrame(f"{data['type']} needs {key}, a text")
+        raise BadSeatFrame(f"{data['type']} needs {key}, a text")
     return value if whole else value.strip()[:MAX_FRAME_BYTES]
 
 
 def _id(data: Mapping[str, Any]) -> str:
     value = _text(data, "id")
     if len(value) > MAX_ID_CHARS:
-        raise BadFrame(f"an id has at most {MAX_ID_CHARS} characters")
+        raise BadSeatFrame(f"an id has at most {MAX_ID_CHARS} characters")
     return value
 
 
 def _entry(data: Mapping[str, Any], key: str) -> str:
     value = _text(data, key)
     if not _ENTRY.fullmatch(value):
-        raise BadFrame(f"{value[:50]!r} is not the entry of a message")
+        raise BadSeatFrame(f"{value[:50]!r} is not the entry of a message")
     return value
 
 
 def _answer(data: Mapping[str, Any]) -> str:
     value = _text(data, "answer")
     if value != "JOINED" and not value.startswith("REJECTED"):
-        raise BadFrame("an answer is JOINED, or REJECTED with a reason")
+        raise BadSeatFrame("an answer is JOINED, or REJECTED with a reason")
     return value
 
 

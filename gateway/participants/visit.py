@@ -11,10 +11,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gateway.participants import frames
-from gateway.participants.frames import Acknowledged, BadFrame, Hello
+from gateway.participants.frames import Acknowledged, BadSeatFrame, Hello
 from gateway.socket_link import SocketLink
 from runtime.bus import Bus
-from runtime.channels.mailbox import START, Found, Mail, Mailboxes, Reader, Seat
+from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, MailboxReader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.remote import ParticipantConnected, ParticipantLeft
@@ -87,7 +87,7 @@ class Visit:
         """Do some work of the visit; when it ends, the visit ends."""
         try:
             self._ending = await work()
-        except BadFrame as error:
+        except BadSeatFrame as error:
             self._ending = Ending(frames.CLOSE_PROTOCOL, str(error))
         except StorageError as error:
             self._ending = Ending(frames.CLOSE_LATER, f"this cannot be taken now: {error}")
@@ -103,7 +103,7 @@ class Visit:
             return _GONE
         hello = frames.read_frame(said)
         if not isinstance(hello, Hello):
-            raise BadFrame("hello must come first")
+            raise BadSeatFrame("hello must come first")
         reader = await self._office.mailboxes.attend(self._participant, self._connection)
         if hello.after is not None:
             await self._acknowledge(hello.after)
@@ -123,10 +123,10 @@ class Visit:
             elif isinstance(frame, Acknowledged):
                 await self._acknowledge(frame.entry)
             else:
-                raise BadFrame("hello is said once")
+                raise BadSeatFrame("hello is said once")
         return _GONE
 
-    async def _deliver(self, reader: Reader) -> Ending:
+    async def _deliver(self, reader: MailboxReader) -> Ending:
         after = START
         while True:
             if len(self._sent) >= WINDOW and (ending := await self._until_there_is_room(reader)) is not None:
@@ -139,7 +139,7 @@ class Visit:
                 await self._link.send(frames.message(mail))
                 after = mail.entry_id
 
-    async def _until_there_is_room(self, reader: Reader) -> Ending | None:
+    async def _until_there_is_room(self, reader: MailboxReader) -> Ending | None:
         """Wait until half of the sent messages are acknowledged, not after each one.
 
         Each such wait takes a database connection, which also reports a newer visit; that ends this one.
@@ -158,12 +158,12 @@ class Visit:
             tasks.cancel_scope.cancel()
         return ended[0] if ended else None
 
-    async def _watch(self, reader: Reader) -> Ending:
+    async def _watch(self, reader: MailboxReader) -> Ending:
         while not (await self._read(_NOWHERE, reader, 1)).replaced:
             pass
         return _REPLACED
 
-    async def _read(self, after: str, reader: Reader, at_most: int) -> Found:
+    async def _read(self, after: str, reader: MailboxReader, at_most: int) -> MailboxRead:
         mailboxes = self._office.mailboxes
         return await mailboxes.read(self._participant, after, reader, wait_s=_READ_S, at_most=at_most)
 

@@ -49,7 +49,7 @@ class TellOwners(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReloadSource:
     """The source of programs and settings: `files` of one program, else the routes of the settings."""
 
     read: Callable[[], Settings]
@@ -62,7 +62,7 @@ class Programs:
     that were rolled back.
     """
 
-    source: Source
+    source: ReloadSource
     served: ServedPrograms
     versions: KeptVersions | None
     pinned: PinnedPrograms

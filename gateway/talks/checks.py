@@ -15,15 +15,15 @@ from gateway.talks.talk import (
     Fact,
     Fails,
     Gap,
-    Heard,
+    HeardByAny,
     Holds,
     Judged,
     Offered,
     Reached,
     Reply,
-    Returned,
     Shown,
     Stepped,
+    WorkReturns,
 )
 from runtime.core.plain_text import shortened
 from runtime.language.instructions.evaluation import NotComputable
@@ -172,7 +172,7 @@ def _missing(fact: Fact, record: BeatRecord, first_agent: str) -> str:
 
 def _happened(fact: Fact, record: BeatRecord) -> bool:
     match fact:
-        case Heard():
+        case HeardByAny():
             return any(fact.wording.fits(seen.text) for seen in record.seen)
         case Stepped():
             return any(_is_step(fact, place) for place in record.steps)
@@ -184,7 +184,7 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
             return any(fact.wording.fits(failure) for failure in record.failures)
         case Reached():
             return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
-        case Returned():
+        case WorkReturns():
             return any(fact.wording.fits(result) for result in record.results)
         case Offered():
             return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
@@ -193,7 +193,7 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
 
 def _instead(fact: Fact, record: BeatRecord) -> str:
     match fact:
-        case Heard():
+        case HeardByAny():
             return "\n".join(f"{seen.who}: {seen.text}" for seen in record.seen) or "nobody said anything"
         case Stepped():
             steps = [f"{playbook}:{number}" for agent, playbook, number in record.steps if agent == fact.agent]
@@ -207,7 +207,7 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
             return "\n".join(record.failures) or "nothing failed"
         case Reached():
             return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
-        case Returned():
+        case WorkReturns():
             return "\n".join(record.results) or "no result"
         case Offered():
             offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
@@ -220,7 +220,7 @@ def _forbidden(fact: Fact, record: BeatRecord, first_agent: str) -> str:
     match fact:
         case Holds():
             return "it is so" if not _not_held(fact, record, first_agent) else ""
-        case Heard():
+        case HeardByAny():
             return next((f"{seen.who}: {seen.text}" for seen in record.seen if fact.wording.fits(seen.text)), "")
         case Called():
             return next((str(call) for call in record.calls if _is_call(fact, call)), "")

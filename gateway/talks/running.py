@@ -15,9 +15,9 @@ from gateway.talks.holding import SILENCE_S, Holding
 from gateway.talks.other_words import in_other_words
 from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.reports.results import TalkResult
-from gateway.talks.staging.answers import Answers, Live, Recorded, Recording, read_recordings
+from gateway.talks.staging.answers import Answers, Live, RecordedAnswers, TalkRecording, read_recordings
 from gateway.talks.staging.record import BeatRecord
-from gateway.talks.staging.script import Script
+from gateway.talks.staging.script import ReplyScript
 from gateway.talks.staging.stage import Stage
 from gateway.talks.staging.tools import KeptTools
 from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
@@ -38,12 +38,12 @@ class Loaded:
 
     file: TalkFile
     program: Program
-    recordings: Mapping[str, Recording] = field(default_factory=dict)
+    recordings: Mapping[str, TalkRecording] = field(default_factory=dict)
 
     def answers(self, talk: Talk) -> Answers:
         """The answers that stand in a talk, or were recorded."""
         recording = None if talk.scripted else self.recordings.get(talk.title)
-        return Script() if recording is None or not recording.answers else Recorded(recording)
+        return ReplyScript() if recording is None or not recording.answers else RecordedAnswers(recording)
 
     def tools(self, talk: Talk) -> KeptTools | None:
         """The tools of servers as they were kept with a talk; None where the servers are asked."""
@@ -118,7 +118,7 @@ async def hold_talk(
         result.differences.append(Difference(_last_line(result), "", text))
     result.seconds = time.process_time() - began_s
     if isinstance(answers, Live):
-        result.recording = Recording(tuple(answers.noted), alone=answers.alone)
+        result.recording = TalkRecording(tuple(answers.noted), alone=answers.alone)
     return result
 
 

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from gateway.talks.holding import Holding
 from gateway.talks.parsing.document import Source, read_head
 from gateway.talks.running import Loaded, Loader
-from gateway.talks.staging.answers import Asker, Live, Recording, write_recordings
+from gateway.talks.staging.answers import Asker, Live, TalkRecording, write_recordings
 from gateway.talks.staging.record import BeatRecord, SeenCall
-from gateway.talks.staging.remembered import Memory, Remembering
+from gateway.talks.staging.remembered import AnswerMemory, MemoryAnswers
 from gateway.talks.staging.stage import Stage
 from gateway.talks.staging.tools import kept_tools
 from gateway.talks.talk import Act, Beat, Head, Played, Pressed, Said, Talk, Waited
@@ -46,7 +46,7 @@ class Saved:
     """A talk as Markdown, and its recorded answers."""
 
     markdown: str
-    recording: Recording
+    recording: TalkRecording
 
 
 def acts_of(facts: Sequence[Fact], files: Mapping[str, Path] = NO_FILES) -> list[Act]:
@@ -98,7 +98,7 @@ def is_group(facts: Sequence[Fact]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class TalkShelf:
     """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
 
     path: Path
@@ -115,16 +115,16 @@ class Shelf:
         return next(one for one in titles if one not in taken)
 
 
-async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> Shelf:
+async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> TalkShelf:
     """Where the talk of a conversation goes. Raises ProgramError and ConfigError."""
     loader = Loader()
     if _there(path):
         loaded = await loader.load(path)
-        return Shelf(path, loaded.file.head, loaded.program, loaded)
+        return TalkShelf(path, loaded.file.head, loaded.program, loaded)
     text = _head_for(path, program, facts)
     head = read_head(Source(path, (), text))
     beginning = f"---\n{text}\n---\n# Talks with {head.programs[0].stem}\n"
-    return Shelf(path, head, await loader.program(head), None, beginning)
+    return TalkShelf(path, head, await loader.program(head), None, beginning)
 
 
 def _there(path: Path) -> bool:
@@ -144,7 +144,7 @@ def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
     return "\n".join(keys)
 
 
-def add_talk(shelf: Shelf, title: str, saved: Saved) -> None:
+def add_talk(shelf: TalkShelf, title: str, saved: Saved) -> None:
     """Add a talk to its file, and its answers to those that are recorded. Raises ConfigError."""
     recordings = {} if shelf.loaded is None else dict(shelf.loaded.recordings)
     try:
@@ -157,7 +157,7 @@ def add_talk(shelf: Shelf, title: str, saved: Saved) -> None:
 
 
 async def save(
-    title: str, shelf: Shelf, facts: Sequence[Fact], stage: Stage, files: Mapping[str, Path] = NO_FILES
+    title: str, shelf: TalkShelf, facts: Sequence[Fact], stage: Stage, files: Mapping[str, Path] = NO_FILES
 ) -> Saved:
     """The conversation of these facts as a talk, by replaying it; `files` are those that people sent, by url. Raises
     ProgramError where that is not possible."""
@@ -165,7 +165,7 @@ async def save(
     if not acts:
         raise ProgramError("Nobody has said anything in this conversation.")
     talk = Talk(title, 0, tuple(Beat(act) for act in acts))
-    model = Remembering(Memory(program, facts))
+    model = MemoryAnswers(AnswerMemory(program, facts))
     answers = _Attached(model)
     records: list[BeatRecord] = []
     tools = kept_tools(program, facts)
@@ -188,7 +188,7 @@ async def save(
         "",
         *(line for beat, one in zip(talk.beats, records, strict=True) for line in _lines(beat, one, shelf)),
     ]
-    return Saved("\n".join(lines) + "\n", Recording(tuple(answers.noted), tools=tools))
+    return Saved("\n".join(lines) + "\n", TalkRecording(tuple(answers.noted), tools=tools))
 
 
 def _gone(where: str) -> ProgramError:
@@ -215,7 +215,7 @@ def shown_in(facts: Sequence[Fact]) -> list[str]:
 class _Attached(Live):
     """A model that answers by the tape, whose answers are noted."""
 
-    def __init__(self, model: Remembering) -> None:
+    def __init__(self, model: MemoryAnswers) -> None:
         super().__init__(model)
         self._model = model
 
@@ -223,7 +223,7 @@ class _Attached(Live):
         self._model.asker, self._model.on_fault = asker, on_fault
 
 
-def _lines(beat: Beat, record: BeatRecord, shelf: Shelf) -> Iterator[str]:
+def _lines(beat: Beat, record: BeatRecord, shelf: TalkShelf) -> Iterator[str]:
     if beat.act is not None:
         yield f"- {_indented(_written(beat.act, shelf.path.parent))}"
     for seen in record.seen:

@@ -195,7 +195,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardByAny:
     """These words are shown by anybody."""
 
     line: int
@@ -308,7 +308,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class WorkReturns:
     """The work that an event began gives a result with these words."""
 
     line: int
@@ -318,7 +318,7 @@ class Returned:
         return f"the result {self.wording}"
 
 
-Fact: TypeAlias = Returned | Reached | Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
+Fact: TypeAlias = WorkReturns | Reached | HeardByAny | Stepped | Called | Holds | Ends | Fails | Offered | Judged
 """What `expect:` asks for, and `never:` forbids."""
 
 

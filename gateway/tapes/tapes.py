@@ -21,7 +21,7 @@ ANY_ANCHOR = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TapeLine:
     """An entry of a tape: its number and its kind. `text` makes JSON text of all of it."""
 
     id: int
@@ -49,7 +49,7 @@ class Tape(Protocol):
         """What there is to know of it, JSON data."""
         ...
 
-    def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+    def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
         """The entries after number `after`, up to `until`, in order or in reverse."""
         ...
 
@@ -128,9 +128,9 @@ class NotebookTape:
             },
         }
 
-    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
         async for entry in self._store.read(cut(self._view, until, after=after), back=back):
-            yield Line(entry.id, entry.kind, partial(_text, entry))
+            yield TapeLine(entry.id, entry.kind, partial(_text, entry))
 
     async def file_lines(self) -> AsyncIterator[str]:
         async for entry in self._store.read(self._view):
@@ -178,7 +178,7 @@ class JournalTape:
             "replaced_by": None if record.replaced_by is None else f"{JOURNAL}{record.replaced_by}",
         }
 
-    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
         if not back:
             async for fact in self._reader.read_session(self._record.id, after=after, until=until):
                 yield self._line(fact)
@@ -208,8 +208,8 @@ class JournalTape:
             raise LookupError(branch)
         return self.head
 
-    def _line(self, fact: Fact) -> Line:
-        return Line(fact.seq, fact.kind, partial(self._text, fact))
+    def _line(self, fact: Fact) -> TapeLine:
+        return TapeLine(fact.seq, fact.kind, partial(self._text, fact))
 
     def _text(self, fact: Fact) -> str:
         return write_json(fact_data(fact, content=self._content))

@@ -58,7 +58,7 @@ class VoiceCommand:
 
 
 class ModelSpeaker:
-    """Implements `runtime.voice.speaker.Speaker` by the model for speech."""
+    """Implements `runtime.voice.speaker.VoiceSpeaker` by the model for speech."""
 
     def __init__(
         self,

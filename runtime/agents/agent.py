@@ -22,7 +22,7 @@ from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import described, reason
-from runtime.execution.frames.raised import Failure
+from runtime.execution.frames.raised import RaisedFailure
 from runtime.execution.host import Host
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
@@ -239,7 +239,7 @@ class Agent:
             name, version = executable.name, executable.version
             self._journal.note(FrameStarted(frame, self.id, name, [], {}, version, begins=begins, messages=mids))
             self._journal.note(FrameReturned(frame, error=described(error), raised_at=at))
-            await self._failed(executable, Failure(error, at))
+            await self._failed(executable, RaisedFailure(error, at))
         else:
             await self._run(frame, executable)
 
@@ -273,7 +273,7 @@ class Agent:
     async def _run(self, frame: str, executable: Executable) -> None:
         self._bus.publish(PlaybookStarted(*self._of(executable)))
         await self._refuse_invitations()
-        failure: Failure | None = None
+        failure: RaisedFailure | None = None
         with anyio.CancelScope() as running:
             self._running = running
             failure = await self._host.run_frame(frame, executable)
@@ -284,7 +284,7 @@ class Agent:
             return
         await self._failed(executable, failure)
 
-    async def _failed(self, executable: Executable, failure: Failure) -> None:
+    async def _failed(self, executable: Executable, failure: RaisedFailure) -> None:
         error, place = failure.error, failure.raised_at
         self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))

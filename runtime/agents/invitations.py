@@ -17,7 +17,7 @@ from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Message, MessageType
-from runtime.execution.frames.frame import Call, Executable, Frame
+from runtime.execution.frames.frame import Executable, Frame, FrameCall
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec, Program
 from runtime.meetings.invitations import (
@@ -179,7 +179,7 @@ class Invitations:
         if spec is None:
             return JOINED
         if _CONSIDERING not in frame.state.records:
-            call = Call(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
+            call = FrameCall(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
             try:
                 await frame.host.run_child(frame, call, *self._found(frame, spec.name), hidden=True)
             except PlaybookError as error:

@@ -58,7 +58,7 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class MailboxReader:
     """A reader of a mailbox. `connection` identifies it, and `news` is its knowledge of other readers."""
 
     connection: str
@@ -66,7 +66,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MailboxRead:
     """The result of a read. `replaced`: another reader has taken over, and this one must stop."""
 
     mail: tuple[Mail, ...] = ()
@@ -80,7 +80,9 @@ class Mailboxes(Protocol):
         """Store a letter; False when it is there, or was in the last days. Raises MailboxFull."""
         ...
 
-    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
+    async def read(
+        self, participant: str, after: str, reader: MailboxReader, /, *, wait_s: float, at_most: int
+    ) -> MailboxRead:
         """The mail after an entry, oldest first. Returns as soon as there is any, or another reader takes over.
 
         Removes nothing. Can be cancelled.
@@ -99,7 +101,7 @@ class Mailboxes(Protocol):
         """The place of a seat; None if the participant never had it, or received nothing there for a month."""
         ...
 
-    async def attend(self, participant: str, connection: str, /) -> Reader:
+    async def attend(self, participant: str, connection: str, /) -> MailboxReader:
         """Start reading. An earlier reader is replaced, on whatever node it is."""
         ...
 
@@ -110,9 +112,11 @@ class NoMailboxes:
     async def put(self, participant: str, _letter: Letter, /) -> bool:
         raise MailboxFull(f"Nobody can connect as {participant} here.")
 
-    async def read(self, _participant: str, _after: str, _reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
+    async def read(
+        self, _participant: str, _after: str, _reader: MailboxReader, /, *, wait_s: float, at_most: int
+    ) -> MailboxRead:
         del wait_s, at_most
-        return Found()
+        return MailboxRead()
 
     async def waiting(self, _participant: str, _until: str, /, *, at_most: int) -> Sequence[Mail]:
         del at_most
@@ -124,5 +128,5 @@ class NoMailboxes:
     async def seat(self, _participant: str, _seat_id: str, /) -> Seat | None:
         return None
 
-    async def attend(self, _participant: str, connection: str, /) -> Reader:
-        return Reader(connection, START)
+    async def attend(self, _participant: str, connection: str, /) -> MailboxReader:
+        return MailboxReader(connection, START)

@@ -13,9 +13,9 @@ from runtime.core.errors import JournalError, PlaybookError, StorageError, Unkno
 from runtime.core.ids import AgentId
 from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
-from runtime.execution.frames.frame import Call, Executable, Frame
+from runtime.execution.frames.frame import Executable, Frame, FrameCall
 from runtime.execution.frames.outcomes import described, failed_call, site
-from runtime.execution.frames.raised import Failure, raised_at
+from runtime.execution.frames.raised import RaisedFailure, raised_at
 from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
@@ -82,7 +82,7 @@ class Host:
         self.returned = Listeners[Collection[AgentId]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
-    def start(self, frame: Frame, call: Call, /) -> None:
+    def start(self, frame: Frame, call: FrameCall, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
         later: Later = partial(self._begin_later, frame, call)
         if self._watcher is None and not self._journal.crowded:
@@ -100,11 +100,11 @@ class Host:
             self._running.calls.add(key)
             self._tasks.start_soon(self._execute, frame, call, later, scope)
 
-    def _begin(self, frame: Frame, call: Call) -> Later:
+    def _begin(self, frame: Frame, call: FrameCall) -> Later:
         builtin = self._calls.get(call.name)
         return partial(self._call_playbook, frame, call) if builtin is None else builtin(frame, call)
 
-    async def _begin_later(self, frame: Frame, call: Call) -> None:
+    async def _begin_later(self, frame: Frame, call: FrameCall) -> None:
         if self._watcher is not None:
             await self._watcher.about_to_call(frame, call)
         if self._journal.crowded:
@@ -113,7 +113,7 @@ class Host:
         if later is not None:
             await later()
 
-    async def give_up(self, frame: Frame, call: Call, /) -> None:
+    async def give_up(self, frame: Frame, call: FrameCall, /) -> None:
         """The code cancelled `call`: stop it and all that it started, and write that down."""
         if not frame.alive or call.pos in frame.state.records:
             return
@@ -136,7 +136,7 @@ class Host:
         await self._pages.close_own(frame)
 
     async def _execute(
-        self, frame: Frame, call: Call, later: Callable[[], Awaitable[None]], scope: anyio.CancelScope
+        self, frame: Frame, call: FrameCall, later: Callable[[], Awaitable[None]], scope: anyio.CancelScope
     ) -> None:
         with scope:
             try:
@@ -152,14 +152,14 @@ class Host:
             self._running.calls.discard(key)
             self._journal.settle()
 
-    async def _call_playbook(self, frame: Frame, call: Call) -> None:
+    async def _call_playbook(self, frame: Frame, call: FrameCall) -> None:
         found = self.find(frame.state.agent, call.name)
         if found is None:
             raise UnknownTarget(f"there is no playbook {call.name!r} that this agent may call")
         await self.run_child(frame, call, *found)
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
@@ -221,7 +221,7 @@ class Host:
         outside = meeting is not None and agent != caller.state.agent and agent not in meeting.joined
         return None if outside else number
 
-    async def run_frame(self, id_: str, playbook: Executable) -> Failure | None:
+    async def run_frame(self, id_: str, playbook: Executable) -> RaisedFailure | None:
         """Run a frame to its end and write down what came of it; returns the failure that ended it, if one did.
 
         Nothing happens to one that was stopped before it could run.
@@ -230,7 +230,7 @@ class Host:
             return None
         frame = Frame(self._journal, id_, self)
         about = self._events.taken_up(frame, playbook.kind)
-        failure: Failure | None = None
+        failure: RaisedFailure | None = None
         outcome: FrameReturned | None = None
         try:
             if self._watcher is not None:
@@ -242,7 +242,7 @@ class Host:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
-            failure = Failure(error, raised_at(frame, about, error))
+            failure = RaisedFailure(error, raised_at(frame, about, error))
             outcome = FrameReturned(id_, error=described(error), raised_at=failure.raised_at)
             if self._watcher is not None:
                 await self._watcher.failed(frame, error)

@@ -33,7 +33,7 @@ _VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CompileProgress:
     """The state of an agent: "cached" without work, "compiled" by the lowerer, "given" if it was PBAsm or is a person,
     "remote" if its playbooks are a server's.
     """
@@ -54,7 +54,7 @@ class CompileResult:
     lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[CompileProgress], None]
 
 
 async def compile_program(
@@ -174,7 +174,7 @@ class _Compilation:
     def _tell(self, agent: str, how: str) -> None:
         self._done += 1
         if self._on_progress is not None:
-            self._on_progress(Progress(agent, how, self._done, len(self._parsed.agents)))
+            self._on_progress(CompileProgress(agent, how, self._done, len(self._parsed.agents)))
 
     def _cache_path(self, agent: ParsedAgent) -> Path | None:
         if self._cache_dir is None:

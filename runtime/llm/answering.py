@@ -49,13 +49,13 @@ class AnsweringClient:
         """See `runtime.llm.client.KnowsSight`."""
         return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
-    def answer(self, request: CompletionRequest, max_retries: int | None = None) -> Answer:
+    def answer(self, request: CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
         options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
-        return Answer(self._provider, request, options, self._clock, self._prices)
+        return StreamedAnswer(self._provider, request, options, self._clock, self._prices)
 
     @asynccontextmanager
-    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
         """The answer to `request`. The request is made when the answer is iterated."""
         answer = self.answer(request)
         try:
@@ -64,7 +64,7 @@ class AnsweringClient:
             await answer.aclose()
 
 
-class Answer:
+class StreamedAnswer:
     """One answer. It can be iterated once."""
 
     def __init__(

@@ -25,7 +25,7 @@ from runtime.core.errors import (
 )
 from runtime.events.happening import Tell
 from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
-from runtime.llm.answering import Answer, AnsweringClient
+from runtime.llm.answering import AnsweringClient, StreamedAnswer
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage, warm_up
 from runtime.llm.cooldowns import Cooldowns
 
@@ -104,7 +104,7 @@ class _ChainAnswer:
     def __init__(self, chain: ModelChain, request: CompletionRequest) -> None:
         self._chain = chain
         self._request = request
-        self._answer: Answer | None = None
+        self._answer: StreamedAnswer | None = None
         self._pieces: AsyncIterator[str] | None = None
         self._iteration: AsyncGenerator[str, None] | None = None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.errors import NotAllowed, PlaybookError
 from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outside import Effect, Outside
 from runtime.language.program import PlaybookSpec
 from runtime.playbooks.playbook import bound, typed, typed_result
@@ -52,5 +52,5 @@ class ExtensionPlaybook:
                 "Its extension can say only_reads=True where it changes nothing."
             )
         effect = Effect(self.name, lambda _key: call.happen(arguments), repeatable=call.repeatable)
-        value = await self._outside.value(frame, Call("0", self.name, (), arguments), effect)
+        value = await self._outside.value(frame, FrameCall("0", self.name, (), arguments), effect)
         return typed_result(self.name, self._spec.returns, value)

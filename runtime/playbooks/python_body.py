@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import PlaybookError, Unjournaled
-from runtime.execution.frames.frame import SENT_BYTES, Call, Handed
+from runtime.execution.frames.frame import SENT_BYTES, FrameCall, Handed
 from runtime.execution.frames.loop import RUNNING
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.first_implementation import KEYWORDS
@@ -67,8 +67,8 @@ class PythonBody:
         self._playbook = frame.playbook
         self._prefix = prefix
         self._futures: dict[str, tuple[str, asyncio.Future[Any]]] = {}
-        self._calls: deque[Call] = deque()
-        self._cancelled: list[Call] = []
+        self._calls: deque[FrameCall] = deque()
+        self._cancelled: list[FrameCall] = []
         self._issued = 0
         self._assigned: dict[str, Any] = {}
         self._seen = ChainMap[str, Any](self._assigned, dict(frame.base))
@@ -165,8 +165,8 @@ class PythonBody:
         self._note_changes()
         return self._futures[self._new_call(name, args, kwargs, place).pos][1]
 
-    def _new_call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], place: str | None) -> Call:
-        call = Call(f"{self._prefix}{self._issued}", name, args, kwargs, place)
+    def _new_call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], place: str | None) -> FrameCall:
+        call = FrameCall(f"{self._prefix}{self._issued}", name, args, kwargs, place)
         self._issued += 1
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._futures[call.pos] = name, future
@@ -189,8 +189,8 @@ class PythonBody:
         while self.pending:  # noqa: ASYNC110 - what is waited for are the next callbacks
             await asyncio.sleep(0)  # lets exactly those run that are counted
 
-    def take_calls(self) -> Sequence[Call]:
-        taken: list[Call] = []
+    def take_calls(self) -> Sequence[FrameCall]:
+        taken: list[FrameCall] = []
         while self._calls and self._held_by is None:
             call = self._calls.popleft()
             taken.append(call)
@@ -198,7 +198,7 @@ class PythonBody:
                 self._held_by = call.pos
         return taken
 
-    def take_cancelled(self) -> Sequence[Call]:
+    def take_cancelled(self) -> Sequence[FrameCall]:
         cancelled, self._cancelled = self._cancelled, []
         held = {call.pos for call in self._calls}
         for call in cancelled:

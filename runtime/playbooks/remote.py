@@ -19,7 +19,7 @@ from runtime.core.texts import Texts
 from runtime.execution.calls.remote import RemoteTool
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
-from runtime.execution.frames.frame import Call, Frame, shortened
+from runtime.execution.frames.frame import Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.outside import Effect, Outside
 from runtime.execution.prompt.situation import shown_value
@@ -79,7 +79,7 @@ class RemotePlaybook:
         state = frame.state
         if ASKED_FOR in state.args:
             await self._be_allowed(frame)
-        call = Call("0", self.name, (), dict(state.kwargs))
+        call = FrameCall("0", self.name, (), dict(state.kwargs))
 
         async def happen(key: str) -> Any:
             await self._servers.ready_for(self._agent)
@@ -97,9 +97,9 @@ class RemotePlaybook:
         given = ", ".join(f"{name}={shown_value(value, ARGUMENT_CHARS)}" for name, value in frame.state.kwargs.items())
         question = texts("tools.may", tool=self.name, arguments=given)
         yes, no = texts("tools.yes"), texts("tools.no")
-        asked = Call(QUESTION, "Ask", (), {})
+        asked = FrameCall(QUESTION, "Ask", (), {})
         rules = self._context.tool_rules
-        call = Call(QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
+        call = FrameCall(QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
         check_call(frame, call)
         if QUESTION not in frame.state.records:
             frame.expect_change()

@@ -20,7 +20,7 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a host call: a value, or an exception by type name and text."""
 
     value: Any = None
@@ -63,7 +63,7 @@ class Evaluation(Protocol):
         """The calls made since the last request, in order."""
         ...
 
-    async def resolve(self, number: int, outcome: Outcome, /) -> None:
+    async def resolve(self, number: int, outcome: CallOutcome, /) -> None:
         """Hand out one result and run until quiet again."""
         ...
 

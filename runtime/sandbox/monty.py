@@ -28,7 +28,7 @@ import pydantic_monty as monty
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.sandbox.data import NotData, as_data
-from runtime.sandbox.executor import GuestError, HostCall, Outcome, Snippet
+from runtime.sandbox.executor import CallOutcome, GuestError, HostCall, Snippet
 from runtime.sandbox.wrapping import BARE, Wrapping
 
 _CLOSE_WAIT_S = 0.1
@@ -189,7 +189,7 @@ class MontyEvaluation:
         self._taken = len(self._calls)
         return calls
 
-    async def resolve(self, number: int, outcome: Outcome, /) -> None:
+    async def resolve(self, number: int, outcome: CallOutcome, /) -> None:
         """Hand out one result and run until quiet again. After the end it is taken and goes nowhere.
 
         Raises SandboxError for a call that was never made or is already resolved.
@@ -369,7 +369,7 @@ class MontyEvaluation:
 class _TooManyCallsError(Exception): ...
 
 
-def _answer(outcome: Outcome) -> monty.ExternalSettledResult:
+def _answer(outcome: CallOutcome) -> monty.ExternalSettledResult:
     """The outcome in the binding's form. An exception of a type that the guest does not know becomes a RuntimeError."""
     if outcome.error is not None:
         kind, text = outcome.error

@@ -42,7 +42,7 @@ from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host, Triggers
 from runtime.execution.prompt.with_files import WithFiles
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.delivery import Delivery
+from runtime.execution.speech.delivery import SpeechDelivery
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import note_delivered
 from runtime.execution.speech.utterances import Utterances
@@ -160,7 +160,7 @@ def assembled(
     # What programs say and wait for.
     specs = {spec.name: spec for spec in program.agents}
     variables = VariableRules(specs, journal, Handlers(journal, around.bus))
-    delivery = Delivery(session, pages, agents)
+    delivery = SpeechDelivery(session, pages, agents)
     utterances = Utterances(session, pages, conduits, agents, delivery)
     frame_events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
     builtins = Builtins(session, pages, conduits, utterances, variables, frame_events)

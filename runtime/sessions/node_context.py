@@ -15,7 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.calls.files import Files
+from runtime.execution.calls.files import FileAccess
 from runtime.execution.calls.publishing import EventDoor
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.calls.task_limits import TaskLimits
@@ -40,7 +40,7 @@ from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
 from runtime.voice.listener import Listener
-from runtime.voice.speaker import Speaker
+from runtime.voice.speaker import VoiceSpeaker
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -97,14 +97,14 @@ class NodeContext:
     clock: Clock
     bus: Bus
     idle_s: float = 900.0
-    files: Files | None = None
+    files: FileAccess | None = None
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
     past: PastSource | None = None
     """Knows what was said in a place before; None where nobody is asked."""
     listener: Listener | None = None
     """Puts recordings into words; None where they stay files."""
-    speaker: Speaker | None = None
+    speaker: VoiceSpeaker | None = None
     """Speaks answers; None where they are only read."""
     sight: Sight = field(default_factory=Sight)
     describes: bool = False

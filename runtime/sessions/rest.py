@@ -17,7 +17,7 @@ UNATTENDED_IDLE_S = 10.0
 """The idle time of a session that nobody has addressed since it was restored."""
 
 
-class Rest:
+class SessionRest:
     """The rest of one session: while it is out of memory, a timer waits for the times that it waits for."""
 
     def __init__(

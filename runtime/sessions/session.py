@@ -25,7 +25,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.program_in_use import ProgramInUse
-from runtime.sessions.rest import Rest
+from runtime.sessions.rest import SessionRest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
@@ -60,7 +60,7 @@ class Session:
         self._program = self.in_use.program
         self._journal = Journal(record.id, around.clock, self._write, seen=around.seen)
         origin = None if succession is None else record.parent
-        self._rest = Rest(record, lease, around, self._journal)
+        self._rest = SessionRest(record, lease, around, self._journal)
         self._snapshots = Snapshots(around.store, record, lease, self._journal, origin)
         self._broken: str | None = None
         self.stored = succession is None and record.seq > 0

@@ -15,7 +15,7 @@ from runtime.core.background import OnDemand
 from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment
 from runtime.core.signals import Signal
-from runtime.execution.calls.files import Files
+from runtime.execution.calls.files import FileAccess
 from runtime.execution.speech.pages import SPOKEN, Pages
 from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
@@ -28,7 +28,7 @@ from runtime.tape.state.people import PageState
 from runtime.tape.state.voice import SpeechState
 from runtime.voice.listener import Payer
 from runtime.voice.readable import readable
-from runtime.voice.speaker import VOICE_TYPE, Speaker
+from runtime.voice.speaker import VOICE_TYPE, VoiceSpeaker
 
 MAX_WAITING: Final = 4
 """The answers that may wait to be spoken; what is said meanwhile is only read."""
@@ -51,8 +51,8 @@ class SpokenAnswers:
         program: Program,
         journal: Journal,
         pages: Pages,
-        speaker: Speaker | None,
-        files: Files | None,
+        speaker: VoiceSpeaker | None,
+        files: FileAccess | None,
     ) -> None:
         self._record = record
         self._journal = journal

@@ -31,7 +31,7 @@ LOCKED = "locked"
 MERGED = "merged"
 """The kind of the event that brings back what came of a fork.
 
-`text` is what `runtime.sessions.commands.merge.Result` writes."""
+`text` is what `runtime.sessions.commands.merge.ForkResult` writes."""
 
 PARTICIPANT = "participant"
 """The kind of an event by which somebody in another process does something; `text` is what
@@ -58,11 +58,11 @@ TASK_OVER = "task_over"
 
 TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
-`runtime.sessions.tasks.letters.Asking` writes."""
+`runtime.sessions.tasks.letters.TaskAsking` writes."""
 
 TASK_AGAIN = "task_again"
 """The kind of the event by which a session orders a task of its own again; `text` is what
-`runtime.sessions.tasks.letters.Again` writes."""
+`runtime.sessions.tasks.letters.TaskAgain` writes."""
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""

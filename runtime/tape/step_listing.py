@@ -35,7 +35,7 @@ _SHOWN_OTHERWISE = frozenset({"Answer", "Hear", "Var", "Step", "Yld", "Return", 
 
 
 @dataclass
-class Stretch:
+class StepStretch:
     """A playbook has control until it yields it. `agent` is an id, `lines` are as they are printed."""
 
     at: datetime
@@ -66,7 +66,7 @@ class Stretch:
         return "\n".join((f"recap: {self.recap}", f"plan: {self.plan}", *self.lines))
 
 
-def stretches(facts: Iterable[Fact]) -> list[Stretch]:
+def stretches(facts: Iterable[Fact]) -> list[StepStretch]:
     """The executed stretches, in the order in which they began; up to a fact that cannot be read."""
     listing = _Listing()
     for fact in facts:
@@ -81,7 +81,7 @@ def stretches(facts: Iterable[Fact]) -> list[Stretch]:
 class _Open:
     """An open stretch. `quiet`: no trigger was looked for since its last step or update."""
 
-    stretch: Stretch
+    stretch: StepStretch
     quiet: bool = True
     step_line: bool = False
     """Whether the last line can be added to."""
@@ -91,7 +91,7 @@ class _Open:
 class _Made:
     """A call that was printed: where, and what it gave once it is there."""
 
-    stretch: Stretch
+    stretch: StepStretch
     line: int
     text: str
     pos: int
@@ -99,7 +99,7 @@ class _Made:
 
 class _Listing:
     def __init__(self) -> None:
-        self.found: list[Stretch] = []
+        self.found: list[StepStretch] = []
         self._state = SessionState()
         self._open: dict[str, _Open] = {}
         self._calls: dict[str, _Made] = {}
@@ -171,7 +171,7 @@ class _Listing:
 
     def _begin(self, frame: FrameState, recap: str, plan: str) -> None:
         agent = self._state.agents[frame.agent]
-        stretch = Stretch(self._at_time, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
+        stretch = StepStretch(self._at_time, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
         self.found.append(stretch)
         self._open[frame.id] = _Open(stretch)
 

@@ -10,7 +10,7 @@ VOICE_TYPE = "audio/ogg"
 """The type of every spoken answer: Ogg with Opus, which is what all platforms take as a voice note."""
 
 
-class Speaker(Protocol):
+class VoiceSpeaker(Protocol):
     """Speaks texts."""
 
     @property

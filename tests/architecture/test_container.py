@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from gateway.dev.folder import Wanted, files_of
+from gateway.dev.folder import WantedFolder, files_of
 from gateway.dev.templates import TEMPLATES
 from gateway.settings.tree import load
 
 ROOT = Path(__file__).parents[2]
 
 
-FOLDER = files_of(Wanted(TEMPLATES[0]), Path("/srv/shop"), "")["compose.yaml"]
+FOLDER = files_of(WantedFolder(TEMPLATES[0]), Path("/srv/shop"), "")["compose.yaml"]
 COMPOSE: Mapping[str, dict[str, Any]] = {
     "compose.yaml": yaml.safe_load((ROOT / "compose.yaml").read_text()),
     "parley new": yaml.safe_load(FOLDER),

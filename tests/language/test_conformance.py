@@ -12,7 +12,7 @@ from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.syntax.parser import parse
-from runtime.language.syntax.source import Source, read_paths, read_text
+from runtime.language.syntax.source import ProgramText, read_paths, read_text
 
 
 def playbook(text: str) -> ParsedPlaybook:
@@ -126,7 +126,7 @@ def test_steps_find_their_parents_by_their_numbers() -> None:
 # -- files and their imports
 
 
-def lines(source: Source) -> list[str]:
+def lines(source: ProgramText) -> list[str]:
     return [line.text for line in source.lines]
 
 

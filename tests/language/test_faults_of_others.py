@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.language.compiler import Progress, compile_parsed, compile_program, to_json
+from runtime.language.compiler import CompileProgress, compile_parsed, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read
@@ -151,7 +151,7 @@ def test_all_mistakes_are_told_at_once_and_not_only_the_first() -> None:
 async def test_source_beside_compiled_files_does_not_compile_those_again(tmp_path: Path) -> None:
     (tmp_path / "a.pbasm").write_text("# A\n\n## P()\n- 01:EXE as it is\n")
     (tmp_path / "b.pb").write_text("# B\n\n## P\n- Think\n")
-    seen: list[Progress] = []
+    seen: list[CompileProgress] = []
     files = [tmp_path / "a.pbasm", tmp_path / "b.pb"]
     await compile_program(files, lowerer=RulesLowerer(), on_progress=seen.append)
     assert [(one.agent, one.how) for one in seen] == [("A", "given"), ("B", "compiled")]
@@ -164,7 +164,7 @@ async def test_a_cached_compilation_is_not_taken_for_another_model(tmp_path: Pat
             return "another model"
 
     (tmp_path / "a.pb").write_text("# A\n\n## P\n- Think\n")
-    seen: list[Progress] = []
+    seen: list[CompileProgress] = []
     for lowerer in (RulesLowerer(), RulesLowerer(), Other()):
         await compile_program(
             [tmp_path / "a.pb"], lowerer=lowerer, cache_dir=tmp_path / "cache", on_progress=seen.append

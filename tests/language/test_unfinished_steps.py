@@ -13,7 +13,7 @@ from runtime.language.compiler import compile_parsed
 from runtime.language.lint.unfinished import unfinished_steps
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.syntax.parser import parse
-from runtime.language.syntax.source import Source, read_paths, read_text
+from runtime.language.syntax.source import ProgramText, read_paths, read_text
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(
@@ -38,7 +38,7 @@ SENTENCES = (
 )
 
 
-def broken_off(source: Source) -> list[str]:
+def broken_off(source: ProgramText) -> list[str]:
     """What is said of its steps that break off."""
     parsed = parse(source)
     program = asyncio.run(compile_parsed(parsed, lowerer=RulesLowerer())).program

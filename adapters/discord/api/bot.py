@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from discord.http import Route
 
-from adapters.discord.api.calls import Calls
-from adapters.discord.codec.addresses import BotIdentity, is_snowflake
-from adapters.discord.codec.payload import Post, Words, choice_rows, post_data, text_data
+from adapters.discord.api.calls import DiscordCalls
+from adapters.discord.codec.addresses import DiscordBot, is_snowflake
+from adapters.discord.codec.payload import DiscordWords, Post, choice_rows, post_data, text_data
 from adapters.discord.limits import MAX_THREAD_NAME
 from runtime.core.message import Choice
 
@@ -27,7 +27,7 @@ _MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class DiscordServer:
     """A server of the bot, and the permissions of its roles there, as bits."""
 
     id: str
@@ -43,27 +43,29 @@ class Sharding:
     at_once: int
 
 
-class BotApi:
+class DiscordApi:
     """One bot's calls, one attempt each. Errors: those of the port and of `calls`; AuthFailed only from `identity`."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
 
-    async def identity(self) -> tuple[BotIdentity, bool]:
+    async def identity(self) -> tuple[DiscordBot, bool]:
         """The bot's identity, and whether the message content intent is switched on."""
         with self._calls.told("who the bot is", at_setup=True):
             user: Any = await self._calls.rest.request(Route("GET", "/users/@me"))
             application: Any = await self._calls.rest.request(Route("GET", "/oauth2/applications/@me"))
             reads = bool(int(application.get("flags", 0)) & _READS_MESSAGES)
-            return BotIdentity(str(user["id"]), str(application["id"]), str(user["username"])), reads
+            return DiscordBot(str(user["id"]), str(application["id"]), str(user["username"])), reads
 
-    async def servers(self) -> list[Server]:
+    async def servers(self) -> list[DiscordServer]:
         """The first servers the bot is in."""
         with self._calls.told("in which servers the bot is", at_setup=True):
             found: Any = await self._calls.rest.request(
                 Route("GET", "/users/@me/guilds"), params={"limit": str(_GUILDS)}
             )
-            return [Server(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found]
+            return [
+                DiscordServer(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found
+            ]
 
     async def sharding(self) -> Sharding:
         with self._calls.told("how many connections are wanted", at_setup=True):
@@ -91,7 +93,7 @@ class BotApi:
             return str(opened["id"])
 
     async def edit(
-        self, channel_id: str, message: str, words: Words, choices: Sequence[Choice] | None = None
+        self, channel_id: str, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
         """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data = text_data(words) | ({} if choices is None else {"components": choice_rows(choices)})

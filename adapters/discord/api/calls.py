@@ -82,7 +82,7 @@ _KINDS: Final[Mapping[int, type[AdapterError]]] = {
 }
 
 
-class Calls:
+class DiscordCalls:
     """One bot's calls, one attempt each. Never waits or repeats."""
 
     def __init__(self, token: str | None, *, base_url: str | None, clock: PlatformClock, call_timeout_s: float) -> None:

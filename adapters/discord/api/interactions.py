@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from discord.http import Route
 
-from adapters.discord.api.calls import Calls
-from adapters.discord.codec.payload import Words, text_data
+from adapters.discord.api.calls import DiscordCalls
+from adapters.discord.codec.payload import DiscordWords, text_data
 
 _EPHEMERAL: Final = 1 << 6
 _SAY, _SAY_LATER, _CHANGE_LATER, _SUGGEST = 4, 5, 6, 8
@@ -22,10 +22,10 @@ class InteractionApi:
     late.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
 
-    async def say(self, interaction: Mapping[str, Any], words: Words, *, openly: bool = False) -> None:
+    async def say(self, interaction: Mapping[str, Any], words: DiscordWords, *, openly: bool = False) -> None:
         """Answer with a text, which only the person sees unless `openly`."""
         await self._respond(interaction, _SAY, text_data(words) | ({} if openly else {"flags": _EPHEMERAL}))
 
@@ -33,13 +33,13 @@ class InteractionApi:
         """Announce a text, which must follow within a quarter of an hour."""
         await self._respond(interaction, _SAY_LATER, {"flags": _EPHEMERAL})
 
-    async def keep_promise(self, interaction: Mapping[str, Any], words: Words) -> None:
+    async def keep_promise(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
         """Send the announced text, or put another one in the place of the first answer."""
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
         route = Route("PATCH", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
         await self._calls.ask("completing the answer to a command", route, json=text_data(words))
 
-    async def add(self, interaction: Mapping[str, Any], words: Words) -> None:
+    async def add(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
         """Send a further text, which only the person sees."""
         path = "/webhooks/{webhook_id}/{webhook_token}"
         route = Route("POST", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from discord.http import Route
 
-from adapters.discord.api.calls import Calls
-from adapters.discord.codec.addresses import BotIdentity
-from adapters.discord.codec.payload import Post, Words, choice_rows, post_data, text_data
+from adapters.discord.api.calls import DiscordCalls
+from adapters.discord.codec.addresses import DiscordBot
+from adapters.discord.codec.payload import DiscordWords, Post, choice_rows, post_data, text_data
 from runtime.core.message import Choice
 
 _EXECUTE: Final = "/webhooks/{webhook_id}/{webhook_token}"
@@ -28,7 +28,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class WebhookSpot:
     """The place where a webhook speaks: a channel, or a thread of it."""
 
     channel: str
@@ -43,10 +43,10 @@ class Spot:
 class HookApi:
     """Calls about and through webhooks, one attempt each. Those that take a Hook also raise HookGone."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordCalls) -> None:
         self._calls = calls
 
-    async def of_channel(self, channel_id: str, us: BotIdentity) -> list[Hook]:
+    async def of_channel(self, channel_id: str, us: DiscordBot) -> list[Hook]:
         """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)
         with self._calls.told("reading webhooks"):
@@ -58,7 +58,7 @@ class HookApi:
         with self._calls.told("making a webhook"):
             return _hook(await self._calls.rest.request(route, json={"name": name}))
 
-    async def send(self, hook: Hook, spot: Spot, post: Post) -> dict[str, Any]:
+    async def send(self, hook: Hook, spot: WebhookSpot, post: Post) -> dict[str, Any]:
         """Post a message; returns it in Discord's form. A repeated call posts again: webhooks know no nonce."""
         with self._calls.told("posting under an agent's name"):
             message: Any = await self._calls.rest.request(
@@ -70,7 +70,7 @@ class HookApi:
             return {**message, "id": str(message["id"])}
 
     async def edit(
-        self, hook: Hook, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
+        self, hook: Hook, spot: WebhookSpot, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
         """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data, query = text_data(words), _in(spot)
@@ -83,12 +83,12 @@ class HookApi:
                 )
             )
 
-    async def delete(self, hook: Hook, spot: Spot, message: str) -> None:
+    async def delete(self, hook: Hook, spot: WebhookSpot, message: str) -> None:
         route = _route("DELETE", _MESSAGE, hook, message_id=message)
         await self._calls.ask("deleting what an agent said", route, params=_in(spot))
 
 
-def _in(spot: Spot) -> dict[str, str]:
+def _in(spot: WebhookSpot) -> dict[str, str]:
     return {"thread_id": spot.thread} if spot.thread else {}
 
 
@@ -96,7 +96,7 @@ def _route(method: str, path: str, hook: Hook, **parameters: str) -> Route:
     return Route(method, path, webhook_id=hook.id, webhook_token=hook.token, **parameters)
 
 
-def _made_by(hook: Mapping[str, Any], us: BotIdentity) -> bool:
+def _made_by(hook: Mapping[str, Any], us: DiscordBot) -> bool:
     maker = hook.get("application_id")
     return us.application_id == maker if maker is not None else us.id == (hook.get("user") or {}).get("id")
 

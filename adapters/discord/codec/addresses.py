@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from adapters.discord.codec.markup import as_written, people_in, render, with_heading
-from adapters.discord.codec.payload import Name, Words
+from adapters.discord.codec.payload import DiscordWords, Name
 from adapters.discord.limits import MAX_HOOK_NAME, MAX_MESSAGE_UNITS, MAX_NONCE
 from adapters.markdown.text_length import measure_utf16
 from runtime.core.address import Address, Speaker
@@ -28,7 +28,7 @@ _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 
 @dataclass(frozen=True, slots=True)
-class BotIdentity:
+class DiscordBot:
     """The identity of a bot on Discord; the ids of a bot and of its application are often, but not always, the same.
 
     `commands` are the words that are commands also where people talk with each other and other bots.
@@ -70,7 +70,7 @@ def number_of(message: str) -> str:
     return message.partition("@")[0]
 
 
-def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
+def page_of(text: str, speaker: Speaker, *, named: bool) -> DiscordWords:
     """CommonMark as a message, under its speaker's name where `named`; the gateway itself (id "") has no heading.
 
     Where columns or marks make it longer than Discord takes, the text is shown as it is written.
@@ -79,8 +79,8 @@ def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
     for body in (render(text), as_written(text)):
         page = with_heading(name, body) if name else body
         if measure_utf16(page) <= MAX_MESSAGE_UNITS:
-            return Words(page, people_in(text))
-    return Words(text)
+            return DiscordWords(page, people_in(text))
+    return DiscordWords(text)
 
 
 def name_of(speaker: Speaker, avatar_url: str | None) -> Name:

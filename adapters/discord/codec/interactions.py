@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, moment_of, snowflake
+from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, moment_of, snowflake
 from adapters.discord.codec.payload import MENU, labels
 from runtime.core.texts import Texts
 
@@ -82,7 +82,7 @@ def _kind_of(interaction: _Json, data: _Json) -> Kind | None:
     return None
 
 
-def command_of(interaction: _Json, us: BotIdentity) -> Inbound:
+def command_of(interaction: _Json, us: DiscordBot) -> Inbound:
     """A command and its text, where it was given. Raises KeyError, TypeError or ValueError for what is no command."""
     data = interaction["data"]
     options = options_of(interaction)
@@ -92,7 +92,7 @@ def command_of(interaction: _Json, us: BotIdentity) -> Inbound:
     return replace(_done(interaction, us.id), command=command, text=str(text).strip(), program=options.get("program"))
 
 
-def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
+def choice_of(interaction: _Json, us: DiscordBot) -> Inbound:
     """A press of a choice under a message of ours. Raises as `command_of`."""
     data, message = interaction["data"], interaction["message"]
     chosen = str(data["values"][0] if data["custom_id"].startswith(MENU) else data["custom_id"])

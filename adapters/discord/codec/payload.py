@@ -21,13 +21,13 @@ _BUTTONS_A_ROW = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DiscordWords:
     """A text in Discord's form, and the ids of the people it may ping."""
 
     text: str
     pings: frozenset[str] = frozenset()
 
-    def under(self, heading: str) -> Words:
+    def under(self, heading: str) -> DiscordWords:
         """The message below a separate line."""
         return replace(self, text=f"{heading}\n{self.text}")
 
@@ -45,7 +45,7 @@ class Post:
     """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's. With `voice`, the file is
     a voice message and has no text beside it."""
 
-    words: Words
+    words: DiscordWords
     nonce: str = ""
     reply_to: str | None = None
     name: Name | None = None
@@ -83,7 +83,7 @@ def post_data(post: Post) -> dict[str, Any]:
     return data
 
 
-def text_data(words: Words) -> dict[str, Any]:
+def text_data(words: DiscordWords) -> dict[str, Any]:
     """The part of a body with the text. Nobody is pinged whom the text does not mention."""
     allowed: dict[str, Any] = {"parse": [], "replied_user": False}
     if words.pings:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from adapters.discord.api.bot import PAGE, BotApi
+from adapters.discord.api.bot import PAGE, DiscordApi
 from adapters.discord.codec.addresses import private_channel_of
 from adapters.discord.inbound.listener import LastSaid
 from adapters.records import Records, what_can_be_read
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _Read: TypeAlias = Callable[[Callable[[], Awaitable[list[dict[str, Any]]]]], Awaitable[list[dict[str, Any]]]]
 
 
-class CatchUp:
+class DiscordCatchUp:
     """Reads after the marks: up to which message each conversation was taken, by channel or thread id or `dm:<id>`.
 
     A channel without one is read after the newest of all: Discord's ids order all messages. A mark that is put after a
@@ -37,7 +37,7 @@ class CatchUp:
     whose history the bot may not read; threads that were archived meanwhile; commands from the menu.
     """
 
-    def __init__(self, api: BotApi, marks: Records, read: _Read) -> None:
+    def __init__(self, api: DiscordApi, marks: Records, read: _Read) -> None:
         self._api = api
         self._marks = marks
         self._read = read

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of, snowflake
+from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, snowflake
 from adapters.discord.codec.brought import (
     around_of,
     files_answered,
@@ -36,7 +36,7 @@ _Json: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """The part of a message's place that the message does not state.
 
     `parent`: the channel a thread belongs to, None outside threads. `ours`: a thread that we opened or speak in.
@@ -52,7 +52,7 @@ class Place:
     begun: bool = False
 
 
-def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
+def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound | None:
     """A person's message, or None for messages of bots, webhooks and Discord itself.
 
     Raises KeyError, TypeError or ValueError for data that does not look like a message.
@@ -96,7 +96,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
     is_bot = bool(author.get("bot") or "webhook_id" in message)
     if message.get("type", 0) not in (*_WRITTEN_BY_PEOPLE, *(_ANSWERS_OF_BOTS if is_bot else ())):
         return None
-    shown = partial(_shown, names=_names(message, Place()))
+    shown = partial(_shown, names=_names(message, MessagePlace()))
     answered = message.get("referenced_message") or {}
     quote = None
     if answered:
@@ -118,7 +118,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
     )
 
 
-def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | None) -> Inbound | None:
+def edit_of(message: _Json, us: DiscordBot, place: MessagePlace, known: Remembered | None) -> Inbound | None:
     """A person's edit, or None: Discord also reports previews that were unfolded. An edit that addresses us for the
     first time is the message. Raises as `inbound_of`.
     """
@@ -138,7 +138,7 @@ def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | N
     return replace(read, act="edit", command=None, text=text, sent_at=sent_at, event_id=f"{read.event_id}:{changed_at}")
 
 
-def deletion_of(message_id: str, us: BotIdentity, known: Remembered | None, now: datetime) -> Inbound | None:
+def deletion_of(message_id: str, us: DiscordBot, known: Remembered | None, now: datetime) -> Inbound | None:
     """A person's deletion. Discord does not say whose message it was, so the result is None for an unremembered
     message.
     """
@@ -170,7 +170,7 @@ class Marked:
     there: bool
 
 
-def marked_of(name: str, data: _Json, us: BotIdentity) -> Marked | None:
+def marked_of(name: str, data: _Json, us: DiscordBot) -> Marked | None:
     """The reaction of an event; None for a bot's. Raises as `inbound_of`."""
     member = data.get("member") or {}
     if str(data["user_id"]) == us.id or member.get("user", {}).get("bot"):
@@ -182,7 +182,7 @@ def marked_of(name: str, data: _Json, us: BotIdentity) -> Marked | None:
 
 
 def reaction_of(
-    marked: Marked, data: _Json, place: Place, known: Remembered | None, *, event_id: str, now: datetime
+    marked: Marked, data: _Json, place: MessagePlace, known: Remembered | None, *, event_id: str, now: datetime
 ) -> Inbound:
     """A person's reaction to a message, or its removal: then `text` is empty. The id is that of our message, if it is
     ours.
@@ -216,7 +216,7 @@ def name_of_person(user: _Json, member: _Json | None) -> str:
     return str((member or {}).get("nick") or user.get("global_name") or user["username"])
 
 
-def _address(message: _Json, place: Place, *, private: bool, opens: bool) -> Address:
+def _address(message: _Json, place: MessagePlace, *, private: bool, opens: bool) -> Address:
     """The address of a message. A thread that starts with a message has that message's id."""
     channel_id = str(message["channel_id"])
     if opens and not private and place.parent is None:
@@ -224,17 +224,17 @@ def _address(message: _Json, place: Place, *, private: bool, opens: bool) -> Add
     return address_of(channel_id, private=private, parent=place.parent)
 
 
-def _is_reply_to(message: _Json, us: BotIdentity) -> bool:
+def _is_reply_to(message: _Json, us: DiscordBot) -> bool:
     """Whether a message replies to one of ours, by the bot or through a webhook."""
     replied = message.get("referenced_message") or {}
     return _by_our_hook(replied, us) or bool(replied.get("author", {}).get("id") == us.id)
 
 
-def _by_our_hook(message: _Json, us: BotIdentity) -> bool:
+def _by_our_hook(message: _Json, us: DiscordBot) -> bool:
     return "webhook_id" in message and message.get("application_id") == us.application_id
 
 
-def _quote(message: _Json, us: BotIdentity, place: Place) -> Quote | None:
+def _quote(message: _Json, us: DiscordBot, place: MessagePlace) -> Quote | None:
     """The message that is replied to; those of our webhooks under the ids that sending returned."""
     replied = message.get("referenced_message")
     if not replied:
@@ -262,7 +262,7 @@ class _Said:
     to_us: bool
 
 
-def _said(message: _Json, us: BotIdentity, place: Place) -> _Said:
+def _said(message: _Json, us: DiscordBot, place: MessagePlace) -> _Said:
     """The text with mentions by visible names; mentions of us are left out, with their comma or colon."""
     ours = {f"<@{us.id}>", f"<@!{us.id}>", f"<@&{place.role}>"}
     text = _shown(message["content"].replace("\0", ""), names=_names(message, place), ours=ours)
@@ -272,7 +272,7 @@ def _said(message: _Json, us: BotIdentity, place: Place) -> _Said:
     return _Said(text.strip(), to_us)
 
 
-def _names(message: _Json, place: Place) -> Callable[[str], str | None]:
+def _names(message: _Json, place: MessagePlace) -> Callable[[str], str | None]:
     """The names of people, roles and channels that a message mentions, by their ids."""
     people = {user["id"]: name_of_person(user, user.get("member")) for user in message.get("mentions", ())}
     return lambda id_: people.get(id_) or place.name_of(id_)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.discord.api.bot import PAGE, BotApi
+from adapters.discord.api.bot import PAGE, DiscordApi
 from adapters.discord.codec.addresses import channel_id_of
 from adapters.discord.inbound.decode import earlier_of
 from runtime.core.address import Address
@@ -19,7 +19,7 @@ _STARTER: Final = 21
 _log = logging.getLogger(__name__)
 
 
-async def earlier_in(api: BotApi, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
+async def earlier_in(api: DiscordApi, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
     """What a thread or a forum post began with, and the latest before a message."""
     if to.thread == before:  # the thread begins with it
         return []
@@ -32,7 +32,9 @@ async def earlier_in(api: BotApi, to: Address, before: str, at_most: int) -> Seq
     return [one for message in kept for one in _understood(message, to, space)]
 
 
-async def _with_starter(api: BotApi, parent: str, thread: str, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _with_starter(
+    api: DiscordApi, parent: str, thread: str, found: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The messages behind the one with which the thread began: it has the thread's id, here or in the channel."""
     starters = [one for message in found if _stands_for_another(message) and (one := message.get("referenced_message"))]
     said = [message for message in found if not _stands_for_another(message)]

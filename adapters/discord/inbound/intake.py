@@ -13,13 +13,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import Unreadable
 from adapters.discord.api.retrying import until_answered
-from adapters.discord.codec.addresses import BotIdentity, mark_of, snowflake, snowflake_at
-from adapters.discord.inbound.catch_up import CatchUp
+from adapters.discord.codec.addresses import DiscordBot, mark_of, snowflake, snowflake_at
+from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.inbound.decode import (
-    Place,
+    MessagePlace,
     deletion_of,
     edit_of,
     inbound_of,
@@ -27,11 +27,11 @@ from adapters.discord.inbound.decode import (
     parent_of,
     reaction_of,
 )
-from adapters.discord.inbound.listener import LOST, Listener
+from adapters.discord.inbound.listener import LOST, DiscordListener
 from adapters.discord.inbound.menu import Menu
 from adapters.discord.inbound.recent import RecentMessages
-from adapters.discord.inbound.shard import Heard, Session
-from adapters.discord.outbound.threads import Threads
+from adapters.discord.inbound.shard import ShardEvent, ShardSession
+from adapters.discord.outbound.threads import DiscordThreads
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
@@ -52,21 +52,21 @@ class Ours:
     `opens_threads`, a message to the bot in a channel is answered in a thread.
     """
 
-    api: BotApi
+    api: DiscordApi
     menu: Menu
-    threads: Threads
+    threads: DiscordThreads
     known_as: Callable[[str], str]
     opens_threads: bool
 
 
-class Intake:
+class DiscordIntake:
     """One connection's items."""
 
-    def __init__(self, ours: Ours, session: Session, clock: PlatformClock, marks: Records) -> None:
+    def __init__(self, ours: Ours, session: ShardSession, clock: PlatformClock, marks: Records) -> None:
         self._ours = ours
         self._clock = clock
-        self._listener = Listener(session, ours.api, clock, self._heard)
-        self._catch_up = CatchUp(ours.api, marks, self._asked)
+        self._listener = DiscordListener(session, ours.api, clock, self._heard)
+        self._catch_up = DiscordCatchUp(ours.api, marks, self._asked)
         self._recent = RecentMessages()
         self._tasks: TaskGroup | None = None
 
@@ -79,7 +79,7 @@ class Intake:
         """Return when Discord sends events or has refused us; in that case `items` raises the refusal."""
         await self._listener.settled.wait()
 
-    async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
+    async def items(self, us: DiscordBot) -> AsyncGenerator[Inbound, None]:
         """People's events. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
         now = self._clock.now() - timedelta(seconds=1)  # ids of one millisecond are alike
         await self._catch_up.load(snowflake_at(now))
@@ -90,7 +90,7 @@ class Intake:
                 yield item
                 await safe()
 
-    async def _taken(self, heard: Heard, us: BotIdentity) -> AsyncIterator[_Taken]:
+    async def _taken(self, heard: ShardEvent, us: DiscordBot) -> AsyncIterator[_Taken]:
         data = heard.data
         match heard.name:
             case "INTERACTION_CREATE":
@@ -108,7 +108,7 @@ class Intake:
                         mark = mark_of(str(message["channel_id"]), private=item.private)
                         yield item, partial(self._catch_up.taken, mark, str(message["id"]), item.space)
 
-    async def _messages(self, heard: Heard) -> AsyncIterator[_Message]:
+    async def _messages(self, heard: ShardEvent) -> AsyncIterator[_Message]:
         """The message of an event, or the messages that were missed before it."""
         name, data = heard.name, heard.data
         if name == "MESSAGE_CREATE":
@@ -128,14 +128,14 @@ class Intake:
             async for message in self._catch_up.public(talked_in, guild):
                 yield message
 
-    async def _said(self, message: _Message, us: BotIdentity) -> Inbound | None:
+    async def _said(self, message: _Message, us: DiscordBot) -> Inbound | None:
         try:
             return inbound_of(message, us, await self._place(message, str(message["id"])))
         except NOT_UNDERSTOOD as error:
             _tell_passed_over(error)
             return None
 
-    async def _changed(self, heard: Heard, us: BotIdentity) -> Inbound | None:
+    async def _changed(self, heard: ShardEvent, us: DiscordBot) -> Inbound | None:
         """An edit, a deletion or a reaction."""
         data = heard.data
         try:
@@ -144,14 +144,14 @@ class Intake:
                 return deletion_of(number, us, self._recent.message(number), self._clock.now())
             if heard.name == "MESSAGE_UPDATE":
                 number = str(data["id"])
-                place = await self._place(data, number) if data.get("edited_timestamp") else Place()
+                place = await self._place(data, number) if data.get("edited_timestamp") else MessagePlace()
                 return edit_of(data, us, place, self._recent.message(number))
             return await self._marked(heard, us)
         except NOT_UNDERSTOOD as error:
             _tell_passed_over(error)
             return None
 
-    async def _marked(self, heard: Heard, us: BotIdentity) -> Inbound | None:
+    async def _marked(self, heard: ShardEvent, us: DiscordBot) -> Inbound | None:
         marked = marked_of(heard.name, heard.data, us)
         if marked is None:
             return None
@@ -162,9 +162,9 @@ class Intake:
         item = reaction_of(marked, heard.data, place, known, event_id=event_id, now=self._clock.now())
         return replace(item, message_id=self._ours.known_as(marked.message_id))
 
-    async def _place(self, event: _Message, message_id: str) -> Place:
+    async def _place(self, event: _Message, message_id: str) -> MessagePlace:
         if "guild_id" not in event:
-            return Place()
+            return MessagePlace()
         channel_id = snowflake(event["channel_id"])
         place = self._listener.place(event, message_id)
         if place is None:
@@ -173,14 +173,14 @@ class Intake:
             except AdapterError as error:
                 _log.warning("A channel is not known", extra={"channel": channel_id, "error": str(error)})
                 channel = {}
-            place = Place(parent=parent_of(channel), ours="member" in channel)
+            place = MessagePlace(parent=parent_of(channel), ours="member" in channel)
         ours = place.ours or self._ours.threads.ours(channel_id)
         return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
 
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
         return await until_answered(self._clock, call, but=_NO_USE)
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ShardEvent) -> None:
         if heard.name == "INTERACTION_CREATE" and self._tasks is not None:
             self._ours.menu.heard(heard.data, self._tasks)
 

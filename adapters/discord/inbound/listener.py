@@ -11,11 +11,11 @@ from typing import Any, Final
 import anyio
 import discord
 
-from adapters.discord.api.bot import BotApi, Sharding
+from adapters.discord.api.bot import DiscordApi, Sharding
 from adapters.discord.api.permissions import THREAD_BITS
 from adapters.discord.api.retrying import until_answered
-from adapters.discord.inbound.decode import Place
-from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Heard, Session, Shard, Starts
+from adapters.discord.inbound.decode import MessagePlace
+from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Shard, ShardEvent, ShardSession, Starts
 from adapters.platform_clock import PlatformClock
 from runtime.core.errors import AuthFailed
 
@@ -23,7 +23,7 @@ INTENT_HELP: Final = (
     "Discord hides messages from this bot. In the Developer Portal open the application, Bot, Privileged "
     "Gateway Intents, and switch on Message Content Intent"
 )
-LOST: Final = Heard("LOST", {})
+LOST: Final = ShardEvent("LOST", {})
 """Events were dropped because the buffer was full."""
 
 _TOO_FEW: Final = 4011
@@ -48,15 +48,17 @@ class LastSaid:
     message: str
 
 
-class Listener:
+class DiscordListener:
     """Events in the order of their arrival. `heard` is called with each at once, and must not wait."""
 
-    def __init__(self, session: Session, api: BotApi, clock: PlatformClock, heard: Callable[[Heard], None]) -> None:
+    def __init__(
+        self, session: ShardSession, api: DiscordApi, clock: PlatformClock, heard: Callable[[ShardEvent], None]
+    ) -> None:
         self._session = session
         self._api = api
         self._clock = clock
         self._heard = heard
-        self._buffer: deque[Heard] = deque()
+        self._buffer: deque[ShardEvent] = deque()
         self._failure: AuthFailed | None = None
         self._filled = anyio.Event()
         self._lost = False
@@ -72,7 +74,7 @@ class Listener:
             except AuthFailed as error:
                 self._fail(error)
 
-    async def next(self) -> Heard:
+    async def next(self) -> ShardEvent:
         """The next event. Raises AuthFailed. LOST stands for events that were dropped, up to this moment."""
         while not self._buffer:
             if self._failure is not None:
@@ -94,7 +96,7 @@ class Listener:
             if channel.last_message_id is not None
         ]
 
-    def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
+    def place(self, event: Mapping[str, Any], message_id: str) -> MessagePlace | None:
         """The place of a message in a server, as far as discord.py knows; None for an unknown channel."""
         guild = self._guild(int(event["guild_id"]))
         channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
@@ -108,9 +110,9 @@ class Listener:
         role = str(guild.self_role.id) if guild.self_role is not None else None
         if not isinstance(channel, discord.Thread):
             begun = guild.get_thread(int(message_id)) is not None
-            return Place(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
+            return MessagePlace(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
         ours = channel.me is not None or channel.owner_id == guild.me.id
-        return Place(parent=str(channel.parent_id), ours=ours, role=role, name_of=name_of)
+        return MessagePlace(parent=str(channel.parent_id), ours=ours, role=role, name_of=name_of)
 
     async def _listen(self, wanted: Sharding) -> None:
         """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
@@ -135,7 +137,7 @@ class Listener:
     def _guild(self, guild_id: int) -> discord.Guild | None:
         return next((guild for shard in self._shards for guild in shard.guilds if guild.id == guild_id), None)
 
-    def _take(self, heard: Heard) -> None:
+    def _take(self, heard: ShardEvent) -> None:
         self.settled.set()
         if self._lost:
             return

@@ -10,9 +10,9 @@ from typing import Any, Final
 from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, Admits, Inbound
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.interactions import InteractionApi
-from adapters.discord.codec.addresses import BotIdentity, address_of, channel_id_of
+from adapters.discord.codec.addresses import DiscordBot, address_of, channel_id_of
 from adapters.discord.codec.interactions import (
     asked_of,
     choice_of,
@@ -23,7 +23,7 @@ from adapters.discord.codec.interactions import (
     suggestions,
     thread_name,
 )
-from adapters.discord.codec.payload import Words
+from adapters.discord.codec.payload import DiscordWords
 from adapters.discord.inbound.receipts import Receipts
 from adapters.recent import Recent
 from runtime.core.errors import AdapterError, StorageUnavailable
@@ -40,7 +40,7 @@ class Menu:
 
     def __init__(
         self,
-        api: BotApi,
+        api: DiscordApi,
         answers: InteractionApi,
         receipts: Receipts,
         programs: Sequence[str],
@@ -70,7 +70,7 @@ class Menu:
             case None:
                 pass
 
-    async def item(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
+    async def item(self, interaction: Mapping[str, Any], us: DiscordBot) -> Inbound | None:
         """A person's event; None for an interaction that is answered here. Call `safe` for each item."""
         try:
             match kind_of(interaction):
@@ -131,18 +131,18 @@ class Menu:
         person = str(options_of(interaction)["person"])
         refusal = await self._admits(asked_of(interaction))
         if refusal is not None:
-            await self._answers.say(interaction, Words(refusal))
+            await self._answers.say(interaction, DiscordWords(refusal))
             return
         if not in_thread(interaction):
-            await self._answers.say(interaction, Words(self._texts("sessions.not_here")))
+            await self._answers.say(interaction, DiscordWords(self._texts("sessions.not_here")))
             return
         try:
             await self._api.join(str(interaction["channel_id"]), person)
         except AdapterError as error:
-            await self._answers.say(interaction, Words(self._texts("sessions.not_invited", reason=error)))
+            await self._answers.say(interaction, DiscordWords(self._texts("sessions.not_invited", reason=error)))
             return
         said = self._texts("sessions.invited", person=f"<@{person}>")
-        await self._answers.say(interaction, Words(said, frozenset({person})), openly=True)
+        await self._answers.say(interaction, DiscordWords(said, frozenset({person})), openly=True)
 
     async def _suggest(self, interaction: Mapping[str, Any]) -> None:
         refusal = await self._admits(asked_of(interaction))

@@ -17,7 +17,7 @@ from adapters.adapter import NOT_UNDERSTOOD
 from adapters.discord.api.interactions import InteractionApi
 from adapters.discord.codec.addresses import channel_id_of, page_of
 from adapters.discord.codec.interactions import kind_of, person_of
-from adapters.discord.codec.payload import Words
+from adapters.discord.codec.payload import DiscordWords
 from adapters.discord.limits import CAPABILITIES
 from adapters.markdown.paging import split_pages
 from adapters.markdown.text_length import measure_utf16
@@ -126,7 +126,7 @@ class Receipts:
             await receipt.ready.wait()
         if receipt.text is not None:
             answer = self._api.keep_promise if promised else self._api.say
-            await answer(interaction, Words(receipt.text))
+            await answer(interaction, DiscordWords(receipt.text))
 
     async def _accept(self, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
         with anyio.move_on_after(ACKNOWLEDGE_WITHIN_S):

@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ShardEvent:
     """An event's name and its data, as Discord wrote them, and an id that is the same when it is replayed."""
 
     name: str
@@ -64,7 +64,7 @@ class Heard:
 _IDS: Final = frozenset({"id", "channel_id", "guild_id", "message_id", "user_id"})
 
 
-def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> Heard:
+def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> ShardEvent:
     """An event of Discord's. Raises as `NOT_UNDERSTOOD` says where it has no data, or ids that are none."""
     data = dict[str, Any](frame["d"])
     for each in data.keys() & _IDS:
@@ -75,11 +75,11 @@ def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> Heard:
         int((data.get("shard") or [0])[0])
     elif not data.keys() & {"id", "message_id"}:
         raise KeyError("id")
-    return Heard(name, data, f"{session_id}.{frame['s']}")
+    return ShardEvent(name, data, f"{session_id}.{frame['s']}")
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ShardSession:
     """The parameters of connections. `shards` None: as many as Discord recommends."""
 
     token: str
@@ -111,10 +111,10 @@ class Shard:
 
     def __init__(
         self,
-        session: Session,
+        session: ShardSession,
         clock: PlatformClock,
         starts: Starts,
-        take: Callable[[Heard], None],
+        take: Callable[[ShardEvent], None],
         number: int,
         count: int,
     ) -> None:
@@ -163,7 +163,7 @@ class Shard:
             with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
                 await client.close()
 
-    def _hear(self, heard: Heard) -> None:
+    def _hear(self, heard: ShardEvent) -> None:
         if heard.name == "READY":
             self._ready_at_s = self._clock.monotonic()
         self._take(heard)
@@ -181,7 +181,12 @@ class _Client(discord.Client):
     """discord.py's client with our calls. It reports events as they arrived, before it reads them itself."""
 
     def __init__(
-        self, rest: Rest, clock: PlatformClock, starts: Starts, take: Callable[[Heard], None], shard: tuple[int, int]
+        self,
+        rest: Rest,
+        clock: PlatformClock,
+        starts: Starts,
+        take: Callable[[ShardEvent], None],
+        shard: tuple[int, int],
     ) -> None:
         self._rest = rest
         self._clock = clock

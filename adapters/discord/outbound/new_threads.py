@@ -6,11 +6,11 @@ import logging
 from contextlib import suppress
 from typing import Any, Final
 
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import AlreadyDone
 from adapters.discord.codec.addresses import address_of, channel_id_of, is_private, link_to, nonce_of, page_of
 from adapters.discord.codec.payload import Post
-from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.threads import DiscordThreads
 from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, NotDelivered
 
@@ -27,7 +27,7 @@ class NewThreads:
     again gets the same one for as long as Discord knows the nonce, a few minutes. Posts of forums know none.
     """
 
-    def __init__(self, api: BotApi, threads: Threads) -> None:
+    def __init__(self, api: DiscordApi, threads: DiscordThreads) -> None:
         self._api = api
         self._threads = threads
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.recent import Recent
 from runtime.core.errors import MessageGone, NotDelivered
 from runtime.core.message import Mark
@@ -18,7 +18,7 @@ MAX_MARKED: Final = 5000
 class Marking:
     """One mark on a message at a time. The current one is remembered while the process lives."""
 
-    def __init__(self, api: BotApi) -> None:
+    def __init__(self, api: DiscordApi) -> None:
         self._api = api
         self._there = Recent[str, str](MAX_MARKED)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from adapters.adapter import File
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import HookGone, NoVoiceHere, PlaceGone, TooOld
-from adapters.discord.api.webhooks import Spot
+from adapters.discord.api.webhooks import WebhookSpot
 from adapters.discord.codec.addresses import (
     answer_line,
     channel_id_of,
@@ -25,10 +25,10 @@ from adapters.discord.codec.addresses import (
     number_of,
     page_of,
 )
-from adapters.discord.codec.payload import Post, Words
+from adapters.discord.codec.payload import DiscordWords, Post
 from adapters.discord.codec.voice_notes import voice_note
 from adapters.discord.limits import CAPABILITIES
-from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.threads import DiscordThreads
 from adapters.discord.outbound.webhooks import Webhooks, is_hooked
 from adapters.recent import Recent
 from runtime.core.address import Address, Speaker
@@ -60,14 +60,14 @@ class Utterance:
         return None if number == self.to.thread else number
 
 
-class Sender:
+class DiscordSender:
     """The calls that post, change and delete our messages. Raises as the methods of the port with the same purpose."""
 
     def __init__(
         self,
-        api: BotApi,
+        api: DiscordApi,
         hooks: Webhooks,
-        threads: Threads,
+        threads: DiscordThreads,
         clock: Clock,
         show_names: Literal["webhooks", "headings", "never"],
         avatar_url: str | None,
@@ -148,7 +148,7 @@ class Sender:
             return False
         return True
 
-    async def _stands(self, to: Address, message: str, words: Words) -> bool:
+    async def _stands(self, to: Address, message: str, words: DiscordWords) -> bool:
         """Whether a message already shows this, as far as it can be read."""
         place, number = channel_id_of(to), number_of(message)
         with suppress(AdapterError):
@@ -179,7 +179,7 @@ class Sender:
         voice = None if said.file is None or said.text.strip() else voice_note(said.file)
         if voice is None:
             return None
-        post = Post(Words(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
+        post = Post(DiscordWords(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
         try:
             return await self._api.send(channel_id_of(said.to), post)
         except NoVoiceHere:
@@ -211,14 +211,14 @@ class Sender:
         if line is not None:
             self._lines.keep(message, line)
 
-    def _words(self, to: Address, message: str, text: str, speaker: Speaker) -> Words:
+    def _words(self, to: Address, message: str, text: str, speaker: Speaker) -> DiscordWords:
         """The text of a message of ours: a webhook's has its name beside it, the bot's above it."""
         if not is_hooked(message):
             return self._page(to, text, speaker)
         words, line = page_of(text, speaker, named=False), self._lines.get(message)
         return words if line is None else words.under(line)
 
-    def _page(self, to: Address, text: str, speaker: Speaker) -> Words:
+    def _page(self, to: Address, text: str, speaker: Speaker) -> DiscordWords:
         named = self._show_names != "never" and not (is_private(to) and speaker.leads)
         return page_of(text, speaker, named=named)
 
@@ -233,11 +233,11 @@ class Sender:
         raise MessageGone(f"Message {message} makes way for a new one: {why}")
 
 
-def _shows(message: dict[str, Any], words: Words, place: str) -> bool:
+def _shows(message: dict[str, Any], words: DiscordWords, place: str) -> bool:
     """Whether Discord shows this text in this place. Discord removes white space at both ends."""
     told = str(message.get("content", "")).strip(), str(message.get("channel_id"))
     return told == (words.text.strip(), place)
 
 
-def _spot(to: Address) -> Spot:
-    return Spot(to.conversation, to.thread)
+def _spot(to: Address) -> WebhookSpot:
+    return WebhookSpot(to.conversation, to.thread)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final, TypeVar
 
 from adapters.adapter import Inbound
-from adapters.discord.api.bot import BotApi
+from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import AlreadyDone, PlaceGone
 from adapters.discord.codec.addresses import PLATFORM
 from adapters.recent import Recent
@@ -24,13 +24,13 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class Threads:
+class DiscordThreads:
     """A thread that begins with a message has that message's id: it can be addressed before it is there.
 
     So nothing is opened for those who are not answered, and a repeated event opens nothing twice.
     """
 
-    def __init__(self, api: BotApi, unnamed: str) -> None:
+    def __init__(self, api: DiscordApi, unnamed: str) -> None:
         """`unnamed` is the name of a thread that has no words to name it."""
         self._api = api
         self._unnamed = unnamed

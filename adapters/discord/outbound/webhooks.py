@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import anyio
 
-from adapters.discord.api.bot import PAGE, BotApi
+from adapters.discord.api.bot import PAGE, DiscordApi
 from adapters.discord.api.calls import HookGone
-from adapters.discord.api.webhooks import Hook, HookApi, Spot
-from adapters.discord.codec.addresses import BotIdentity, number_of, snowflake_at
-from adapters.discord.codec.payload import Post, Words, trace_of
+from adapters.discord.api.webhooks import Hook, HookApi, WebhookSpot
+from adapters.discord.codec.addresses import DiscordBot, number_of, snowflake_at
+from adapters.discord.codec.payload import DiscordWords, Post, trace_of
 from adapters.discord.limits import HOOKS_PER_CHANNEL
 from adapters.discord.outbound.unconfirmed import UnconfirmedPost, UnconfirmedPosts
 from adapters.recent import Recent
@@ -71,7 +71,7 @@ class Webhooks:
     what was written since, before it is posted again.
     """
 
-    def __init__(self, hooks: HookApi, api: BotApi, clock: Clock, doubts: UnconfirmedPosts) -> None:
+    def __init__(self, hooks: HookApi, api: DiscordApi, clock: Clock, doubts: UnconfirmedPosts) -> None:
         self._hooks = hooks
         self._api = api
         self._clock = clock
@@ -82,7 +82,7 @@ class Webhooks:
         self._posted = Recent[str, str](MAX_POSTED)
         self._newest = Recent[str, int](MAX_POSTED)
         self._unless = Recent[str, Callable[[], bool]](MAX_POSTED)
-        self._us: BotIdentity | None = None
+        self._us: DiscordBot | None = None
 
     def doubt(self, nonce: str) -> None:
         """Another process may have posted the message with this nonce."""
@@ -106,11 +106,11 @@ class Webhooks:
         hook = await self._seated(channel, seat_of(speaker_id))
         return None if hook is None else hook.server
 
-    async def server_of(self, spot: Spot, message: str) -> str | None:
+    async def server_of(self, spot: WebhookSpot, message: str) -> str | None:
         """The server of the webhook that posted a message, given by our id. Raises HookGone."""
         return (await self._author(spot, message)).server
 
-    async def send(self, spot: Spot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
+    async def send(self, spot: WebhookSpot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
         """Post a message; returns it under our id, or None where webhooks are not permitted. Raises as
         `Adapter.send`.
         """
@@ -133,7 +133,7 @@ class Webhooks:
         return {**message, "id": f"{message['id']}@{message['webhook_id']}"}
 
     async def edit(
-        self, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
+        self, spot: WebhookSpot, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
         """Replace the text of a message, given by our id. Raises as `CanEdit.edit`, and HookGone."""
         hook = await self._author(spot, message)
@@ -143,12 +143,12 @@ class Webhooks:
             self._pools[spot.channel].drop(hook)
             raise
 
-    async def delete(self, spot: Spot, message: str) -> None:
+    async def delete(self, spot: WebhookSpot, message: str) -> None:
         """Delete a message, given by our id. Raises as `CanDelete.delete`, and HookGone."""
         hook = await self._author(spot, message)
         await self._hooks.delete(hook, spot, number_of(message))
 
-    async def _author(self, spot: Spot, message: str) -> Hook:
+    async def _author(self, spot: WebhookSpot, message: str) -> Hook:
         number, _, hook_id = message.partition("@")
         pool = await self._pool(spot.channel)
         hook = pool.all.get(hook_id) if pool is not None else None
@@ -156,7 +156,7 @@ class Webhooks:
             raise HookGone(f"The webhook {hook_id} that said message {number} no longer exists")
         return hook
 
-    async def _post(self, hook: Hook, seat: int, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
+    async def _post(self, hook: Hook, seat: int, spot: WebhookSpot, post: Post, nonce: str) -> dict[str, Any]:
         try:
             return await self._posted_by(hook, spot, post, nonce)
         except HookGone:
@@ -166,7 +166,7 @@ class Webhooks:
             raise NotDelivered("The webhook was deleted and another may not be made; the next message names its agent")
         return await self._posted_by(new, spot, post, nonce)
 
-    async def _posted_by(self, hook: Hook, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
+    async def _posted_by(self, hook: Hook, spot: WebhookSpot, post: Post, nonce: str) -> dict[str, Any]:
         name = post.name.name if post.name is not None else ""
         before = await self._doubts.of(nonce)
         await self._doubts.put(nonce, (before or UnconfirmedPost(name, self._since(spot))).tried(post.trace))
@@ -179,17 +179,17 @@ class Webhooks:
             raise
         return {"webhook_id": hook.id, **message}
 
-    def _since(self, spot: Spot) -> str:
+    def _since(self, spot: WebhookSpot) -> str:
         """An id above all our known posts there and below everything posted from now on."""
         early = snowflake_at(self._clock.now() - timedelta(seconds=CLOCKS_APART_S))
         return str(max(early, self._newest.get(spot.place) or 0))
 
-    def _note(self, message: dict[str, Any], spot: Spot) -> None:
+    def _note(self, message: dict[str, Any], spot: WebhookSpot) -> None:
         number = str(message["id"])
         self._posted.keep(number, str(message["webhook_id"]))
         self._newest.keep(spot.place, max(int(number), self._newest.get(spot.place) or 0))
 
-    async def _landed(self, spot: Spot, doubt: UnconfirmedPost) -> dict[str, Any] | None:
+    async def _landed(self, spot: WebhookSpot, doubt: UnconfirmedPost) -> dict[str, Any] | None:
         """The message of a post that seemed to fail, if it exists after all."""
         pool = await self._pool(spot.channel)
         after = doubt.since

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode, urljoin
 
-from adapters.slack.api.calls import Calls, Transport, told
+from adapters.slack.api.calls import SlackCalls, SlackTransport, told
 from runtime.core.errors import AuthFailed
 
 
 class AppApi:
     """The calls of the app. `app_token` is needed for Socket Mode only."""
 
-    def __init__(self, transport: Transport, app_token: str | None) -> None:
+    def __init__(self, transport: SlackTransport, app_token: str | None) -> None:
         if app_token is not None and not app_token.startswith("xapp-"):
             raise AuthFailed("The Slack app token does not look like one: it begins with xapp- (Basic Information)")
-        self._calls = Calls(transport, None)
+        self._calls = SlackCalls(transport, None)
         self._app_token = app_token
 
     async def socket_url(self) -> str:

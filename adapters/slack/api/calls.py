@@ -74,7 +74,7 @@ class StillStreaming(NotDelivered):
     """The message is an open stream, and can be edited once the stream is closed."""
 
 
-class Transport:
+class SlackTransport:
     """The connections to Slack, which all workspaces share."""
 
     def __init__(self, base_url: str | None, call_timeout_s: float, clock: PlatformClock) -> None:
@@ -104,10 +104,12 @@ class Transport:
             await session.close()
 
 
-class Calls:
+class SlackCalls:
     """The calls of one token. `on_refused` hears of a refused token; the call is then worth one more try."""
 
-    def __init__(self, transport: Transport, token: str | None, on_refused: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, transport: SlackTransport, token: str | None, on_refused: Callable[[], None] | None = None
+    ) -> None:
         self.transport = transport
         self.token = token
         self._on_refused = on_refused

@@ -12,7 +12,7 @@ import aiohttp
 import anyio
 
 from adapters.adapter import File
-from adapters.slack.api.calls import Calls, told
+from adapters.slack.api.calls import SlackCalls, told
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 
 TRANSFER_TIMEOUT_S: Final = 120.0
@@ -22,7 +22,7 @@ CHUNK_BYTES: Final = 64 * 1024
 class FileApi:
     """The calls of one bot. Errors as `Calls.call`."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
 
     async def content(self, file_id: str, *, max_bytes: int) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from adapters.slack.api.calls import Calls, told
+from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.api.web import nonce_data
 from adapters.slack.codec.addresses import Face
 
@@ -35,7 +35,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TaskPlan:
     """The title above an agent's tasks, for its work as a whole."""
 
     title: str
@@ -45,7 +45,7 @@ class Plan:
         return {"type": "plan_update", "title": self.title}
 
 
-Doing: TypeAlias = Task | Plan
+Doing: TypeAlias = Task | TaskPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class StreamApi:
     available.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
 
     async def start(

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.slack.api.calls import Calls, header_of, told
-from adapters.slack.codec.addresses import BotIdentity, Face, Person
+from adapters.slack.api.calls import SlackCalls, header_of, told
+from adapters.slack.codec.addresses import Face, SlackBot, SlackPerson
 from adapters.slack.limits import MAX_FALLBACK_BYTES
 
 NONCE_EVENT: Final = "parley_message"
@@ -25,15 +25,15 @@ Blocks = Sequence[Mapping[str, Any]]
 class WebApi:
     """The calls of one bot. Errors as `Calls.call`; AuthFailed only from `me`."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackCalls) -> None:
         self._calls = calls
 
-    async def me(self) -> BotIdentity:
+    async def me(self) -> SlackBot:
         """The token's bot, workspace and permissions (header X-OAuth-Scopes)."""
         with self._calls.call("auth.test", at_setup=True):
             answer = await self._calls.client.auth_test()
             scopes = str(header_of(answer, "x-oauth-scopes") or "")
-            return BotIdentity(
+            return SlackBot(
                 team_id=told(answer, "team_id"),
                 team=told(answer, "team"),
                 user_id=told(answer, "user_id"),
@@ -121,13 +121,13 @@ class WebApi:
         with self._calls.call("conversations.info"):
             return str((await self._calls.client.conversations_info(channel=channel))["channel"]["name"])
 
-    async def person(self, user: str) -> Person:
+    async def person(self, user: str) -> SlackPerson:
         """A person's name, language and workspace."""
         with self._calls.call("users.info"):
             known = (await self._calls.client.users_info(user=user, include_locale=True))["user"]
             profile = known.get("profile", {})
             name = str(profile.get("display_name") or profile.get("real_name") or known["name"])
-            return Person(name, known.get("locale"), known.get("team_id"))
+            return SlackPerson(name, known.get("locale"), known.get("team_id"))
 
     async def set_status(self, channel: str, thread: str, status: str, face: Face | None) -> None:
         """Show an activity below a thread; an empty status removes it. Also raises MissingScope."""
@@ -195,7 +195,7 @@ class WebApi:
                 break
         return found
 
-    async def takes_part(self, channel: str, thread: str, bot: BotIdentity) -> bool:
+    async def takes_part(self, channel: str, thread: str, bot: SlackBot) -> bool:
         """Whether the bot spoke in the thread or was mentioned there."""
         async for message in self.messages(channel, thread, None):
             if bot.bot_id == message.get("bot_id") or bot.user_id == message.get("user"):

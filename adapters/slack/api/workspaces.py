@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from adapters.recent import Recent
-from adapters.slack.api.calls import Calls, Transport
+from adapters.slack.api.calls import SlackCalls, SlackTransport
 from adapters.slack.api.files import FileApi
 from adapters.slack.api.installations import Installations
 from adapters.slack.api.streams import StreamApi
 from adapters.slack.api.web import WebApi
-from adapters.slack.codec.addresses import BotIdentity
+from adapters.slack.codec.addresses import SlackBot
 from adapters.slack.manifest import AGENT, OWN_NAMES
 from runtime.core.errors import AuthFailed, NotDelivered
 
@@ -23,7 +23,7 @@ MOST_WORKSPACES: Final = 1000
 class Workspace:
     """Our bot in one workspace. Missing features are remembered."""
 
-    bot: BotIdentity
+    bot: SlackBot
     api: WebApi
     streams: StreamApi
     files: FileApi
@@ -38,7 +38,7 @@ class Workspace:
 class Workspaces:
     """One workspace with a given token, or all that installed the app."""
 
-    def __init__(self, transport: Transport, bot_token: str | None, installations: Installations | None) -> None:
+    def __init__(self, transport: SlackTransport, bot_token: str | None, installations: Installations | None) -> None:
         if bot_token is not None and not bot_token.startswith("xoxb-"):
             raise AuthFailed("The Slack bot token does not look like one: it begins with xoxb- (OAuth & Permissions)")
         self._transport = transport
@@ -61,7 +61,7 @@ class Workspaces:
     async def only(self, token: str) -> Workspace:
         """The only workspace. Raises AuthFailed if its token is refused."""
         if self._only is None:
-            self._only = await self._opened(Calls(self._transport, token))
+            self._only = await self._opened(SlackCalls(self._transport, token))
         return self._only
 
     async def ask_again(self) -> Workspace | None:
@@ -93,12 +93,12 @@ class Workspaces:
             self._known.forget(team)
 
         try:
-            return await self._opened(Calls(self._transport, token, refused))
+            return await self._opened(SlackCalls(self._transport, token, refused))
         except AuthFailed as error:
             refused()
             raise NotDelivered(str(error)) from error
 
-    async def _opened(self, calls: Calls) -> Workspace:
+    async def _opened(self, calls: SlackCalls) -> Workspace:
         api = WebApi(calls)
         bot = await api.me()
         own_names = not bot.scopes or OWN_NAMES in bot.scopes

@@ -31,7 +31,7 @@ _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 
 @dataclass(frozen=True, slots=True)
-class BotIdentity:
+class SlackBot:
     """The bot's identity on Slack. `scopes` is empty where Slack does not say."""
 
     team_id: str
@@ -47,7 +47,7 @@ class BotIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class SlackPerson:
     """A person's name, their language in Slack's form (`de-DE`), and their workspace."""
 
     name: str

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from adapters.slack.codec.addresses import PLATFORM, BotIdentity, plain_text
+from adapters.slack.codec.addresses import PLATFORM, SlackBot, plain_text
 from adapters.slack.codec.block_text import Shown, tables_in, text_of_blocks
 from runtime.core.quote import MAX_LEVELS, Quote
 
 _Json: TypeAlias = Mapping[str, Any]
 
 
-def shown_by(bot: BotIdentity, names: Mapping[str, str]) -> Shown:
+def shown_by(bot: SlackBot, names: Mapping[str, str]) -> Shown:
     """How people read a text of Slack's in which nobody is addressed."""
     known = {**names, bot.user_id: bot.name}
     return lambda text: plain_text(text, "", known)
@@ -38,13 +38,13 @@ def files_of(message: _Json, level: int = 0) -> Iterator[_Json]:
             yield from files_of(inner, level + 1)
 
 
-def quotes_of(message: _Json, bot: BotIdentity, shown: Shown, level: int = 0) -> tuple[Quote, ...]:
+def quotes_of(message: _Json, bot: SlackBot, shown: Shown, level: int = 0) -> tuple[Quote, ...]:
     """What a message shares."""
     shares = shares_in(message) if level < MAX_LEVELS else ()
     return tuple(quote for one in shares if (quote := _quote(one, bot, shown, level)) is not None)
 
 
-def _quote(shared: _Json, bot: BotIdentity, shown: Shown, level: int) -> Quote | None:
+def _quote(shared: _Json, bot: SlackBot, shown: Shown, level: int) -> Quote | None:
     is_message = bool(shared.get("is_msg_unfurl") or shared.get("is_share") or shared.get("message_blocks"))
     inside = [quote for inner in _messages(shared) for quote in quotes_of(inner, bot, shown, level + 1)]
     holders = (shared, *_messages(shared))

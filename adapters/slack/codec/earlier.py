@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in
+from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in
 from adapters.slack.codec.block_text import text_of_blocks
 from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of
 from adapters.slack.codec.events import attached_files, is_said
@@ -27,7 +27,7 @@ def people_in(message: _Json) -> list[str]:
     return [*author, *mentioned_in(message.get("text") or "")]
 
 
-def earlier_of(message: _Json, to: Address, bot: BotIdentity, people: Mapping[str, Person]) -> Inbound:
+def earlier_of(message: _Json, to: Address, bot: SlackBot, people: Mapping[str, SlackPerson]) -> Inbound:
     """What was said. Raises as all that reads messages."""
     shown = shown_by(bot, {user: person.name for user, person in people.items()})
     is_bot = bool(message.get("bot_id"))

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from adapters.adapter import Act, Inbound
 from adapters.ratings import rating_of_one
-from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in, plain_text
+from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in, plain_text
 from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Rating
@@ -31,7 +31,7 @@ _Json: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class SlackHappening:
     """Something a person did to a message, in Slack's terms. `at` is when, `ts` which message.
 
     `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False. `brings` is the message
@@ -74,7 +74,7 @@ def is_said(event: _Json) -> bool:
     return event.get("type") == "message" and event.get("subtype") in _FROM_PEOPLE
 
 
-def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
+def happening_in(event: _Json, bot: SlackBot) -> SlackHappening | None:
     """A person's event, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     kind, subtype = event.get("type"), event.get("subtype")
     if kind in _REACTIONS:
@@ -90,16 +90,16 @@ def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     return None if found is None or found.user in (bot.user_id, SLACKBOT) else found
 
 
-def _message(event: _Json) -> Happening | None:
+def _message(event: _Json) -> SlackHappening | None:
     if "bot_id" in event or not any(event.get(part) for part in ("text", "files", "attachments", "blocks")):
         return None
     return _said("message", event, event)
 
 
-def _said(act: Act, message: _Json, event: _Json) -> Happening:
+def _said(act: Act, message: _Json, event: _Json) -> SlackHappening:
     channel, thread = event["channel"], message.get("thread_ts")
     direct = channel.startswith("D") or event.get("channel_type") == "im"
-    return Happening(
+    return SlackHappening(
         act=act,
         channel=channel,
         user=message["user"],
@@ -116,7 +116,7 @@ def _said(act: Act, message: _Json, event: _Json) -> Happening:
     )
 
 
-def _change(event: _Json, bot: BotIdentity) -> Happening | None:
+def _change(event: _Json, bot: SlackBot) -> SlackHappening | None:
     """A change of the text or the files. Other changes, such as previews of links, have no author."""
     message, before = event["message"], event.get("previous_message") or {}
     if message.get("subtype") == "tombstone":
@@ -133,18 +133,18 @@ def _own(message: _Json) -> tuple[Any, list[Any]]:
     return message.get("text"), [file.get("id") for file in message.get("files") or ()]
 
 
-def _deletion(event: _Json) -> Happening | None:
+def _deletion(event: _Json) -> SlackHappening | None:
     before = event.get("previous_message") or {}
     if "bot_id" in before or "user" not in before:
         return None
     return _said("deletion", {**before, "ts": event["deleted_ts"], "files": (), "attachments": (), "blocks": ()}, event)
 
 
-def _reaction(event: _Json) -> Happening | None:
+def _reaction(event: _Json) -> SlackHappening | None:
     item = event["item"]
     if item.get("type") != "message":
         return None
-    return Happening(
+    return SlackHappening(
         act="reaction",
         channel=item["channel"],
         user=event["user"],
@@ -157,12 +157,12 @@ def _reaction(event: _Json) -> Happening | None:
     )
 
 
-def mentions(happening: Happening, bot: BotIdentity) -> bool:
+def mentions(happening: SlackHappening, bot: SlackBot) -> bool:
     """Whether the bot is mentioned."""
     return bot.user_id in mentioned_in(happening.text)
 
 
-def address_of(happening: Happening, bot: BotIdentity) -> Address:
+def address_of(happening: SlackHappening, bot: SlackBot) -> Address:
     """Channel and thread. A mention outside of threads begins one: its own."""
     thread = happening.thread
     if thread is None and not happening.direct and mentions(happening, bot):
@@ -171,10 +171,10 @@ def address_of(happening: Happening, bot: BotIdentity) -> Address:
 
 
 def inbound_of(
-    happening: Happening,
+    happening: SlackHappening,
     event_id: str,
-    bot: BotIdentity,
-    people: Mapping[str, Person],
+    bot: SlackBot,
+    people: Mapping[str, SlackPerson],
     commands: Collection[str],
     *,
     addressed: bool,

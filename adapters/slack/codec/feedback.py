@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from adapters.adapter import Inbound
 from adapters.ratings import DOWN, UP
-from adapters.slack.codec.addresses import PLATFORM, BotIdentity
+from adapters.slack.codec.addresses import PLATFORM, SlackBot
 from adapters.slack.codec.interactions import action_in, thread_of
 from adapters.slack.limits import MAX_BUTTON_LABEL
 from runtime.core.address import Address
@@ -31,7 +31,7 @@ def feedback_block(texts: Texts) -> dict[str, Any]:
     return {"type": "context_actions", "elements": [buttons]}
 
 
-def rated_in(body: Mapping[str, Any], event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
+def rated_in(body: Mapping[str, Any], event_id: str, bot: SlackBot, now: datetime) -> Inbound | None:
     """The rating that a person gave by a button, as a reaction; None for other events. Raises as `pressed`."""
     action = action_in(body, FEEDBACK_ACTION)
     if action is None:

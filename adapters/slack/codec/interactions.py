@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION, PLATFORM, BotIdentity
+from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION, PLATFORM, SlackBot
 from runtime.core.address import Address
 from runtime.core.texts import Texts
 
@@ -50,7 +50,7 @@ def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
     return SlashCommand(known, argument.strip(), body["channel_id"], body["user_id"], who, body["trigger_id"])
 
 
-def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
+def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound | None:
     """The choice that a person pressed, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     action = action_in(body, CHOICE_ACTION)
     if action is None:

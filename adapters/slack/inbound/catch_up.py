@@ -16,8 +16,8 @@ from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import PLATFORM
 from adapters.slack.codec.events import is_said
 from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
-from adapters.slack.inbound.marks import OVERLAP_US, Marks, Talk, later, microseconds
-from adapters.slack.outbound.threads import Threads
+from adapters.slack.inbound.marks import OVERLAP_US, Marks, SlackTalk, later, microseconds
+from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, RateLimited, StorageUnavailable
@@ -36,7 +36,7 @@ _Answer = TypeVar("_Answer")
 _Message = Mapping[str, Any]
 
 
-class CatchUp:
+class SlackCatchUp:
     """Reads history after the marks, beside the events that come in, into the same deliveries.
 
     A message has one event id, whether Slack delivers it or it is read, so what comes both ways counts once, also with
@@ -49,7 +49,7 @@ class CatchUp:
     messages a minute; it catches up as slowly.
     """
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, marks: Marks, clock: Clock) -> None:
+    def __init__(self, workspaces: Workspaces, threads: SlackThreads, marks: Marks, clock: Clock) -> None:
         self._workspaces = workspaces
         self._threads = threads
         self._marks = marks
@@ -95,19 +95,19 @@ class CatchUp:
             await self._marks.caught_up(conversation)
         await self._marks.end()
 
-    async def _catch_up_in(self, conversation: str, talk: Talk, deliveries: Deliveries) -> None:
+    async def _catch_up_in(self, conversation: str, talk: SlackTalk, deliveries: Deliveries) -> None:
         team, _, channel = conversation.partition(":")
         for thread in talk.threads:
             self._threads.ours.keep(Address(PLATFORM, conversation, thread).key, True)
         for message in await self._read(team, channel, talk):
             await self._deliver(team, channel, message, deliveries)
 
-    async def _conversations(self) -> dict[str, Talk]:
+    async def _conversations(self) -> dict[str, SlackTalk]:
         """The conversations to read with their marks, those with one first."""
         wanted = dict(self._marks.floors())
         for team in await self._asked(self._workspaces.teams) or ():
             listed = await self._asked(partial(self._listed, team))
-            wanted |= {name: Talk(self._marks.since) for name in listed or () if name not in wanted}
+            wanted |= {name: SlackTalk(self._marks.since) for name in listed or () if name not in wanted}
         if len(wanted) > MAX_CONVERSATIONS:
             _log.warning("More conversations than can be caught up with", extra={"conversations": len(wanted)})
         return dict(list(wanted.items())[:MAX_CONVERSATIONS])
@@ -116,7 +116,7 @@ class CatchUp:
         workspace = await self._workspaces.of(team)
         return [f"{team}:{channel}" for channel in await workspace.api.conversations()]
 
-    async def _read(self, team: str, channel: str, talk: Talk) -> Sequence[_Message]:
+    async def _read(self, team: str, channel: str, talk: SlackTalk) -> Sequence[_Message]:
         """What was missed in a conversation and its threads, oldest first."""
         workspace = await self._asked(partial(self._workspaces.of, team))
         if workspace is None:
@@ -188,7 +188,7 @@ async def _handed_over(delivery: Delivery, deliveries: Deliveries) -> bool:
     return safe
 
 
-def _behind(roots: Sequence[_Message], talk: Talk, floor: int) -> Sequence[str]:
+def _behind(roots: Sequence[_Message], talk: SlackTalk, floor: int) -> Sequence[str]:
     """The threads with something new, ours first: those whose root says so, and those whose root was not read."""
     seen = {root["ts"] for root in roots}
     active = [root["ts"] for root in roots if _has_news(root, floor)]

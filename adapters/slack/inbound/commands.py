@@ -10,7 +10,7 @@ from adapters.adapter import Admits, Inbound
 from adapters.markdown.mentions import with_mentions
 from adapters.slack.api.streams import Recipient
 from adapters.slack.api.workspaces import Workspace
-from adapters.slack.codec.addresses import PLATFORM, BotIdentity, blocks_of
+from adapters.slack.codec.addresses import PLATFORM, SlackBot, blocks_of
 from adapters.slack.codec.interactions import (
     SLASH_COMMAND,
     SlashCommand,
@@ -24,7 +24,7 @@ from adapters.slack.codec.interactions import (
     wish_in,
 )
 from adapters.slack.inbound.deliveries import Delivery
-from adapters.slack.outbound.threads import Threads
+from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import BadMarkup, MessageGone, NotDelivered
@@ -45,7 +45,7 @@ class Commanding:
 
     def __init__(
         self,
-        threads: Threads,
+        threads: SlackThreads,
         clock: Clock,
         commands: Mapping[str, str],
         texts: Texts,
@@ -115,7 +115,7 @@ class Commanding:
         return replace(inbound, message_id=str(answer["ts"]), choice=sent.choice)
 
     async def _refusal(
-        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None
+        self, given: SlashCommand, delivery: Delivery, bot: SlackBot, thread: str | None = None
     ) -> str | None:
         """The words for a person without access; in private the gateway tells them itself."""
         if given.channel.startswith("D"):
@@ -139,7 +139,7 @@ class Commanding:
         return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
 
     def _inbound(
-        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, at: Address, command: str | None
+        self, given: SlashCommand, delivery: Delivery, bot: SlackBot, at: Address, command: str | None
     ) -> Inbound:
         return Inbound(
             address=at,

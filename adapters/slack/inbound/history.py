@@ -10,13 +10,13 @@ import anyio
 
 from adapters.adapter import Inbound
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import Person, channel_of, team_of
+from adapters.slack.codec.addresses import SlackPerson, channel_of, team_of
 from adapters.slack.codec.earlier import earlier_of, is_told, people_in
 from adapters.slack.inbound.marks import microseconds
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain, RateLimited
 
-FindPerson = Callable[[str, Workspace], Awaitable[Person | None]]
+FindPerson = Callable[[str, Workspace], Awaitable[SlackPerson | None]]
 """Tells a person by their id; None where Slack does not answer now."""
 
 
@@ -51,8 +51,8 @@ async def _read(workspace: Workspace, channel: str, thread: str, before: str, at
 
 async def _people_of(
     messages: Sequence[Mapping[str, Any]], find: FindPerson, workspace: Workspace
-) -> dict[str, Person]:
-    known: dict[str, Person] = {}
+) -> dict[str, SlackPerson]:
+    known: dict[str, SlackPerson] = {}
 
     async def look_up(user: str) -> None:
         person = await find(user, workspace)

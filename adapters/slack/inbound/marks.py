@@ -24,7 +24,7 @@ _STAMP = re.compile(r"\d{1,12}(\.\d{1,9})?")
 
 
 @dataclass(slots=True)
-class Talk:
+class SlackTalk:
     """A conversation: the time stamp of the newest message that was taken, and of our threads' roots, the last one
     written in at the end."""
 
@@ -49,9 +49,9 @@ class Marks:
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._talks: dict[str, Talk] = {}
+        self._talks: dict[str, SlackTalk] = {}
         self._since: str | None = None
-        self._floors: dict[str, Talk] | None = None
+        self._floors: dict[str, SlackTalk] | None = None
         self._unread: set[str] | None = None
 
     async def load(self, now: str) -> None:
@@ -65,10 +65,10 @@ class Marks:
     def hold(self) -> None:
         """Events may have been missed: no mark moves on from here until its conversation was read."""
         if self._floors is None:
-            self._floors = {name: Talk(talk.newest, list(talk.threads)) for name, talk in self._talks.items()}
+            self._floors = {name: SlackTalk(talk.newest, list(talk.threads)) for name, talk in self._talks.items()}
         self._unread = None
 
-    def floors(self) -> Mapping[str, Talk]:
+    def floors(self) -> Mapping[str, SlackTalk]:
         """The marks of when `hold` was called, the conversation written in last first."""
         floors = self._floors or {}
         return dict(sorted(floors.items(), key=lambda each: microseconds(each[1].newest), reverse=True))
@@ -82,7 +82,7 @@ class Marks:
         """A message is safe. What has no time stamp of Slack's is not marked."""
         if not is_stamp(message):
             return
-        talk = self._talks.setdefault(conversation, Talk(message))
+        talk = self._talks.setdefault(conversation, SlackTalk(message))
         talk.note(message, thread if is_stamp(thread) else None)
         if self._floors is None or (self._unread is not None and conversation not in self._unread):
             await self._records.put(conversation, _written(talk))
@@ -129,12 +129,12 @@ def later(stamp: str, microseconds_later: int) -> str:
     return f"{at_us // 1_000_000}.{at_us % 1_000_000:06d}"
 
 
-def _written(talk: Talk) -> str:
+def _written(talk: SlackTalk) -> str:
     return json.dumps([talk.newest, *talk.threads])
 
 
-def _read(text: str) -> Talk:
+def _read(text: str) -> SlackTalk:
     newest, *threads = json.loads(text)
     if not is_stamp(newest):
         raise ValueError(f"{newest!r} is no time stamp")
-    return Talk(newest, [thread for thread in threads if is_stamp(thread)])
+    return SlackTalk(newest, [thread for thread in threads if is_stamp(thread)])

@@ -14,9 +14,9 @@ from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.recent import Recent
 from adapters.slack.api.streams import Recipient
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import BotIdentity, Person
+from adapters.slack.codec.addresses import SlackBot, SlackPerson
 from adapters.slack.codec.events import (
-    Happening,
+    SlackHappening,
     address_of,
     happening_in,
     inbound_of,
@@ -29,7 +29,7 @@ from adapters.slack.inbound.app_context import AppContexts
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
 from adapters.slack.inbound.marks import Marks, microseconds
-from adapters.slack.outbound.threads import REMEMBERED, Threads
+from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.plain_text import one_line
@@ -60,13 +60,13 @@ class Heard:
     taken: Callable[[], Awaitable[None]] | None = None
 
 
-class Receiver:
+class SlackReceiver:
     """Reads deliveries."""
 
     def __init__(  # noqa: PLR0913 - the parts of hearing
         self,
         workspaces: Workspaces,
-        threads: Threads,
+        threads: SlackThreads,
         clock: Clock,
         commanding: Commanding,
         marks: Marks,
@@ -86,7 +86,7 @@ class Receiver:
         self._commands = commanding.commands
         self._commanding = commanding
         self._marks = marks
-        self._people = Recent[str, Person](REMEMBERED)
+        self._people = Recent[str, SlackPerson](REMEMBERED)
         self._contexts = AppContexts(texts)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
@@ -173,7 +173,7 @@ class Receiver:
         return Heard(afterwards=offer if self._prompts else None)
 
     async def _stopped(self, delivery: Delivery, event: Mapping[str, Any], workspace: Workspace) -> Heard:
-        happening = Happening(
+        happening = SlackHappening(
             "message",
             event["channel"],
             event["user"],
@@ -189,7 +189,7 @@ class Receiver:
         rest = None if thread is None else partial(workspace.api.set_session, event["channel"], thread, "active")
         return Heard(replace(inbound, message_id=None), afterwards=rest)
 
-    async def _happened(self, delivery: Delivery, happening: Happening, workspace: Workspace) -> Heard:
+    async def _happened(self, delivery: Delivery, happening: SlackHappening, workspace: Workspace) -> Heard:
         bot = workspace.bot
         for stamp in (happening.ts, happening.thread):
             microseconds(stamp or "0")  # refused here, not where it is compared with others
@@ -218,7 +218,7 @@ class Receiver:
         )
 
     def _said(
-        self, happening: Happening, inbound: Inbound, *, begins: bool, bot: BotIdentity, workspace: Workspace
+        self, happening: SlackHappening, inbound: Inbound, *, begins: bool, bot: SlackBot, workspace: Workspace
     ) -> Heard:
         if begins and inbound.command not in (None, *_BEGINNING):
             at = self._threads.latest(inbound.address.conversation, happening.user)
@@ -234,7 +234,7 @@ class Receiver:
         name = partial(workspace.api.set_title, happening.channel, happening.thread, _title(inbound.text))
         return Heard(inbound, afterwards=name)
 
-    async def _placed(self, happening: Happening, workspace: Workspace) -> Happening:
+    async def _placed(self, happening: SlackHappening, workspace: Workspace) -> SlackHappening:
         """The event with its thread, from memory or from Slack."""
         conversation = f"{workspace.bot.team_id}:{happening.channel}"
         place = self._threads.place(conversation, happening.ts)
@@ -244,7 +244,7 @@ class Receiver:
             place = self._threads.placed(conversation, happening.ts, None if root else thread)
         return replace(happening, thread=place.thread)
 
-    async def _is_addressed(self, happening: Happening, workspace: Workspace, *, fresh: bool) -> bool:
+    async def _is_addressed(self, happening: SlackHappening, workspace: Workspace, *, fresh: bool) -> bool:
         if happening.direct:
             return True
         bot = workspace.bot
@@ -256,12 +256,12 @@ class Receiver:
             return True
         return happening.thread is not None and await self._is_ours(key, happening, workspace)
 
-    async def _was_heard(self, happening: Happening, workspace: Workspace) -> bool:
+    async def _was_heard(self, happening: SlackHappening, workspace: Workspace) -> bool:
         """Whether a message was for us before it named us."""
         key = address_of(replace(happening, text=""), workspace.bot).key
         return happening.direct or (happening.thread is not None and await self._is_ours(key, happening, workspace))
 
-    async def _is_ours(self, key: str, happening: Happening, workspace: Workspace) -> bool:
+    async def _is_ours(self, key: str, happening: SlackHappening, workspace: Workspace) -> bool:
         """Whether the bot takes part in the thread, from memory or from Slack."""
         if happening.starter == workspace.bot.user_id:
             return True
@@ -275,14 +275,14 @@ class Receiver:
             self._threads.ours.keep(key, known)
         return bool(known)
 
-    async def _people_in(self, happening: Happening, workspace: Workspace) -> dict[str, Person]:
+    async def _people_in(self, happening: SlackHappening, workspace: Workspace) -> dict[str, SlackPerson]:
         return {
             user: person
             for user in _without_us(happening.people, workspace.bot)
             if (person := await self.person(user, workspace)) is not None
         }
 
-    async def person(self, user: str, workspace: Workspace) -> Person | None:
+    async def person(self, user: str, workspace: Workspace) -> SlackPerson | None:
         """A person; None if Slack does not answer now."""
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)
@@ -296,7 +296,7 @@ class Receiver:
         return person
 
 
-def _without_us(people: Iterable[str], bot: BotIdentity) -> Iterable[str]:
+def _without_us(people: Iterable[str], bot: SlackBot) -> Iterable[str]:
     return (user for user in dict.fromkeys(people) if user != bot.user_id)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import blocks_of, channel_of, is_private, team_of
-from adapters.slack.outbound.threads import Threads
+from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 
 
-class TellingAlone:
+class SlackAlone:
     """The methods of the ports in `adapters.adapter` that tell one person something."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads) -> None:
+    def __init__(self, workspaces: Workspaces, threads: SlackThreads) -> None:
         self._workspaces = workspaces
         self._threads = threads
 

@@ -32,7 +32,7 @@ ICONS: Final = tuple(
 )
 
 
-class Identities:
+class AgentIcons:
     """An agent's icon follows from its name; where another agent of its conversation has that one, it is the next that
     is free. So it is the same everywhere and after a restart, unless two names fall together."""
 

@@ -28,7 +28,7 @@ EMOJI: Final[Mapping[Mark, str]] = {
 _log = logging.getLogger(__name__)
 
 
-class Indicators:
+class SlackIndicators:
     """Indicators, remembered so that they can be removed."""
 
     def __init__(self, texts: Texts) -> None:

@@ -20,13 +20,13 @@ from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_na
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
-from adapters.slack.outbound.alone import TellingAlone
-from adapters.slack.outbound.identities import Identities
-from adapters.slack.outbound.indicators import Indicators
+from adapters.slack.outbound.alone import SlackAlone
+from adapters.slack.outbound.identities import AgentIcons
+from adapters.slack.outbound.indicators import SlackIndicators
 from adapters.slack.outbound.plans import Plans, is_planned
 from adapters.slack.outbound.showing import check_shown
 from adapters.slack.outbound.streaming import Streams
-from adapters.slack.outbound.threads import REMEMBERED, Threads
+from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
@@ -42,20 +42,20 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class Sender(TellingAlone):
+class SlackSender(SlackAlone):
     """The methods of the ports in `adapters.adapter` that send."""
 
     def __init__(
-        self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts, *, thumbs: bool = True
+        self, workspaces: Workspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
     ) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
         super().__init__(workspaces, threads)
         self._thumbs = thumbs
         self._clock = clock
-        self._faces = Identities(REMEMBERED)
+        self._faces = AgentIcons(REMEMBERED)
         self._streams = Streams(self._faces)
         self._texts = texts
-        self._signs = Indicators(texts)
+        self._signs = SlackIndicators(texts)
         self._doubtful = Recent[str, bool](REMEMBERED)
         self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)

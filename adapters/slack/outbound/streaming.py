@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, Final
 
 from adapters.recent import Recent
-from adapters.slack.api.streams import NO_MORE, Doing, Plan, Recipient, StreamEnd, Task
+from adapters.slack.api.streams import NO_MORE, Doing, Recipient, StreamEnd, Task, TaskPlan
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
 from adapters.slack.codec.mentions import certain, harmless
-from adapters.slack.outbound.identities import Identities
+from adapters.slack.outbound.identities import AgentIcons
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import BadMarkup, StreamOver
 
@@ -58,7 +58,7 @@ class OpenStream:
 class Streams:
     """The open streams of this process, by their messages' time stamps."""
 
-    _faces: Identities
+    _faces: AgentIcons
     _open: dict[str, OpenStream] = field(default_factory=dict)
     _plans: Recent[str, str] = field(default_factory=lambda: Recent[str, str](MAX_OPEN))
 
@@ -168,9 +168,9 @@ class Streams:
         """The speaker has answered: the next activity starts something new."""
         self._plans.forget(_who(to, speaker))
 
-    def _plan(self, to: Address, speaker: Speaker) -> tuple[Plan, ...]:
+    def _plan(self, to: Address, speaker: Speaker) -> tuple[TaskPlan, ...]:
         title = self._plans.get(_who(to, speaker))
-        return () if title is None else (Plan(title),)
+        return () if title is None else (TaskPlan(title),)
 
     async def end_for_edits(
         self, to: Address, message: str, nonce: str, workspace: Workspace, *, works_on: bool

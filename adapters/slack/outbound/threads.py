@@ -13,7 +13,7 @@ REMEMBERED: Final = 10_000
 """The number of threads, of people and of messages remembered; others are asked for again."""
 
 
-class Threads:
+class SlackThreads:
     """`ours`: whether we take part in a thread; `spoken_in`: threads we spoke in since this process started."""
 
     def __init__(self) -> None:

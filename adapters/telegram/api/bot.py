@@ -22,7 +22,7 @@ from adapters.adapter import File
 from adapters.asked_pause import asked_pause_s
 from adapters.platform_clock import PlatformClock
 from adapters.telegram.api.failures import FloodWait, translated
-from adapters.telegram.codec.addresses import BotIdentity
+from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.codec.attachments import kind_of
 from adapters.telegram.codec.markup import Rendered
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
@@ -64,7 +64,7 @@ def _hide_token(record: logging.LogRecord) -> bool:
 logging.getLogger("httpx").addFilter(_hide_token)
 
 
-class Transport(HTTPXRequest):
+class TelegramTransport(HTTPXRequest):
     """The library's transport, except that a 429 raises an error of ours."""
 
     async def do_request(
@@ -104,7 +104,7 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TelegramTarget:
     """The destination of a message, and the number of the message that it answers; `alone_to` is that of one which only
     we see."""
 
@@ -121,7 +121,7 @@ class Target:
         return {"chat_id": self.chat_id, "message_thread_id": self.thread_id, "reply_parameters": reply}
 
 
-class BotApi:
+class TelegramApi:
     """The calls that Parley needs. Errors: AuthFailed only from `me` and `updates`.
 
     Polling has its own connection, so a waiting poll never delays a message. Answers with a message are passed on as
@@ -157,11 +157,11 @@ class BotApi:
         await self._polls.shutdown()
         await self._calls.shutdown()
 
-    async def me(self, agent: str | None = None) -> BotIdentity:
+    async def me(self, agent: str | None = None) -> TelegramBot:
         with self._call("getMe", at_setup=True):
             user = await self._bot.get_me()
             hears_all = user.can_read_all_group_messages is not False
-            return BotIdentity(user.id, user.username or "", user.full_name, agent, hears_all)
+            return TelegramBot(user.id, user.username or "", user.full_name, agent, hears_all)
 
     async def set_webhook(self, url: str, secret: str) -> None:
         """Have updates sent to this address, including those that are waiting."""
@@ -220,12 +220,12 @@ class BotApi:
                 raise TypeError("getUpdates did not answer a list of updates")
             return answer
 
-    async def send(self, target: Target, page: Rendered) -> Mapping[str, Any]:
+    async def send(self, target: TelegramTarget, page: Rendered) -> Mapping[str, Any]:
         """Post a text; returns the message as posted."""
         text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         return await self._posted("sendMessage", target.parameters | text)
 
-    async def send_rich(self, target: Target, markdown: str) -> Mapping[str, Any]:
+    async def send_rich(self, target: TelegramTarget, markdown: str) -> Mapping[str, Any]:
         """Post a rich message; returns it as posted. Also raises UnknownMethod."""
         return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(markdown)})
 
@@ -241,7 +241,7 @@ class BotApi:
         rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(markdown)}
         return await self._posted("editMessageText", rich)
 
-    async def upload(self, target: Target, file: File, caption: Rendered) -> Mapping[str, Any]:
+    async def upload(self, target: TelegramTarget, file: File, caption: Rendered) -> Mapping[str, Any]:
         """Post a file; returns the message as posted. Pictures, films and sound are shown as such."""
         kind = kind_of(file)
         text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
@@ -263,7 +263,7 @@ class BotApi:
         with self._call("sendRichMessageDraft"):
             await self._ask(self._calls, "sendRichMessageDraft", place | _STOPPABLE)
 
-    async def send_alone(self, target: Target, person: int, page: Rendered) -> Mapping[str, Any]:
+    async def send_alone(self, target: TelegramTarget, person: int, page: Rendered) -> Mapping[str, Any]:
         """Post a text that one person of a group sees. The message has an `ephemeral_message_id` if that is so.
 
         Bot API 10.2 has `receiver_user_id`; 10.3 has put `ephemeral_message_parameters` in its place.
@@ -316,7 +316,7 @@ class BotApi:
             int(answer["message_id"])
             return dict(answer)
 
-    async def _ask(self, transport: Transport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
+    async def _ask(self, transport: TelegramTransport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
         """The result of a method, in the server's form."""
         given = cast("RequestData", Parameters(data))
         return await transport.post(f"{self._bot.base_url}/{method}", given, **timeouts)
@@ -351,11 +351,11 @@ def _entities(page: Rendered) -> list[dict[str, Any]]:
     ]
 
 
-def _transport(connections: int, timeout_s: float, clock: PlatformClock) -> Transport:
+def _transport(connections: int, timeout_s: float, clock: PlatformClock) -> TelegramTransport:
     async def answered(response: httpx.Response) -> None:
         clock.hear(response.headers.get("date"))
 
-    return Transport(
+    return TelegramTransport(
         connection_pool_size=connections,
         read_timeout=timeout_s,
         write_timeout=timeout_s,

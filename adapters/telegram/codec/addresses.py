@@ -20,7 +20,7 @@ Json: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class BotIdentity:
+class TelegramBot:
     """One of our bots. `username` is without the @; `agent` is whom it speaks for, None for the main bot.
 
     `hears_all` says that privacy mode is off: in groups it sees every message.
@@ -37,18 +37,18 @@ class BotIdentity:
 class OurBots:
     """All our bots, the main one first."""
 
-    all: tuple[BotIdentity, ...]
+    all: tuple[TelegramBot, ...]
 
     @property
     def several(self) -> bool:
         return len(self.all) > 1
 
     @cached_property
-    def by_id(self) -> Mapping[int, BotIdentity]:
+    def by_id(self) -> Mapping[int, TelegramBot]:
         return {bot.id: bot for bot in self.all}
 
     @cached_property
-    def by_username(self) -> Mapping[str, BotIdentity]:
+    def by_username(self) -> Mapping[str, TelegramBot]:
         return {bot.username.casefold(): bot for bot in self.all}
 
 

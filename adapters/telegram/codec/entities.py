@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from adapters.telegram.codec.addresses import BotIdentity, Json, OurBots
+from adapters.telegram.codec.addresses import Json, OurBots, TelegramBot
 from adapters.telegram.codec.markup import Entity
 
 _LINE_END: Final = "\n".encode("utf-16-le")
@@ -20,12 +20,12 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidText:
     """A text. `to` are the bots it is meant for; mentioned people are in it as `@Name`."""
 
     text: str
     command: str | None = None
-    to: tuple[BotIdentity, ...] = ()
+    to: tuple[TelegramBot, ...] = ()
     for_another_bot: bool = False
 
 
@@ -35,10 +35,10 @@ class _Change:
 
     entity: Entity
     becomes: str = ""
-    to: BotIdentity | None = field(default=None)
+    to: TelegramBot | None = field(default=None)
 
 
-def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Said:
+def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> SaidText:
     """Read a text with its entities."""
     units = text.encode("utf-16-le", "surrogatepass")
     known = _known(entities)
@@ -50,9 +50,9 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Sai
         name, _, target = _piece(units, command)[1:].partition("@")
         bot = us.by_username.get(target.casefold())
         if target and bot is None:
-            return Said(text, for_another_bot=True)
+            return SaidText(text, for_another_bot=True)
         changes.append(_Change(command, to=bot or us.all[0]))
-    return Said(
+    return SaidText(
         text=_changed(units, changes) if changes else text,
         command=name.casefold() or None,
         to=tuple(dict.fromkeys(change.to for change in changes if change.to is not None)),

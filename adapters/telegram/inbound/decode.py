@@ -13,16 +13,16 @@ from adapters.ratings import rating_of_all
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
-    BotIdentity,
     Json,
     MessageId,
     OurBots,
+    TelegramBot,
     address_of,
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.brought import answered_by, files_answered, forwarded_in, quoted_in
-from adapters.telegram.codec.entities import Said, formatted, said
+from adapters.telegram.codec.entities import SaidText, formatted, said
 from adapters.telegram.codec.envelope import Known, name_of, sender_of
 from adapters.telegram.codec.rich_content import rich_text_of
 from adapters.telegram.codec.wordless import wordless_of
@@ -35,12 +35,12 @@ CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
 
 
 @dataclass(frozen=True, slots=True)
-class Receiver:
+class TelegramReceiver:
     """The bot that received an update, among all our bots. With `hears_topics` everything in a topic where we speak is
     addressed to us.
     """
 
-    bot: BotIdentity
+    bot: TelegramBot
     us: OurBots
     hears_topics: bool = True
 
@@ -51,7 +51,7 @@ class Receiver:
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class ButtonPress:
     """A press of a button, which waits for an answer. Without an item Telegram no longer knows the message."""
 
     query_id: str
@@ -90,10 +90,10 @@ class Ignored:
     detail: str = ""
 
 
-Decoded: TypeAlias = Inbound | Pressed | Moved | TopicClosed | Membership | Ignored
+Decoded: TypeAlias = Inbound | ButtonPress | Moved | TopicClosed | Membership | Ignored
 
 
-def decode(updates: Sequence[Json], receiver: Receiver, known: Known) -> Decoded:
+def decode(updates: Sequence[Json], receiver: TelegramReceiver, known: Known) -> Decoded:
     """The event of an update, or of the updates of one album. Raises nothing."""
     try:
         return _Reading(receiver, known).decoded(updates)
@@ -103,7 +103,7 @@ def decode(updates: Sequence[Json], receiver: Receiver, known: Known) -> Decoded
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    receiver: Receiver
+    receiver: TelegramReceiver
     known: Known
 
     def decoded(self, updates: Sequence[Json]) -> Decoded:
@@ -119,7 +119,7 @@ class _Reading:
                 return heard
             return replace(heard, act="edit", command=None)
         if "callback_query" in first:
-            return Pressed(str(first["callback_query"]["id"]), self._press(first, first["callback_query"]))
+            return ButtonPress(str(first["callback_query"]["id"]), self._press(first, first["callback_query"]))
         if "message_reaction" in first:
             return self._reaction(first, first["message_reaction"])
         if "stopped_message_generation" in first:
@@ -158,17 +158,17 @@ class _Reading:
         if not any(texts) and not attachments and command is None and not any(read.to for read in reads):
             return Ignored("no content")
         to = tuple(dict.fromkeys(bot for read in reads for bot in read.to))
-        return self._heard(update, album, sender, Said(_joined(*texts, between="\n\n"), command, to), attachments)
+        return self._heard(update, album, sender, SaidText(_joined(*texts, between="\n\n"), command, to), attachments)
 
-    def _read(self, message: Json) -> Said:
+    def _read(self, message: Json) -> SaidText:
         text = message.get("text", message.get("caption")) or rich_text_of(message)
         entities = message.get("entities", message.get("caption_entities", ()))
         if "forward_origin" in message:  # whoever passes something on gives no command in it and addresses nobody
-            return Said(formatted(text, entities))
+            return SaidText(formatted(text, entities))
         return said(text, entities, self.receiver.us, self.known.people)
 
     def _heard(
-        self, update: Json, album: Sequence[Json], sender: Json, read: Said, attachments: Sequence[Attachment]
+        self, update: Json, album: Sequence[Json], sender: Json, read: SaidText, attachments: Sequence[Attachment]
     ) -> Inbound:
         message = album[0]
         chat = message["chat"]
@@ -279,14 +279,14 @@ class _Reading:
             number = zlib.crc32(what.encode(errors="replace"))
         return f"{kind}:{chat_id}:{number}:{who}:{when}"
 
-    def _answered_bot(self, message: Json) -> BotIdentity | None:
+    def _answered_bot(self, message: Json) -> TelegramBot | None:
         """The bot that the message replies to. In a topic everything replies to the message that opened the topic."""
         replied = message.get("reply_to_message", {})
         if "forum_topic_created" in replied:
             return None
         return self.receiver.us.by_id.get(replied.get("from", {}).get("id"))
 
-    def _to_agents(self, read: Said, quoted: BotIdentity | None, *, private: bool) -> str:
+    def _to_agents(self, read: SaidText, quoted: TelegramBot | None, *, private: bool) -> str:
         """The text, preceded by the names of the agents whose bots were addressed."""
         to = read.to or ((quoted,) if quoted is not None else ())
         if private:
@@ -294,7 +294,7 @@ class _Reading:
         names = [f"@{bot.agent}" for bot in to if bot.agent is not None]
         return read.text if read.command is not None else " ".join([*names, read.text]).strip()
 
-    def _quote(self, message: Json, quoted: BotIdentity | None) -> Quote | None:
+    def _quote(self, message: Json, quoted: TelegramBot | None) -> Quote | None:
         """What the message answers, under the id by which we know it."""
         number = self._message_id(message["chat"]["id"], (answered_by(message) or {}).get("message_id", 0))
         if quoted is not None:

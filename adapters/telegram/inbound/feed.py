@@ -18,7 +18,7 @@ class _Given:
     kept: bool = False
 
 
-class Feed:
+class UpdateFeed:
     """One consumer and any number of givers. An item waits with its giver, so nothing accumulates here."""
 
     def __init__(self) -> None:

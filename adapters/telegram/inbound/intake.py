@@ -23,15 +23,15 @@ from adapters.telegram.codec.attachments import AlbumId, album_of
 from adapters.telegram.codec.envelope import Envelope, envelope_of
 from adapters.telegram.inbound.albums import Albums
 from adapters.telegram.inbound.decode import (
+    ButtonPress,
     Ignored,
     Membership,
     Moved,
-    Pressed,
-    Receiver,
+    TelegramReceiver,
     TopicClosed,
     decode,
 )
-from adapters.telegram.inbound.feed import Feed
+from adapters.telegram.inbound.feed import UpdateFeed
 from adapters.telegram.inbound.polling import poll
 from adapters.telegram.outbound.message_ids import MessageIds
 from runtime.core.clock import Clock
@@ -77,11 +77,17 @@ class HeardAlone(Protocol):
         """Such a message came from a person in a group."""
 
 
-class Intake:
+class TelegramIntake:
     """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
     def __init__(
-        self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState, alone: HeardAlone
+        self,
+        feed: UpdateFeed,
+        clock: Clock,
+        tasks: TaskGroup,
+        numbers: MessageIds,
+        memory: ChatState,
+        alone: HeardAlone,
     ) -> None:
         self.feed = feed
         self._alone = alone
@@ -91,7 +97,7 @@ class Intake:
         self._albums = Albums(clock, tasks)
         self._numbers = numbers
 
-    async def poll(self, bot: OurBot, receiver: Receiver) -> None:
+    async def poll(self, bot: OurBot, receiver: TelegramReceiver) -> None:
         """Fetch one bot's updates.
 
         The connection ends when the main bot's token is refused or the storage is unavailable; another bot's refused
@@ -110,7 +116,7 @@ class Intake:
             with anyio.CancelScope(shield=True):
                 await bot.api.close_polling()
 
-    async def receive(self, bot: OurBot, receiver: Receiver, request: HttpRequest) -> HttpAnswer:
+    async def receive(self, bot: OurBot, receiver: TelegramReceiver, request: HttpRequest) -> HttpAnswer:
         """Take the update in a request. Answers 400 to a body that is no update, and 503 to an update that was not
         taken in time, which Telegram sends again.
         """
@@ -125,7 +131,7 @@ class Intake:
                 return HttpAnswer(200)
         return HttpAnswer(503)
 
-    async def _received(self, bot: OurBot, receiver: Receiver, update: Json, album: AlbumId | None) -> bool:
+    async def _received(self, bot: OurBot, receiver: TelegramReceiver, update: Json, album: AlbumId | None) -> bool:
         if album is not None:
             return await self._albums.take(bot.id, album, update, partial(self._taken_album, bot, receiver))
         envelope = envelope_of(update)
@@ -133,14 +139,14 @@ class Intake:
             await self._albums.settled(bot.id, envelope.chat_id)
         return await self.take(bot, receiver, [update])
 
-    async def _taken_album(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
+    async def _taken_album(self, bot: OurBot, receiver: TelegramReceiver, updates: Sequence[Json]) -> bool:
         try:
             return await self.take(bot, receiver, updates)
         except StorageUnavailable as error:
             _log.warning("An album is not stored, and will come again", extra={"error": str(error)})
             return False
 
-    async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
+    async def take(self, bot: OurBot, receiver: TelegramReceiver, updates: Sequence[Json]) -> bool:
         """Return True once the content of the updates is stored, or if they have none for us."""
         envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
         for envelope in envelopes:
@@ -150,7 +156,7 @@ class Intake:
                 for envelope in envelopes if item.addressed else ():
                     self._memory.addressed.keep((envelope.chat_id, envelope.number), None)
                 return await self._given(receiver, item)
-            case Pressed(query_id, pressed):
+            case ButtonPress(query_id, pressed):
                 self._tasks.start_soon(self._answered, bot, query_id)
                 return pressed is None or await self._given(receiver, pressed)
             case Moved(old, new):
@@ -171,7 +177,7 @@ class Intake:
         if envelope.is_new:
             self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
 
-    async def _given(self, receiver: Receiver, item: Inbound) -> bool:
+    async def _given(self, receiver: TelegramReceiver, item: Inbound) -> bool:
         """Pass an item on. In a group, the first of our bots that delivers it does."""
         seen = self._memory.seen
         if receiver.us.several:

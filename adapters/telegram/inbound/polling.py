@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, TypeVar
 
-from adapters.telegram.api.bot import BotApi
+from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.api.failures import PollTaken
 from adapters.telegram.codec.attachments import albums, growing_album
 from adapters.telegram.inbound.albums import ALBUM_S, Take
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-async def poll(api: BotApi, clock: Clock, take: Take) -> None:
+async def poll(api: TelegramApi, clock: Clock, take: Take) -> None:
     """Take updates in order until one is not taken. Raises AuthFailed when the token is refused.
 
     An offset acknowledges all updates before it and is sent only once each was taken. A poll may end between two

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from adapters.recent import Recent
-from adapters.telegram.api.bot import Target
+from adapters.telegram.api.bot import TelegramTarget
 from adapters.telegram.bots import OurBot
 from adapters.telegram.codec.addresses import chat_id_of, is_private, thread_id_of
 from adapters.telegram.codec.markup import Rendered
-from adapters.telegram.outbound.sender import Sender
+from adapters.telegram.outbound.sender import TelegramSender
 from runtime.core.address import Address
 from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain
 
@@ -22,10 +22,10 @@ MAX_CHATS: Final = 10_000
 """The number of groups remembered in which it is refused."""
 
 
-class TellingAlone:
+class TelegramAlone:
     """Remembers, while the process lives, whether the server has such messages and which groups refuse them."""
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: TelegramSender) -> None:
         self._sender = sender
         self._known = True
         self._refusing: Recent[str, bool] = Recent(MAX_CHATS)
@@ -45,7 +45,8 @@ class TellingAlone:
         thread = thread_id_of(to)
         try:
             answer = await self._sender.at_current(
-                to, lambda chat_id: bot.api.send_alone(Target(chat_id, thread, alone_to=asked), int(number), page)
+                to,
+                lambda chat_id: bot.api.send_alone(TelegramTarget(chat_id, thread, alone_to=asked), int(number), page),
             )
         except OutcomeUncertain:
             return True  # rather lost than read by everybody

@@ -45,7 +45,7 @@ class Spot:
 
 
 @dataclass(slots=True)
-class Lost:
+class LostPost:
     """A post without a clear answer. Its number is above `since`, which is None where that cannot be known; `first` is
     the `since` of its first try and `tried` the numbers where it is not."""
 
@@ -79,7 +79,7 @@ class MessageIds:
         self._alone = True
         self._rows: Recent[tuple[int, int | None], _Row] = Recent(MAX_RECENT)
         self._turns: Recent[tuple[int, int | None], anyio.Lock] = Recent(MAX_RECENT)
-        self._lost: Recent[tuple[int, int | None, str], Lost] = Recent(MAX_LOST)
+        self._lost: Recent[tuple[int, int | None, str], LostPost] = Recent(MAX_LOST)
 
     def granted(self, share: float) -> None:
         """Our share of the calls. Another node may post when it is not the whole."""
@@ -170,12 +170,12 @@ class MessageIds:
         key, now = self._key(spot, nonce), self._clock.monotonic()
         lost = self._lost.get(key)
         if lost is None:
-            self._lost.keep(key, Lost(spot, since, since, now))
+            self._lost.keep(key, LostPost(spot, since, since, now))
             return
         lost.posts, lost.at_s, lost.since = lost.posts + 1, now, since
         lost.tried = {number for number in lost.tried if since is not None and number <= since}
 
-    def _open_in(self, spot: Spot) -> list[Lost]:
+    def _open_in(self, spot: Spot) -> list[LostPost]:
         """The lost posts in the chat, in any topic and by any bot of ours that shares its numbers."""
         mine = _bot_in(spot.chat_id, spot.bot)
         return [
@@ -186,10 +186,10 @@ class MessageIds:
             and lost.since is not None
         ]
 
-    def _in_time(self, lost: Lost) -> bool:
+    def _in_time(self, lost: LostPost) -> bool:
         return self._clock.monotonic() - lost.at_s <= SEARCHED_S
 
-    def _is_gap_below(self, row: _Row, lost: Lost, number: int) -> bool:
+    def _is_gap_below(self, row: _Row, lost: LostPost, number: int) -> bool:
         """Whether the lost message may have a number below this one."""
         if lost.first is None:
             return True

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from adapters.adapter import File
 from adapters.recent import Recent
-from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.bot import TelegramApi, TelegramTarget
 from adapters.telegram.api.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import MAX_RECENT, ChatState
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class Sender:
+class TelegramSender:
     """The messages of one adapter.
 
     Refused formatting is left out. Features that a server lacks are remembered while the process lives. An edit without
@@ -114,9 +114,9 @@ class Sender:
         return await self._remember(bot, to, await self.at_current(to, posted))
 
     async def _change(
-        self, api: BotApi, to: Address, chat_id: int, message: int, page: RenderedPage, *, final: bool
+        self, api: TelegramApi, to: Address, chat_id: int, message: int, page: RenderedPage, *, final: bool
     ) -> None:
-        target = Target(chat_id, thread_id_of(to))
+        target = TelegramTarget(chat_id, thread_id_of(to))
         with suppress(NotModified):
             if final and self.is_rich(page):
                 answer = await self._unless_refused(lambda: api.edit_rich(chat_id, message, page.rich()))
@@ -164,14 +164,14 @@ class Sender:
         return bot.message_id(number)
 
 
-def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
+def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> TelegramTarget:
     """The target of a post. A message is answered only if the bot knows it by that number."""
     replied = MessageId.read(reply_to) if reply_to is not None else None
     known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
-    return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
+    return TelegramTarget(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
 
 
-async def _checked(api: BotApi, target: Target, answer: Mapping[str, Any], shown: Rendered | None) -> int:
+async def _checked(api: TelegramApi, target: TelegramTarget, answer: Mapping[str, Any], shown: Rendered | None) -> int:
     number = int(answer["message_id"])
     try:
         _compare(answer, shown, target)
@@ -182,7 +182,7 @@ async def _checked(api: BotApi, target: Target, answer: Mapping[str, Any], shown
     return number
 
 
-def _compare(answer: Mapping[str, Any], shown: Rendered | None, target: Target) -> None:
+def _compare(answer: Mapping[str, Any], shown: Rendered | None, target: TelegramTarget) -> None:
     wrong = shows_it(answer, shown, target.thread_id)
     if wrong is not None:
         raise ShownDiffers(f"Telegram: message {answer.get('message_id')} in chat {target.chat_id}: {wrong}")

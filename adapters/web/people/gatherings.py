@@ -16,14 +16,14 @@ from adapters.web.charters.charters import MAX_CHARTERS, MAX_CHARTERS_OF_ONE
 from adapters.web.codec import Person
 from adapters.web.hub import Browser
 from adapters.web.people.directory import Directory
-from adapters.web.requests import Archive, Direct, Invite, Leave, ListPeople, Members, Private, Retitle
+from adapters.web.requests import ArchiveRoom, Direct, Invite, LeaveRoom, ListPeople, Members, Private, Retitle
 from runtime.core.clock import Clock
 from runtime.core.room import RoomPost
 
 _WRITERS = 200
 """The number of messages whose authors are the members of an open room."""
 
-RoomAct = Private | Direct | Members | Invite | Leave | Retitle | Archive | ListPeople
+RoomAct = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoom | ListPeople
 IsOwner = Callable[[str], Awaitable[bool]]
 ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
@@ -72,11 +72,11 @@ class Gatherings:
                 await self._members(browser, room)
             case Invite(room, other):
                 await self._invite(person, room, other)
-            case Leave(room):
+            case LeaveRoom(room):
                 await self._leave(person, room)
             case Retitle(room, title):
                 await self._retitle(person, room, title)
-            case Archive(room, archived):
+            case ArchiveRoom(room, archived):
                 await self._archive(person, room, archived=archived)
             case ListPeople():
                 others = [one for one in await self.directory.all() if one.id != person.id]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import Request
+from gateway.access.people import AccessRequest
 from gateway.assembly.stores import (
     Keeping,
     decisions_of,
@@ -38,7 +38,7 @@ from gateway.models.usage import Ledger
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.questions.open import QuestionsView
 from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
 from gateway.overview.saving.talks import TalkMaker
@@ -81,7 +81,7 @@ class Executing(Protocol):
     def seen(self) -> Seen | None: ...
 
 
-class Ground(Protocol):
+class ViewGround(Protocol):
     """The part of the gateway's foundation that is needed here."""
 
     @property
@@ -131,22 +131,22 @@ class NotingSessionStore(RedisSessionStore):
         await self._register.after(commit)
 
 
-def session_store(ground: Ground) -> RedisSessionStore:
+def session_store(ground: ViewGround) -> RedisSessionStore:
     """The store of this node's sessions."""
     if not ground.settings.console.on and not ground.settings.clients:
         return RedisSessionStore(ground.connection, ground.archive)
     return NotingSessionStore(ground.connection, ground.archive, _register(ground))
 
 
-def _moments(ground: Ground, keeping: Keeping) -> Moments:
+def _moments(ground: ViewGround, keeping: Keeping) -> Moments:
     return Moments(keeping.tapes, snapshots_in(ground.connection))
 
 
-def _register(ground: Ground) -> QuestionRegister:
+def _register(ground: ViewGround) -> QuestionRegister:
     return QuestionRegister(records_in(ground.connection, QUESTIONS_TABLE), ground.clock)
 
 
-def with_views(options: WebOptions, ground: Ground) -> WebOptions:
+def with_views(options: WebOptions, ground: ViewGround) -> WebOptions:
     """The options of the web server, with what there is to see of the whole gateway, and with the console where the
     settings have one."""
     bus, tapes, own = options.bus, options.tapes, ground.settings.console
@@ -161,7 +161,7 @@ def with_views(options: WebOptions, ground: Ground) -> WebOptions:
     return replace(options, console=door.routes(), around=[Middleware(door.around)])
 
 
-def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
@@ -181,7 +181,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         made = next((one for one in ground.schedules if one.name == entry.name), None)
         return None if made is None else made.event(clock.now())
 
-    async def tell_approved(request: Request) -> None:
+    async def tell_approved(request: AccessRequest) -> None:
         await tell_later(connection, request, ground.texts("access.approved"))
 
     sources = Sources(
@@ -195,7 +195,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         people=people_in(connection, clock),
         person_limits=person_limits_in(connection),
         moments=moments,
-        questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
+        questions=QuestionsView(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
         talks=TalkMaker(partial(_file_of, keeping, clock)),
         scratch=ScratchRooms(
             keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
@@ -257,7 +257,7 @@ async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncI
     yield end_line(len(whole.facts), count)
 
 
-def tape_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     keeping = keeping_of(ground.settings, ground.connection, ground.archive)
     moments = _moments(ground, keeping)

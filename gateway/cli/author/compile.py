@@ -26,7 +26,7 @@ from gateway.cli.output.terminal import (
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
     from runtime.events.happening import Happening
-    from runtime.language.compiler import CompileResult, OnProgress, Progress
+    from runtime.language.compiler import CompileProgress, CompileResult, OnProgress
     from runtime.language.locking.locked_steps import LockedProgram
 
 
@@ -167,7 +167,7 @@ def _tell_costs(answers: Sequence[Happening]) -> None:
         note(in_words(spent, load_texts("en")))
 
 
-def _tell(compiler: str, progress: Progress) -> None:
+def _tell(compiler: str, progress: CompileProgress) -> None:
     how = {
         "cached": f"{compiler}, from the cache",
         "compiled": f"{compiler}, compiled now",

@@ -43,7 +43,7 @@ def dev(
 ) -> None:
     """Run a program while you write it. Saved changes take effect at once; the chat shows the current step."""
     from gateway.cli.output.diagnosis import checked
-    from gateway.dev.board import Board
+    from gateway.dev.board import DevBoard
 
     config = None if config is None else config.absolute()
     script = _script(model)
@@ -52,7 +52,7 @@ def dev(
         flags = _flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
         files = files or _alone(settings)
-        board = Board(checked, say)
+        board = DevBoard(checked, say)
         board.anew = anew
         _until_right(files, settings)
 

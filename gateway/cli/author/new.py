@@ -13,7 +13,7 @@ from gateway.cli.author.init import ENV_EXAMPLE, say_next, write_new
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.dev.templates import Template
+    from gateway.dev.templates import ProgramTemplate
     from gateway.talks.reports.results import TalkResult
 
 _BROWSER = "browser"
@@ -30,7 +30,7 @@ def new(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults for missing options.")] = False,
 ) -> None:
     """Create a folder with a program, its tests, its settings, and the files that a server needs. Then run one talk."""
-    from gateway.dev.folder import Wanted, files_of, variables_in
+    from gateway.dev.folder import WantedFolder, files_of, variables_in
 
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
     switches = _switches()
@@ -41,7 +41,7 @@ def new(
     if model is None:
         model = _asked_model() if asks else ""
     where = folder or Path(typer.prompt("Folder", default=chosen.name) if asks else chosen.name)
-    wanted = Wanted(chosen, place, secrets, model)
+    wanted = WantedFolder(chosen, place, secrets, model)
     written = _written(where, files_of(wanted, where.absolute(), ENV_EXAMPLE))
     if ".env" not in written:
         secrets = {}
@@ -57,7 +57,7 @@ def _switches() -> Mapping[str, str]:
     return {name: kind.switch for name, kind in catalog(Settings()).items()}
 
 
-def _template(name: str | None, *, asks: bool) -> Template:
+def _template(name: str | None, *, asks: bool) -> ProgramTemplate:
     from gateway.dev.templates import TEMPLATES, template
 
     if name is None and asks:

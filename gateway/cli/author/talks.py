@@ -111,7 +111,7 @@ def _need_model(settings: Settings) -> None:
 
 def _keep(jobs: Sequence[Job], results: Sequence[TalkResult]) -> None:
     """Write the answers of the talks that a model was asked in beside them; others stay. Raises ConfigError."""
-    from gateway.talks.staging.answers import Recording, recording_of, write_recordings
+    from gateway.talks.staging.answers import TalkRecording, recording_of, write_recordings
 
     for loaded in dict.fromkeys(loaded for loaded, _ in jobs):
         here = [
@@ -119,7 +119,7 @@ def _keep(jobs: Sequence[Job], results: Sequence[TalkResult]) -> None:
         ]
         new = {title: recording for title, recording in here if recording is not None and recording.answers}
         titles = {talk.title for talk in loaded.file.talks if not talk.scripted}
-        kept: dict[str, Recording] = {
+        kept: dict[str, TalkRecording] = {
             title: one for title, one in {**loaded.recordings, **new}.items() if title in titles
         }
         if new:

@@ -12,9 +12,9 @@ from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.access.people import People, Request
+    from gateway.access.people import AccessRequest, People
 
-    Later = Callable[[Request, str], Awaitable[None]]
+    Later = Callable[[AccessRequest, str], Awaitable[None]]
     """Has the gateway tell a person the outcome of their request, by the key of the text."""
 
 Answer = TypeVar("Answer")
@@ -53,7 +53,7 @@ def approve(
     """Give access to somebody who is waiting."""
     from gateway.access.roles import Role
 
-    async def let_in(people: People, later: Later) -> Request | None:
+    async def let_in(people: People, later: Later) -> AccessRequest | None:
         found = await people.approve(code, Role[role.upper()])
         if found is not None:
             await later(found, "access.approved")
@@ -127,7 +127,7 @@ def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[
         texts = load_texts(settings.language, settings.texts_dir)
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
 
-            async def later(request: Request, key: str) -> None:
+            async def later(request: AccessRequest, key: str) -> None:
                 await tell_later(connection, request, texts(key))
 
             return await ask(people_in(connection, SystemClock()), later)

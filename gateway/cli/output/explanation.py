@@ -15,18 +15,18 @@ from rich.text import Text
 from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.instructions.explain import Kind, Part, as_worded, explain
+from runtime.language.instructions.explain import Part, PartKind, as_worded, explain
 from runtime.language.lint.placeholders import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
 from runtime.language.syntax.listing import is_item, item_parts
 
 _COLOURS: Mapping[str, str] = {
-    Kind.ALONE: "green",
-    Kind.WORDS: "cyan",
-    Kind.VALUE: "blue",
-    Kind.CHOICE: "magenta",
-    Kind.FREE: "yellow",
+    PartKind.ALONE: "green",
+    PartKind.WORDS: "cyan",
+    PartKind.VALUE: "blue",
+    PartKind.CHOICE: "magenta",
+    PartKind.FREE: "yellow",
 }
 
 _BY: Mapping[str, str] = {"rules": "dim", "model": "bold red"}
@@ -67,10 +67,10 @@ def _triggers(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> Ite
 
 def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part:
     if trigger.kind is TriggerKind.BGN:
-        return Part(Kind.ALONE, f"Execute {playbook.name} when the program begins.")
+        return Part(PartKind.ALONE, f"Execute {playbook.name} when the program begins.")
     if judged_by_model(agent, agent, playbook, trigger):
-        return Part(Kind.CHOICE, f"Whether this is true; then {playbook.name} is executed.")
-    return Part(Kind.ALONE, f"Execute {playbook.name} when this is true.")
+        return Part(PartKind.CHOICE, f"Whether this is true; then {playbook.name} is executed.")
+    return Part(PartKind.ALONE, f"Execute {playbook.name} when this is true.")
 
 
 def _steps(
@@ -83,7 +83,7 @@ def _steps(
     if not playbook.walked:
         for step in playbook.walk_steps():
             why = f"the playbook is executed in {playbook.mode} mode, where steps are guidance"
-            parts = [Part(Kind.FREE, "Carry out with statements.", why)]
+            parts = [Part(PartKind.FREE, "Carry out with statements.", why)]
             yield _line(f"{step.line}:{step.op}", step.span, step.text, parts)
         return
     required, defined = _required(program, agent), frozenset(defined_in(agent))
@@ -103,7 +103,7 @@ def _steps(
 
 def _with_reason(part: Part, reason: str | None) -> Part:
     """A free part with the reason that `parley check` gives for its step."""
-    return replace(part, why=reason) if reason and part.kind is Kind.FREE else part
+    return replace(part, why=reason) if reason and part.kind is PartKind.FREE else part
 
 
 def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:

@@ -26,7 +26,7 @@ from google.protobuf.struct_pb2 import Value
 from gateway.clients.a2a.card import Skill
 from gateway.clients.a2a.growing import growing_artifacts
 from gateway.clients.tasks.service import ClientTask
-from gateway.clients.tasks.view import OpenQuestion, Said
+from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
 from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -193,14 +193,14 @@ def _stamped(status: TaskStatus, at: datetime | None) -> TaskStatus:
     return status
 
 
-def _asked(named: Named, question: OpenQuestion) -> Message:
+def _asked(named: Named, question: QuestionOfTask) -> Message:
     parts = [Part(text=question.text)]
     if question.options:
         parts.append(Part(data=_value({"options": list(question.options)})))
     return named.message(question.ask, Role.ROLE_AGENT, *parts)
 
 
-def _said(named: Named, said: Said) -> Message:
+def _said(named: Named, said: TaskUtterance) -> Message:
     role = Role.ROLE_AGENT if said.own else Role.ROLE_USER
     return named.message(said.id or f"{named.task}.{said.page or said.seq}", role, Part(text=said.text))
 

@@ -83,7 +83,7 @@ class Push:
         return {**found, "authorization": f"{self.scheme} {self.credentials}"} if self.credentials else found
 
 
-class Post(Protocol):
+class PushPost(Protocol):
     """Sends JSON to a URL."""
 
     async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
@@ -95,7 +95,7 @@ class Pushes:
     """Keeps the URLs, and sends to them while `run` runs and it is this node's turn."""
 
     def __init__(
-        self, tasks: TaskService, feed: Feed, records: Records, hosts: Sequence[str], post: Post, clock: Clock
+        self, tasks: TaskService, feed: Feed, records: Records, hosts: Sequence[str], post: PushPost, clock: Clock
     ) -> None:
         self._tasks = tasks
         self._feed = feed

@@ -16,7 +16,7 @@ from gateway.clients.admission import Client
 from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, person_of, task_id
-from gateway.clients.tasks.view import OpenQuestion, TaskView, TaskViews
+from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
@@ -34,7 +34,7 @@ class ClientTask:
     id: SessionId
     program: str
     view: TaskView
-    question: OpenQuestion | None = None
+    question: QuestionOfTask | None = None
     """The oldest question that waits for an answer."""
 
     @property
@@ -256,7 +256,7 @@ class TaskService:
         view = await self._views.view(id_)
         return ClientTask(id_, program, view, await self._question(view))
 
-    async def _question(self, view: TaskView) -> OpenQuestion | None:
+    async def _question(self, view: TaskView) -> QuestionOfTask | None:
         return await self._views.question(next(iter(view.asks.values()))) if view.asks else None
 
 

@@ -31,7 +31,7 @@ _NO_SPEECH = frozenset({"ask", "file", "notice"})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TaskUtterance:
     """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact, `id` the client's own
     name for its message, and `page` the number of what the task says among all its facts."""
 
@@ -44,7 +44,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
+class QuestionOfTask:
     """A question that waits for an answer. `ask` is its id. `asker` is the task of the task that asks, None for the
     task itself."""
 
@@ -75,10 +75,10 @@ class TaskView:
     error_type: str = ""
     raised_at: str = ""
     home: Address | None = None
-    said: list[Said] = field(default_factory=list)
-    asks: dict[str, OpenQuestion] = field(default_factory=dict)
+    said: list[TaskUtterance] = field(default_factory=list)
+    asks: dict[str, QuestionOfTask] = field(default_factory=dict)
     """The open questions, by their ids, the oldest first."""
-    pages: dict[str, OpenQuestion] = field(default_factory=dict)
+    pages: dict[str, QuestionOfTask] = field(default_factory=dict)
     """Every question that it has asked itself, by its page."""
     calls: dict[tuple[str, str], str] = field(default_factory=dict)
     """Those pages, by the calls that asked."""
@@ -151,7 +151,7 @@ def _finished(view: TaskView, fact: Fact, content: PageFinished | PageClosed) ->
     if content.page in view.speech:
         view.speech.discard(content.page)
         view.growing.pop(content.page, None)
-        said = Said(fact.seq, fact.at, content.text, own=True, page=content.page)
+        said = TaskUtterance(fact.seq, fact.at, content.text, own=True, page=content.page)
         view.said = [*view.said[-MAX_SAID + 1 :], said]
 
 
@@ -164,16 +164,16 @@ def _closed(view: TaskView, fact: Fact, content: PageClosed) -> None:
 def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
     whose = "" if view.home is None else f"in./clients/{view.home.conversation}."
     named = content.message.removeprefix(whose)
-    view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=False, id=named)]
+    view.said = [*view.said[-MAX_SAID + 1 :], TaskUtterance(fact.seq, fact.at, content.text, own=False, id=named)]
 
 
 def _asked(view: TaskView, _: Fact, content: QuestionAsked) -> None:
-    view.pages[content.page] = OpenQuestion("", content.text, tuple(content.options))
+    view.pages[content.page] = QuestionOfTask("", content.text, tuple(content.options))
     view.calls[content.frame, content.pos] = content.page
 
 
 def _asked_again(view: TaskView, _: Fact, content: QuestionAskedAgain) -> None:
-    before = view.pages.pop(view.calls.get((content.frame, content.pos), ""), OpenQuestion(""))
+    before = view.pages.pop(view.calls.get((content.frame, content.pos), ""), QuestionOfTask(""))
     view.pages[content.page] = before
     view.calls[content.frame, content.pos] = content.page
 
@@ -183,14 +183,14 @@ def _asks(view: TaskView, _: Fact, content: OrderAsks) -> None:
         view.asks.pop(content.ask, None)
     else:
         page = content.ask.partition(".")[2]
-        view.asks[content.ask] = replace(view.pages.get(page, OpenQuestion("")), ask=content.ask)
+        view.asks[content.ask] = replace(view.pages.get(page, QuestionOfTask("")), ask=content.ask)
 
 
 def _other_asks(view: TaskView, _: Fact, content: TaskAsks) -> None:
     if content.over:
         view.asks.pop(content.ask, None)
     elif 0 < content.number <= len(view.ordered):
-        view.asks[content.ask] = OpenQuestion(content.ask, asker=view.ordered[content.number - 1])
+        view.asks[content.ask] = QuestionOfTask(content.ask, asker=view.ordered[content.number - 1])
 
 
 def _other_over(view: TaskView, _: Fact, content: TaskOver) -> None:
@@ -234,7 +234,7 @@ class TaskViews:
             view.note(fact)
         return view.copy()
 
-    async def question(self, asked: OpenQuestion) -> OpenQuestion:
+    async def question(self, asked: QuestionOfTask) -> QuestionOfTask:
         """An open question with its words, which are with the task that asks it."""
         found, asker = asked, asked.asker
         while asker is not None:  # each is a task of the one before

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.observability.debugger.expressions import parsed
-from gateway.observability.debugger.sources import Place, Sources
+from gateway.observability.debugger.sources import Place, ProgramSources
 from runtime.core.errors import DebugError
 
 MAX_BREAKPOINTS = 1000
@@ -63,10 +63,10 @@ def _hit_rule(text: str) -> Callable[[int], bool]:
 
 
 @dataclass
-class Wishes:
+class BreakpointWishes:
     """The breakpoints and filters of one editor, in their latest form."""
 
-    sources: Sources
+    sources: ProgramSources
     filters: set[str] = field(default_factory=set)
     stop_on_entry: bool = False
     _lines: dict[str | int, dict[Place, Breakpoint]] = field(default_factory=dict)

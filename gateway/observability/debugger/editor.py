@@ -7,15 +7,15 @@ from typing import Any, Literal, Protocol
 
 import anyio
 
-from gateway.observability.debugger.breakpoints import FILTERS, Wishes
+from gateway.observability.debugger.breakpoints import FILTERS, BreakpointWishes
 from gateway.observability.debugger.changes import set_variable
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.inspection import Inspection, source_of
 from gateway.observability.debugger.moments import Stepping
 from gateway.observability.debugger.session_watch import SessionWatch, Why
-from gateway.observability.debugger.sources import Sources
+from gateway.observability.debugger.sources import ProgramSources
 from gateway.observability.debugger.stack import innermost
-from gateway.observability.debugger.threads import Threads
+from gateway.observability.debugger.threads import AgentThreads
 from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 
@@ -48,12 +48,12 @@ Answer = Mapping[str, Any] | None
 Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 
-class Desk(Protocol):
+class EditorDesk(Protocol):
     """The place where editors attach, one at a time."""
 
-    sources: Sources
+    sources: ProgramSources
     expressions: Expressions
-    threads: Threads
+    threads: AgentThreads
 
     def reserve(self, editor: Editor, /) -> bool:
         """Become the only editor; False if there is another."""
@@ -71,8 +71,8 @@ class Desk(Protocol):
 class Editor:
     """The conversation with one editor, from `initialize` to the end of the connection."""
 
-    def __init__(self, wire: Wire, desk: Desk) -> None:
-        self.wishes = Wishes(desk.sources)
+    def __init__(self, wire: Wire, desk: EditorDesk) -> None:
+        self.wishes = BreakpointWishes(desk.sources)
         self._wire = wire
         self._desk = desk
         self._inspection = Inspection(desk.threads, desk.sources, desk.expressions)

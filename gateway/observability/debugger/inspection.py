@@ -8,9 +8,9 @@ from typing import Any
 
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.session_watch import SessionWatch
-from gateway.observability.debugger.sources import Sources, real_path
-from gateway.observability.debugger.stack import Entry, stack_of
-from gateway.observability.debugger.threads import Threads
+from gateway.observability.debugger.sources import ProgramSources, real_path
+from gateway.observability.debugger.stack import StackEntry, stack_of
+from gateway.observability.debugger.threads import AgentThreads
 from gateway.observability.debugger.variables import References, parts, scopes_of, shown
 from gateway.observability.debugger.wire import Request
 from runtime.core.errors import DebugError
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 class Inspection:
     """Answers questions and changes nothing. With `compiled` stacks show the PBAsm instead of the author's files."""
 
-    def __init__(self, threads: Threads, sources: Sources, expressions: Expressions) -> None:
+    def __init__(self, threads: AgentThreads, sources: ProgramSources, expressions: Expressions) -> None:
         self.compiled = False
         self.references = References()
         self._threads = threads
@@ -31,7 +31,9 @@ class Inspection:
     def threads(self, _: Request) -> Body:
         """All agents of all sessions in memory."""
         return {
-            "threads": [{"id": number, "name": Threads.name(watch, agent)} for number, watch, agent in self._threads]
+            "threads": [
+                {"id": number, "name": AgentThreads.name(watch, agent)} for number, watch, agent in self._threads
+            ]
         }
 
     def stack(self, request: Request) -> Body:
@@ -42,7 +44,7 @@ class Inspection:
         chosen = entries[first : first + most] if most else entries[first:]
         return {"stackFrames": [self._frame(watch, entry) for entry in chosen], "totalFrames": len(entries)}
 
-    def _frame(self, watch: SessionWatch, entry: Entry) -> Body:
+    def _frame(self, watch: SessionWatch, entry: StackEntry) -> Body:
         body: Body = {
             "id": self.references.give(watch, entry.frame),
             "name": entry.name,

@@ -14,8 +14,8 @@ from anyio.streams.stapled import MultiListener
 from gateway.observability.debugger.editor import Editor
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.session_watch import SessionWatch
-from gateway.observability.debugger.sources import Sources
-from gateway.observability.debugger.threads import Threads
+from gateway.observability.debugger.sources import ProgramSources
+from gateway.observability.debugger.threads import AgentThreads
 from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
@@ -64,9 +64,9 @@ class Debugger:
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address
-        self.sources = Sources(programs)
+        self.sources = ProgramSources(programs)
         self.expressions = Expressions(sandbox)
-        self.threads = Threads()
+        self.threads = AgentThreads()
         self._bus = bus
         self._waits = address.waits
         self._came = anyio.Event()

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import anyio
 
-from gateway.observability.debugger.breakpoints import Breakpoint, Wishes
+from gateway.observability.debugger.breakpoints import Breakpoint, BreakpointWishes
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.moments import Moment, MomentKind, Stepping
-from gateway.observability.debugger.sources import Place, Sources, Spot, real_path, step_of
+from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot, real_path, step_of
 from gateway.observability.debugger.variables import names_of
 from runtime.core.errors import DebugError
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import Watched
 from runtime.execution.free.statement import control_value
 from runtime.language.program import Op, PlaybookSpec, Step
@@ -50,7 +50,7 @@ class Attached(Protocol):
     """The editor that is attached."""
 
     @property
-    def wishes(self) -> Wishes: ...
+    def wishes(self) -> BreakpointWishes: ...
 
     def stands(self, watch: SessionWatch, why: Why, /) -> None: ...
 
@@ -63,10 +63,10 @@ class Attached(Protocol):
     def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None: ...
 
 
-class Post(Protocol):
+class DebuggerPost(Protocol):
     """The sessions' link to the debugger. `editor` is None while nobody debugs."""
 
-    sources: Sources
+    sources: ProgramSources
     expressions: Expressions
 
     @property
@@ -87,7 +87,7 @@ class Post(Protocol):
 class SessionWatch:
     """A step watcher. When one of its agents stops, the whole session stops."""
 
-    def __init__(self, watched: Watched, post: Post) -> None:
+    def __init__(self, watched: Watched, post: DebuggerPost) -> None:
         self.conversation = watched.conversation
         self.program = watched.program
         self.journal = watched.journal
@@ -105,7 +105,7 @@ class SessionWatch:
         if self._post.idle or state.turn or state.statements or state.records or state.at is not None:
             return
         spec = self.spec(state)
-        spot = Spot("playbook", frame.agent.klass, state.playbook)
+        spot = StopSpot("playbook", frame.agent.klass, state.playbook)
         places = self._post.sources.places(self.program, spot) if spec is not None else []
         names = (state.playbook, f"{frame.agent.klass}.{state.playbook}")
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
@@ -137,7 +137,7 @@ class SessionWatch:
         """Hold the beginning of a text while the session is stopped."""
         await self._others()
 
-    async def about_to_call(self, frame: Frame, call: Call, /) -> None:
+    async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
         if self._post.idle or not frame.alive:
             return
         if call.place is None:
@@ -214,7 +214,7 @@ class SessionWatch:
 
     # -- between the two
 
-    async def _inside(self, frame: Frame, call: Call) -> None:
+    async def _inside(self, frame: Frame, call: FrameCall) -> None:
         """Pass a step that a `for` or an `if` of a reply starts."""
         index, statements = call.pos.partition(".")[0], frame.state.statements
         if call.name != "Step" or not index.isdigit() or int(index) >= len(statements):
@@ -226,7 +226,7 @@ class SessionWatch:
         return Moment(kind, frame.id, frame.state.agent, **more)
 
     def _step_places(self, frame: Frame, line: str) -> tuple[Place, ...]:
-        spot = Spot("step", frame.agent.klass, frame.state.playbook, line)
+        spot = StopSpot("step", frame.agent.klass, frame.state.playbook, line)
         return tuple(self._post.sources.places(self.program, spot))
 
     async def _at(self, moment: Moment) -> None:

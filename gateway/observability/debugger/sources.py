@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class StopSpot:
     """A place at which execution can stop: a call of a playbook (`step` is ""), one of its steps, or a line of Python,
     which belongs to no playbook here.
     """
@@ -41,7 +41,7 @@ class Spot:
 class _Lines:
     """The spots of one source by their lines, and the lines that continue the text of the line before."""
 
-    spots: dict[int, list[Spot]] = field(default_factory=dict)
+    spots: dict[int, list[StopSpot]] = field(default_factory=dict)
     continued: set[int] = field(default_factory=set)
 
     def nearest(self, line: int) -> int | None:
@@ -57,13 +57,13 @@ class _Lines:
         return all(number in self.continued for number in range(first + 1, line + 1))
 
 
-class Sources:
+class ProgramSources:
     """The sources of the programs that are served."""
 
     def __init__(self, programs: Mapping[str, Program]) -> None:
         self._programs: list[Program] = []
         self._lines: dict[str | int, _Lines] = {}
-        self._places: dict[tuple[str, Spot], list[Place]] = {}
+        self._places: dict[tuple[str, StopSpot], list[Place]] = {}
         for program in programs.values():
             self.take(program)
 
@@ -102,7 +102,7 @@ class Sources:
         found = self._lines.get(source)
         return [] if found is None else [line for line in sorted(found.spots) if first <= line <= last]
 
-    def places(self, program: Program, spot: Spot) -> list[Place]:
+    def places(self, program: Program, spot: StopSpot) -> list[Place]:
         """All places of a spot, the author's file first."""
         return self._places.get((program.digest, spot), [])
 
@@ -141,14 +141,14 @@ def step_of(playbook: PlaybookSpec, location: str | None) -> Step | None:
     return playbook.step(parts[1]) if len(parts) > 1 else None
 
 
-def _spots(program: Program) -> Iterator[tuple[Spot, Span]]:
+def _spots(program: Program) -> Iterator[tuple[StopSpot, Span]]:
     for agent in program.agents:
         for playbook in agent.playbooks:
-            yield Spot("playbook", agent.name, playbook.name), playbook.span
+            yield StopSpot("playbook", agent.name, playbook.name), playbook.span
             for step in playbook.walk_steps():
-                yield Spot("step", agent.name, playbook.name, step.line), step.span
+                yield StopSpot("step", agent.name, playbook.name, step.line), step.span
         for fence in agent.fences:
-            yield from ((Spot("python"), span) for span in _calls(fence.source, fence.span))
+            yield from ((StopSpot("python"), span) for span in _calls(fence.source, fence.span))
 
 
 def _calls(source: str, span: Span) -> Iterable[Span]:

@@ -12,7 +12,7 @@ MAX_THREADS = 10_000
 """The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
 
 
-class Threads:
+class AgentThreads:
     """Numbers agents. An agent whose session returns to memory keeps its number."""
 
     def __init__(self) -> None:

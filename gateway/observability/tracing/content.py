@@ -17,7 +17,7 @@ _JSON = "application/json"
 _TEXT = "text/plain"
 
 
-class Content:
+class SpanContent:
     """Attributes with content; empty while content is off."""
 
     def __init__(self, masking: Masking, *, on: bool) -> None:

@@ -20,7 +20,7 @@ Key = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Stretch:
+class SpanStretch:
     """The spans above a root frame; `agent` and `program` end with it."""
 
     program: Span

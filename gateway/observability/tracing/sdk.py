@@ -12,7 +12,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Tracer, TracerProvider
 
 from gateway.observability.masking import Masking
-from gateway.observability.tracing.content import Content
+from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.export import Shipping
 from gateway.observability.tracing.ids import SpanIds
 from gateway.observability.tracing.spans import Spans
@@ -47,7 +47,7 @@ async def traced(options: TracingOptions, bus: Bus, masking: Masking) -> AsyncIt
     shipping = Shipping(exporter, bus.publish)
     ids = SpanIds()
     spans = Spans(
-        tracer_of(shipping, ids, options.node), ids, Content(masking, on=options.content), share=options.share
+        tracer_of(shipping, ids, options.node), ids, SpanContent(masking, on=options.content), share=options.share
     )
     detach = spans.attach(bus)
     try:

@@ -22,12 +22,12 @@ from opentelemetry.trace import (
 
 from gateway.observability.tracing import names
 from gateway.observability.tracing.attributes import agent_of, attributes_of, title_of, whose
-from gateway.observability.tracing.content import Content
+from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.ids import SpanIds, first_span, is_chosen
 from gateway.observability.tracing.open_spans import (
     Key,
     OpenFrame,
-    Stretch,
+    SpanStretch,
     fail,
     make_room,
     nanoseconds,
@@ -72,13 +72,13 @@ _MARKS: Sequence[type[InFrame]] = (SandboxFailed, StepExecuted, StepRejected, Tr
 class Spans:
     """Turns events of the bus into spans of a tracer, for the chosen `share` of sessions."""
 
-    def __init__(self, tracer: Tracer, ids: SpanIds, content: Content, *, share: float = 1.0) -> None:
+    def __init__(self, tracer: Tracer, ids: SpanIds, content: SpanContent, *, share: float = 1.0) -> None:
         self._tracer = tracer
         self._ids = ids
         self._content = content
         self._share = share
         self._frames: dict[Key, OpenFrame] = {}
-        self._stretches: dict[Key, Stretch] = {}
+        self._stretches: dict[Key, SpanStretch] = {}
         self._pages = PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
         self._ended: dict[Key, OpenFrame] = {}
         """Frames that have ended lately, which may have pages on their way."""
@@ -248,7 +248,7 @@ class Spans:
         known.since = None
         return known.span
 
-    def _begin_stretch(self, key: Key, known: OpenFrame, began: datetime) -> Stretch:
+    def _begin_stretch(self, key: Key, known: OpenFrame, began: datetime) -> SpanStretch:
         about, at = known.about, nanoseconds(began)
         if known.before is None:
             self._ids.next_trace = first_span(*key).trace_id
@@ -260,7 +260,7 @@ class Spans:
         agent = self._tracer.start_span(
             about.agent, within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
         )
-        self._stretches[key] = made = Stretch(program, agent, began)
+        self._stretches[key] = made = SpanStretch(program, agent, began)
         return made
 
     def _chat(self, key: Key, known: OpenFrame, began: datetime) -> Span:

@@ -9,7 +9,7 @@ from datetime import timedelta
 import anyio
 
 from gateway.overview.moments import Moments
-from gateway.overview.questions.register import Place, QuestionRegister
+from gateway.overview.questions.register import QuestionPlace, QuestionRegister
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
@@ -49,7 +49,7 @@ class OpenQuestion:
     call: CallKey
     asked: QuestionState
     state: SessionState
-    noted: Place
+    noted: QuestionPlace
 
     @property
     def agent(self) -> str:
@@ -71,7 +71,7 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class GivenAnswer:
     """The answer to a question: the words, and who said them, "" where nobody did."""
 
     answer: str
@@ -80,7 +80,7 @@ class Answered:
     """The id of the event that brought the answer, "" for none."""
 
 
-class OpenQuestions:
+class QuestionsView:
     """Reads what is noted, and forgets of that what is no longer open. Raises StorageUnavailable."""
 
     def __init__(
@@ -97,11 +97,11 @@ class OpenQuestions:
         self._moments = moments
         self._clock = clock
 
-    async def noted(self) -> Sequence[Place]:
+    async def noted(self) -> Sequence[QuestionPlace]:
         """Where questions may be open, the latest first."""
         return await self._register.all()
 
-    async def at(self, place: Place) -> OpenQuestion | None:
+    async def at(self, place: QuestionPlace) -> OpenQuestion | None:
         """The question there; None where none is open."""
         known = await self._catalog.find(place.session)
         record = None if known is None else known.record
@@ -121,7 +121,7 @@ class OpenQuestions:
         state = (await self._moments.at(session, record.seq)).state
         for call, asked in state.questions.items():
             if asked.page == page:
-                return OpenQuestion(record, call, asked, state, Place(session, call, known.last_at, record.seq))
+                return OpenQuestion(record, call, asked, state, QuestionPlace(session, call, known.last_at, record.seq))
         return None
 
     async def asked_on(self, session: SessionId, page: str) -> CallKey | None:
@@ -136,7 +136,7 @@ class OpenQuestions:
             return None
         return None
 
-    async def answered(self, session: SessionId, call: CallKey, after: int) -> Answered | None:
+    async def answered(self, session: SessionId, call: CallKey, after: int) -> GivenAnswer | None:
         """How a question of fact `after` was answered; None where it was not, or not lately."""
         ended: WaitEnded | None = None
         count = 0
@@ -155,10 +155,12 @@ class OpenQuestions:
                 queued = read_as(fact, MessageQueued)
                 if queued is not None and queued.message.id in ended.messages:
                     message = queued.message
-                    return Answered(str(ended.value or ""), message.sender_name or "", message.id.removeprefix("in."))
+                    return GivenAnswer(
+                        str(ended.value or ""), message.sender_name or "", message.id.removeprefix("in.")
+                    )
         except (ArchiveUnavailable, TapeConflict):
             return None
-        return None if ended is None else Answered(str(ended.value or ""), "", "")
+        return None if ended is None else GivenAnswer(str(ended.value or ""), "", "")
 
     async def until_closed(self, asked: OpenQuestion, within_s: float) -> bool:
         """Return when a question is no longer open: True, or when this time is over: False."""
@@ -169,7 +171,7 @@ class OpenQuestions:
             return True
         return False
 
-    async def _found(self, place: Place, record: SessionRecord) -> OpenQuestion | None:
+    async def _found(self, place: QuestionPlace, record: SessionRecord) -> OpenQuestion | None:
         state = (await self._moments.at(place.session, record.seq)).state
         asked = state.questions.get(place.call)
         return None if asked is None else OpenQuestion(record, place.call, asked, state, place)

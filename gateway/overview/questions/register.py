@@ -22,7 +22,7 @@ _ASK = "Ask"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QuestionPlace:
     """A question of a session, by the call that asks it: when it was noted, and the number that its fact was to get."""
 
     session: SessionId
@@ -56,12 +56,12 @@ class QuestionRegister:
             if fact.kind == WaitEnded.kind and fact.data.get("name") == _ASK:
                 await self._records.remove(_name(commit.session, CallKey(fact.data["f"], fact.data["pos"])))
 
-    async def all(self) -> list[Place]:
+    async def all(self) -> list[QuestionPlace]:
         """Where questions may be open, the latest first."""
         places = [_place(name, text) for name, text in (await self._records.all()).items()]
         return sorted(places, key=lambda place: (place.noted_at, place.name), reverse=True)
 
-    async def forget(self, place: Place) -> None:
+    async def forget(self, place: QuestionPlace) -> None:
         """Take out what is no longer open."""
         await self._records.remove(place.name)
 
@@ -70,7 +70,7 @@ def _name(session: SessionId, call: CallKey) -> str:
     return f"{session} {call.frame} {call.pos}"
 
 
-def _place(name: str, text: str) -> Place:
+def _place(name: str, text: str) -> QuestionPlace:
     session, frame, pos = name.split(" ", 2)
     noted, seq = text.split(" ")
-    return Place(SessionId(session), CallKey(frame, pos), datetime.fromtimestamp(float(noted), UTC), int(seq))
+    return QuestionPlace(SessionId(session), CallKey(frame, pos), datetime.fromtimestamp(float(noted), UTC), int(seq))

@@ -16,7 +16,7 @@ from gateway.clients.admission import Client
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
 from gateway.overview.pages import limit_of
-from gateway.overview.questions.open import Answered, OpenQuestion, OpenQuestions
+from gateway.overview.questions.open import GivenAnswer, OpenQuestion, QuestionsView
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
@@ -40,7 +40,7 @@ Named = Callable[[Request], Client]
 class QuestionRoutes:
     """The requests about questions."""
 
-    questions: OpenQuestions
+    questions: QuestionsView
     inbox: Inbox
     clock: Clock
     reader: Named
@@ -137,7 +137,7 @@ def _said(body: Any, found: OpenQuestion) -> tuple[str, str]:
     raise HTTPException(422, f"An answer has {wanted} of at most {MAX_WORDS:,} characters.")
 
 
-def _outcome(how: Answered | None, event: InboxEvent, *, content: bool) -> dict[str, Any]:
+def _outcome(how: GivenAnswer | None, event: InboxEvent, *, content: bool) -> dict[str, Any]:
     if how is None:
         return {"settled": True, "counted": False, "answer": None, "by": None}
     said, by = (how.answer, how.by or None) if content else (None, None)

@@ -14,13 +14,13 @@ from gateway.talks.talk import (
     Ends,
     Fact,
     Fails,
-    Heard,
+    HeardByAny,
     Holds,
     Offered,
     Reached,
-    Returned,
     Stepped,
     Wording,
+    WorkReturns,
     check_wording,
 )
 from runtime.language.instructions.conditions.reading import read_condition
@@ -87,7 +87,7 @@ class FactReader:
 
     def _quoted(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         wording = self._wording(line, found["regular"] or found["text"] or found["other"])
-        return None if wording is None else Heard(line.number, wording)
+        return None if wording is None else HeardByAny(line.number, wording)
 
     def _failure(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         quoted = _QUOTED.match(found["words"])
@@ -99,7 +99,7 @@ class FactReader:
         quoted = _QUOTED.match(found["words"])
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
         wording = self._wording(line, text)
-        return None if wording is None else Returned(line.number, wording)
+        return None if wording is None else WorkReturns(line.number, wording)
 
     def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
         quoted = _QUOTED.match(found["words"])

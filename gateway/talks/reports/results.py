@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.talks.checks import Difference
-from gateway.talks.staging.answers import Recording
+from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
 from gateway.talks.talk import Talk
 from runtime.language.program import Program
@@ -24,7 +24,7 @@ class TalkResult:
     seconds: float = 0.0
     unjudged: int = 0
     """Sentences that a judge would have to decide, and nobody did."""
-    recording: Recording | None = None
+    recording: TalkRecording | None = None
     """What a real model answered, where one was asked."""
 
     @property

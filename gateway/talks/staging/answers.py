@@ -53,7 +53,7 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KeptAnswer:
     """An answer as it is kept: the hash of the question, its last words for readers, and what was answered."""
 
     question: str
@@ -62,12 +62,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class TalkRecording:
     """The answers of a model in a talk; `alone` as in `Answers`. `tools` are those of servers as they answered, None
     where the servers are asked.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[KeptAnswer, ...]
     alone: bool = False
     tools: KeptTools | None = None
 
@@ -87,7 +87,7 @@ class Live:
     def __init__(self, client: LLMClient, *, alone: bool = False) -> None:
         self._client = client
         self.alone = alone
-        self.noted: list[Answer] = []
+        self.noted: list[KeptAnswer] = []
 
     @property
     def client(self) -> LLMClient:
@@ -118,7 +118,7 @@ class Live:
                 yield noted
             finally:
                 asked = " ".join(first_question(request.messages[-1].content).split())
-                self.noted.append(Answer(question_hash(request), asked[:_ASKED_CHARS], noted.text))
+                self.noted.append(KeptAnswer(question_hash(request), asked[:_ASKED_CHARS], noted.text))
 
 
 class _Noted:
@@ -136,7 +136,7 @@ class _Noted:
             yield piece
 
 
-class Recorded:
+class RecordedAnswers:
     """Answers as a model has once: each question with what was answered to exactly this one, in the order of then.
 
     A question that was not asked then is a fault.
@@ -145,7 +145,7 @@ class Recorded:
     judges = True
     model = "recorded"
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: TalkRecording) -> None:
         self.alone = recording.alone
         self._answers: dict[str, deque[str]] = {}
         for one in recording.answers:
@@ -205,14 +205,14 @@ def recording_of(talks: Path) -> Path:
     return talks.with_name(f"{name}{RECORDED}")
 
 
-def read_recordings(talks: Path) -> dict[str, Recording]:
+def read_recordings(talks: Path) -> dict[str, TalkRecording]:
     """The recorded answers by the titles of the talks. Raises ConfigError for a file that cannot be used."""
     file = recording_of(talks)
     try:
         data: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return {
-            title: Recording(
-                tuple(Answer(**one) for one in kept["answers"]),
+            title: TalkRecording(
+                tuple(KeptAnswer(**one) for one in kept["answers"]),
                 alone=bool(kept["alone"]),
                 tools=tools_from(kept["tools"]) if "tools" in kept else None,
             )
@@ -224,7 +224,7 @@ def read_recordings(talks: Path) -> dict[str, Recording]:
         raise ConfigError(f"{file}: it cannot be used: {error}. parley test --record writes it anew.") from error
 
 
-def write_recordings(talks: Path, recordings: Mapping[str, Recording]) -> None:
+def write_recordings(talks: Path, recordings: Mapping[str, TalkRecording]) -> None:
     """Keep the recorded answers of the talks of a file. Raises ConfigError."""
     file = recording_of(talks)
     data = {title: _written(one) for title, one in recordings.items()}
@@ -234,7 +234,7 @@ def write_recordings(talks: Path, recordings: Mapping[str, Recording]) -> None:
         raise ConfigError(f"{file}: it cannot be written: {error.strerror}") from error
 
 
-def _written(recording: Recording) -> dict[str, Any]:
+def _written(recording: TalkRecording) -> dict[str, Any]:
     data = asdict(recording)
     if recording.tools is None:
         del data["tools"]

@@ -29,7 +29,7 @@ _THINKS = re.compile(r"\bThink about this step\b")
 _SAYS_TO = re.compile(r"\bSay\(\s*([^,()]+?)\s*,")
 
 
-class Memory:
+class AnswerMemory:
     """The answers of a conversation's model, for each agent in its order."""
 
     def __init__(self, program: Program, facts: Sequence[Fact]) -> None:
@@ -89,12 +89,12 @@ def _targets(steps: Any) -> set[str]:
     return {target for step in steps for target in _SAYS_TO.findall(step.text)}
 
 
-class Remembering:
+class MemoryAnswers:
     """Answers by a memory. A question that it has nothing for is a fault."""
 
     model = "remembered"
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: AnswerMemory) -> None:
         self._memory = memory
         self.asker: Callable[[CompletionRequest], str] = lambda _: ""
         self.on_fault: Callable[[str], None] = lambda _: None

@@ -18,7 +18,7 @@ _PIECE_CHARS = 40
 _SHOWN_CHARS = 400
 
 
-class Script:
+class ReplyScript:
     """Answers each question with the first reply of the beat that fits it, once.
 
     Of the questions of one request it answers the first alone, whatever else is asked ahead: so the order of the
@@ -36,7 +36,7 @@ class Script:
         self._standing: list[Reply] = []
 
     @property
-    def client(self) -> Script:
+    def client(self) -> ReplyScript:
         """Itself."""
         return self
 

@@ -31,7 +31,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TalkAnswer:
     """An answer of a talk, and the question that it answers there."""
 
     place: str
@@ -58,19 +58,21 @@ def _task(question: str) -> str:
     return "\n".join(rows)
 
 
-async def lines_of(files: Sequence[Path], settings: Settings) -> list[Line]:
+async def lines_of(files: Sequence[Path], settings: Settings) -> list[TalkAnswer]:
     """The answers of talk files, in their order. Raises ProgramError and ConfigError for files that are wrong.
 
     Of a talk that fails there are the answers up to its failure.
     """
     loader = Loader()
-    found: list[Line] = []
+    found: list[TalkAnswer] = []
     async with open_stage(settings) as stage:
         for loaded in [await loader.load(file) for file in files]:
             for talk in loaded.file.talks:
                 noting = _Noting(loaded.answers(talk))
                 await hold_talk(loaded, talk, stage, noting)
-                found += [Line(_place(loaded, talk, text), talk.title, text, asked) for asked, text in noting.noted]
+                found += [
+                    TalkAnswer(_place(loaded, talk, text), talk.title, text, asked) for asked, text in noting.noted
+                ]
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gateway.settings.tree import Settings
 from gateway.talks.staging.script import Pieces, first_question, wants_a_value
-from gateway.talks.trying.lines import Asked, Line, asked_by, lines_of
+from gateway.talks.trying.lines import Asked, TalkAnswer, asked_by, lines_of
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, LLMRefused, ProgramError
 from runtime.core.plain_text import shortened
@@ -66,7 +66,7 @@ class ScriptedModel:
         self._files = files
         self._settings = settings
         self._tell = tell
-        self._lines: Sequence[Line] = ()
+        self._lines: Sequence[TalkAnswer] = ()
         self._saved: Sequence[int] = ()
         self._sessions: dict[str, _Session] = {}
         self._agents: dict[tuple[str, str], str] = {}

@@ -43,7 +43,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class IndexedEntry:
     """The indexed part of an entry. `words` is None for one that is encrypted."""
 
     place: int
@@ -99,7 +99,7 @@ class SearchIndex:
         """How many entries of these notebooks are not in the index, because they are encrypted."""
         return sum(self._row(shelf)[2] for shelf in shelves)
 
-    def add(self, shelf: Shelf, items: Sequence[Item]) -> None:
+    def add(self, shelf: Shelf, items: Sequence[IndexedEntry]) -> None:
         """Index entries of a notebook, those after the last one that was looked at."""
         with self._base:
             self._base.execute("BEGIN IMMEDIATE")
@@ -191,7 +191,7 @@ class SearchIndex:
         ).fetchone()
         return (0, 0, 0) if found is None else (int(found[0]), int(found[1]), int(found[2]))
 
-    def _add(self, number: int, item: Item) -> None:
+    def _add(self, number: int, item: IndexedEntry) -> None:
         row = self._base.execute(
             "INSERT INTO entries (notebook, place, kind, date) VALUES (?, ?, ?, ?)",
             (number, item.place, item.kind, item.date),

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
+from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf
 from gateway.tapes.search.search import utc_text
 from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
@@ -109,6 +109,6 @@ def _places(facts: Sequence[Fact], asked: str, filters: Filters, limit: int) -> 
         index.close()
 
 
-def _item(place: int, fact: Fact) -> Item:
+def _item(place: int, fact: Fact) -> IndexedEntry:
     words = [word for text in texts_in(fact.data) for word in words_of(text)]
-    return Item(place, fact.kind, utc_text(fact.at.isoformat()), words)
+    return IndexedEntry(place, fact.kind, utc_text(fact.at.isoformat()), words)

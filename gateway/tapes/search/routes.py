@@ -18,7 +18,7 @@ from gateway.tapes.reading import MAX_NUMBER, journal_of, may, tape_name
 from gateway.tapes.search.excerpts import excerpts
 from gateway.tapes.search.index import Filters
 from gateway.tapes.search.journals import JournalSearch
-from gateway.tapes.search.search import Found, NoIndex, Search, utc_text
+from gateway.tapes.search.search import FoundEntries, NoIndex, Search, utc_text
 from gateway.tapes.tapes import Tapes, fact_data
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
@@ -163,7 +163,7 @@ def _asked(request: Request) -> tuple[str, Filters, int]:
     return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS, least=1)
 
 
-async def _told(found: Found) -> Response:
+async def _told(found: FoundEntries) -> Response:
     entries = [hit.entry.data() for hit in found.hits]
     pieces = await run_sync(excerpts, [entry["payload"] for entry in entries], found.meant)
     hits = [

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf, throw_away
+from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf, throw_away
 from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
@@ -44,7 +44,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundEntries:
     """The entries that were found. `behind`: the index lacks entries yet. `sealed` is how many are encrypted, and not
     in it.
     """
@@ -100,13 +100,13 @@ class Search:
                 return True
         return False
 
-    async def in_notebook(self, notebook: Notebook, asked: str, filters: Filters, limit: int) -> Found:
+    async def in_notebook(self, notebook: Notebook, asked: str, filters: Filters, limit: int) -> FoundEntries:
         """Search everything that is seen in a notebook, with what it took over from others. Raises NoIndex."""
         view = notebook.view()
         homes = [notebook] + [found for found in await self._others(notebook, view) if found is not None]
         return await self._find(homes, [(notebook.name, one) for one in view], asked, filters, limit)
 
-    async def in_all(self, may: Callable[[str], bool], asked: str, filters: Filters, limit: int) -> Found:
+    async def in_all(self, may: Callable[[str], bool], asked: str, filters: Filters, limit: int) -> FoundEntries:
         """Search all notebooks that may be read, each for what was written to it. Raises NoIndex."""
         names = {name: change for name, change in (await self._store.names()).items() if may(name)}
         homes: list[Notebook] = []
@@ -132,7 +132,7 @@ class Search:
         asked: str,
         filters: Filters,
         limit: int,
-    ) -> Found:
+    ) -> FoundEntries:
         index, emptied = await self._opened(), self._emptied
         behind = await self._catch_up(index, homes)
         shelves = {home.name: _shelf(home) for home in homes}
@@ -153,7 +153,7 @@ class Search:
         async with anyio.create_task_group() as tasks:
             for number, (name, place) in enumerate(found):
                 tasks.start_soon(self._read, hits, number, seen, name, place)
-        return Found([hit for hit in hits if hit is not None], behind or emptied != self._emptied, sealed, parts)
+        return FoundEntries([hit for hit in hits if hit is not None], behind or emptied != self._emptied, sealed, parts)
 
     async def _read(
         self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, Stretch]], name: str, place: int
@@ -226,9 +226,9 @@ def _shelf(notebook: Notebook) -> Shelf:
     return Shelf(notebook.name, notebook.created_ms)
 
 
-def _item(entry: Entry, *, sealed: bool) -> Item:
+def _item(entry: Entry, *, sealed: bool) -> IndexedEntry:
     if entry.sealed or sealed:
-        return Item(entry.id, entry.kind, "", None)
+        return IndexedEntry(entry.id, entry.kind, "", None)
     data = entry.data()
     words = [word for text in texts_in(data["payload"]) for word in words_of(text)]
-    return Item(entry.id, entry.kind, utc_text(data["date"]), words)
+    return IndexedEntry(entry.id, entry.kind, utc_text(data["date"]), words)

@@ -54,7 +54,7 @@ class NotAdmitted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class TeamInvitation:
     """A link that waits to be followed. `person` is the one whose further device it lets in, None for somebody new."""
 
     role: Role
@@ -102,12 +102,12 @@ class Team:
         """A link for a further device of a person; the secret in it. Raises NotAdmitted when too many wait."""
         return await self._link({"person": person.id, "by": invited_by}, lasts_s)
 
-    async def invitation(self, secret: str) -> Invitation:
+    async def invitation(self, secret: str) -> TeamInvitation:
         """The link with this secret. Raises NotAdmitted when it is not one, or is used, or has ended."""
         link = await self._open_link(secret)
         whose = None if "person" not in link else await self._known(link["person"])
         role = role_named(link.get("role", "")) or Role.GUEST
-        return Invitation(role, datetime.fromisoformat(link["ends_at"]), link["by"], whose)
+        return TeamInvitation(role, datetime.fromisoformat(link["ends_at"]), link["by"], whose)
 
     async def join(self, secret: str, name: str, attempt: str) -> LoggedIn:
         """Follow a link under a name, or, where it is for a further device, as the person whose it is.

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import parse_agent_id
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.targets import Population, agent_named, names_known
 from runtime.execution.triggers.triggers import declared_types
@@ -98,7 +98,7 @@ class AgentCalls:
                 raise PlaybookError(f"${name} of {klass} {error}") from error
 
     @call("CallAgent")
-    async def call(self, frame: Frame, call: Call, agent: str, playbook: str, arguments: Any = ()) -> None:
+    async def call(self, frame: Frame, call: FrameCall, agent: str, playbook: str, arguments: Any = ()) -> None:
         """Calls a public playbook of one agent, by its number or its class; returns what the playbook returns.
 
         A class means its first agent.
@@ -113,7 +113,7 @@ class AgentCalls:
         if found is None:
             raise UnknownTarget(f"{known.klass} has no playbook {playbook!r}")
         named = isinstance(arguments, Mapping)
-        child = Call(
+        child = FrameCall(
             *(call.pos, call.name),
             args=() if named else tuple(arguments),
             kwargs=dict(arguments) if named else {},

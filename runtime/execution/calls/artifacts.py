@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.signatures import VariableName, call
 from runtime.execution.prompt.artifacts import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
@@ -33,7 +33,7 @@ class ArtifactCalls:
         """Values by agent and name with their sizes, so that each is measured once."""
 
     @call("SaveArtifact", "Artifact")
-    async def save(self, frame: Frame, call: Call, name: VariableName, summary: str, value: Any) -> None:
+    async def save(self, frame: Frame, call: FrameCall, name: VariableName, summary: str, value: Any) -> None:
         """Keeps a value under a name, which is a variable of the agent from then on."""
         if not name.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")

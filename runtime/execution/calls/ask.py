@@ -11,7 +11,7 @@ from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.prompt.file_names import file_mention, reference
@@ -78,7 +78,7 @@ class Questions:
     async def ask(
         self,
         frame: Frame,
-        call: Call,
+        call: FrameCall,
         question: QuestionText,
         options: Options | None = None,
         of: Any = None,
@@ -132,7 +132,7 @@ class Questions:
         if lines:
             self._pages.signs.chosen(question.page, "\n".join(lines))
 
-    async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
+    async def _collect(self, frame: Frame, call: FrameCall, question: QuestionState, within_s: float | None) -> None:
         """Take one answer of each; all see how many have answered."""
         while len(question.answers) < len(question.each):
             taken = await self._answer(frame, call, within_s)
@@ -149,7 +149,7 @@ class Questions:
             self._tell_count("session.question_answered", who, question, place)
             await self._journal.commit()
 
-    def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
+    def _note_gone(self, frame: Frame, call: FrameCall, who: str) -> None:
         """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
         question = self._journal.state.questions[CallKey(frame.id, call.pos)]
@@ -159,7 +159,7 @@ class Questions:
         count = {"count": len(question.answers), "of": len(question.each)}
         self._pages.tell(self._pages.texts(key, name=who, **count), place)
 
-    async def _answer(self, frame: Frame, call: Call, within_s: float | None) -> list[Message] | None:
+    async def _answer(self, frame: Frame, call: FrameCall, within_s: float | None) -> list[Message] | None:
         """Somebody's answer, or the notice that one of several has left; None when the time is over, who was asked
         has left, or the meeting has ended in which it was asked. Of notices the next wait hears."""
         taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
@@ -182,7 +182,7 @@ class Questions:
         return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
 
     async def _put(
-        self, frame: Frame, call: Call, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None
+        self, frame: Frame, call: FrameCall, text: str, labels: Sequence[str], asked: _Asked, within_s: float | None
     ) -> None:
         person, each = asked
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")

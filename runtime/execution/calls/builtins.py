@@ -18,7 +18,7 @@ from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
 from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.execution.frames.events import FrameEvents, at_work
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
 from runtime.execution.session_context import SessionContext
@@ -77,7 +77,7 @@ class Builtins:
         return code
 
     @call("Var")
-    async def var(self, frame: Frame, call: Call, name: VariableName, value: Any) -> None:
+    async def var(self, frame: Frame, call: FrameCall, name: VariableName, value: Any) -> None:
         """Sets a variable of the agent; triggers that this makes true run before the call returns."""
         await self.variables.update(frame, call, name, value)
 
@@ -92,7 +92,7 @@ class Builtins:
         return random.random()
 
     @call("EndProgram")
-    async def end_program(self, frame: Frame, call: Call) -> None:
+    async def end_program(self, frame: Frame, call: FrameCall) -> None:
         """Ends the program for everybody in the conversation."""
         self._journal.note(CallReturned(*site(frame, call)))
         await self.end()
@@ -129,7 +129,7 @@ class Builtins:
     def wait_for_message(
         self,
         frame: Frame,
-        call: Call,
+        call: FrameCall,
         source: str,
         timeout_s: Seconds | None = None,
         type: OwnType | None = None,  # noqa: A002
@@ -145,7 +145,9 @@ class Builtins:
             return None
         return partial(self._wait, frame, call, meant, timeout_s)
 
-    async def _wait(self, frame: Frame, call: Call, source: Mapping[str, Any] | None, timeout_s: float | None) -> None:
+    async def _wait(
+        self, frame: Frame, call: FrameCall, source: Mapping[str, Any] | None, timeout_s: float | None
+    ) -> None:
         """Wait for a source, or for that of a wait that has begun."""
         if source is not None:
             if self._cued(frame, call, source):
@@ -154,7 +156,7 @@ class Builtins:
         self._note_taken(frame, call, await self.receive(frame, call.pos, within_s=timeout_s))
         self._journal.hurry()
 
-    def _take(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> bool:
+    def _take(self, frame: Frame, call: FrameCall, source: Mapping[str, Any], timeout_s: float | None) -> bool:
         """Take what is there already, where nothing is to be done before."""
         queue = self._conduits.queue(frame.state.agent)
         if not len(queue) or frame.state.meeting is not None:
@@ -170,11 +172,11 @@ class Builtins:
         self._journal.hurry()
         return True
 
-    def _note_wait(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> None:
+    def _note_wait(self, frame: Frame, call: FrameCall, source: Mapping[str, Any], timeout_s: float | None) -> None:
         due = None if timeout_s is None else self.now_s() + timeout_s
         self._journal.note(WaitBegun(*site(frame, call), source, due))
 
-    def _note_taken(self, frame: Frame, call: Call, taken: Sequence[Message] | None) -> None:
+    def _note_taken(self, frame: Frame, call: FrameCall, taken: Sequence[Message] | None) -> None:
         values = None if taken is None else [_as_value(message) for message in taken]
         asides = [_as_value(message) for message in frame.agent.asides] if values else []
         if values and asides:
@@ -182,7 +184,7 @@ class Builtins:
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=values, asides=bool(asides)))
 
-    def _cued(self, frame: Frame, call: Call, source: Mapping[str, Any]) -> bool:
+    def _cued(self, frame: Frame, call: FrameCall, source: Mapping[str, Any]) -> bool:
         """Whether this is the host's first wait in its meeting, by which it is asked to begin."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         cue = None if meeting is None or meeting.host != frame.state.agent else meeting.cue
@@ -196,7 +198,7 @@ class Builtins:
         return self._clock.now().timestamp()
 
     @call("Sleep")
-    async def sleep(self, frame: Frame, call: Call, seconds: Seconds) -> None:
+    async def sleep(self, frame: Frame, call: FrameCall, seconds: Seconds) -> None:
         """Waits for a number of seconds; a restart does not start the wait again."""
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
@@ -251,7 +253,7 @@ class Builtins:
         rest = [message for message in taken if message.type != MessageType.TRIGGER]
         for message in taken:
             if message.type == MessageType.TRIGGER:
-                await self.variables.handlers.due(frame, Call(f"{pos}:{message.id}", message.content))
+                await self.variables.handlers.due(frame, FrameCall(f"{pos}:{message.id}", message.content))
                 self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
         return rest
 

@@ -14,7 +14,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.files import FILE_URL, clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.plain_text import whole_characters
-from runtime.execution.frames.frame import SENT_BYTES, Call, Frame
+from runtime.execution.frames.frame import SENT_BYTES, Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
@@ -35,7 +35,7 @@ _TEXT_ENDINGS = {".md": "text/markdown", ".csv": "text/csv", ".json": "applicati
 _BINARY_KINDS = ("image", "audio", "video", "font")
 
 
-class Files(Protocol):
+class FileAccess(Protocol):
     """The store of files. Raises AdapterError and StorageError."""
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
@@ -51,7 +51,7 @@ class Files(Protocol):
 class FileCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal, pages: Pages, address: Address, files: Files) -> None:
+    def __init__(self, journal: Journal, pages: Pages, address: Address, files: FileAccess) -> None:
         self._journal = journal
         self._pages = pages
         self._address = address
@@ -85,7 +85,9 @@ class FileCalls:
         return "\n".join(data.decode(errors="replace") for data in read)
 
     @call("SendFile", example='await SendFile("result.csv", content, "a text beside it")', sends=True)
-    async def send_file(self, frame: Frame, call: Call, name: str, content: Any, text: str = "", alt: str = "") -> None:
+    async def send_file(
+        self, frame: Frame, call: FrameCall, name: str, content: Any, text: str = "", alt: str = ""
+    ) -> None:
         """Sends a file to the user.
 
         The file appears once, with the `text` beside it; the ending of its name decides its type. Pictures appear in

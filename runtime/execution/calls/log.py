@@ -7,7 +7,7 @@ from typing import Any
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.events.sessions import ProgramLogged
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.tape.facts.calls import CallReturned
@@ -27,7 +27,7 @@ class LogCalls:
         """What is on the tape with the fact of this number, and is not written yet."""
 
     @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
-    def log(self, frame: Frame, call: Call, /, text: str, **values: Any) -> None:
+    def log(self, frame: Frame, call: FrameCall, /, text: str, **values: Any) -> None:
         """Writes a line for the person who runs the program; the people here do not see it.
 
         Parley writes the line as soon as it is on the tape; the code does not wait for that.

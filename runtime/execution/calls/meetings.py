@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.meetings.invitations import names_of
@@ -60,7 +60,7 @@ class MeetingCalls:
         return [self._journal.state.name_of(one) for one in asked]
 
     @call("LeaveMeeting", example="await LeaveMeeting()")
-    def leave(self, frame: Frame, call: Call, meeting: Any = None) -> None:
+    def leave(self, frame: Frame, call: FrameCall, meeting: Any = None) -> None:
         """Leaves, as Return does.
 
         If you name no meeting, the call means the current one.
@@ -69,7 +69,7 @@ class MeetingCalls:
         self._journal.note(CallReturned(*site(frame, call)))
 
     @call("EndMeeting", example="await EndMeeting()")
-    def end(self, frame: Frame, call: Call, meeting: Any = None) -> None:
+    def end(self, frame: Frame, call: FrameCall, meeting: Any = None) -> None:
         """Ends the meeting for everybody.
 
         If you name no meeting, the call means the current one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from runtime.core.errors import PlaybookError
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outside import Effect, Outside
 from runtime.execution.frames.signatures import call
 from runtime.tape.journal import Journal
@@ -24,7 +24,7 @@ class ScheduleCalls:
         self._make = make
 
     @call("Schedule", example='name = await Schedule("every weekday at 9", "ask what everybody is at")')
-    async def schedule(self, frame: Frame, call: Call, when: str, text: str) -> None:
+    async def schedule(self, frame: Frame, call: FrameCall, when: str, text: str) -> None:
         """Sends that text into the conversation at set times, as `/schedule` does, and returns "schedule 1".
 
         The schedule outlasts the session. A time that Parley does not understand raises an error with examples.

@@ -17,7 +17,7 @@ from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.task_limits import TaskLimits
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
@@ -124,7 +124,7 @@ class TaskCalls:
         return spec
 
     @call("Result", example="result = await Result(name)")
-    async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
+    async def result(self, frame: Frame, call: FrameCall, task: Any, timeout_s: Seconds | None = None) -> None:
         """Waits for the result of a task.
 
         It returns None when the time is over, and the task continues. A failed task raises its playbook's error; a task

@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 
 from runtime.core.errors import Divergence, Unjournaled
-from runtime.execution.frames.frame import Body, Call, Frame, Handed, HostCalls, shortened
+from runtime.execution.frames.frame import Frame, FrameBody, FrameCall, Handed, HostCalls, shortened
 
 
-async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") -> None:
+async def drive(frame: Frame, body: FrameBody, host: HostCalls, *, prefix: str = "") -> None:
     """Run `body` to its end, handing it the results of its calls one at a time, in the order of the tape.
 
     The same path live and in replay: a result reaches the code only from the journal, and only when the code is quiet;
@@ -16,7 +16,7 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
     Raises Divergence when code and journal do not agree, Unjournaled when the code waits for anything else.
     """
     calls = _Calls(frame, body, prefix)
-    waiting: list[Call] = []
+    waiting: list[FrameCall] = []
     checked = False
     while True:
         await body.quiet()
@@ -45,7 +45,7 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
         await frame.change()
 
 
-async def rehearse(frame: Frame, body: Body) -> None:
+async def rehearse(frame: Frame, body: FrameBody) -> None:
     """Run `body` through the recorded results without starting anything. Raises Divergence if it acts differently."""
     calls = _Calls(frame, body, "")
     while True:
@@ -61,8 +61,8 @@ async def rehearse(frame: Frame, body: Body) -> None:
 class _Calls:
     """The calls that a body has made, and its place in the frame's results."""
 
-    def __init__(self, frame: Frame, body: Body, prefix: str) -> None:
-        self.issued: dict[str, Call] = {}
+    def __init__(self, frame: Frame, body: FrameBody, prefix: str) -> None:
+        self.issued: dict[str, FrameCall] = {}
         """The calls that wait for a result."""
         self._frame = frame
         self._body = body
@@ -72,7 +72,7 @@ class _Calls:
         self._own: list[str] = []
         self._looked_at = 0
 
-    def take(self) -> list[Call]:
+    def take(self) -> list[FrameCall]:
         """Take new calls; returns those without a result so far."""
         new = self._body.take_calls()
         if not new:
@@ -82,7 +82,7 @@ class _Calls:
             self.issued[call.pos] = call
         return [call for call in new if call.pos not in self._frame.state.records]
 
-    def take_cancelled(self) -> list[Call]:
+    def take_cancelled(self) -> list[FrameCall]:
         """Take the calls that the code gave up."""
         return [call for call in self._body.take_cancelled() if self.issued.pop(call.pos, None) is not None]
 
@@ -127,7 +127,7 @@ class _Calls:
         return error is not None and error[0] == "Cancelled"
 
 
-def check_call(frame: Frame, call: Call) -> None:
+def check_call(frame: Frame, call: FrameCall) -> None:
     """Raise Divergence if the tape has a different call from `call` at its position, finished or not."""
     known = frame.known(call.pos)
     if known is None or (known.name, known.digest) == (call.name, call.digest):
@@ -156,7 +156,7 @@ def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
     return Divergence(what, f"frame {frame.id}: {detail}; {why}")
 
 
-def _shown(call: Call) -> str:
+def _shown(call: FrameCall) -> str:
     """A call approximately as its author wrote it."""
     given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
     return f"{call.name}({shortened(', '.join(given))})"

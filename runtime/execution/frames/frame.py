@@ -21,7 +21,7 @@ MAX_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FrameCall:
     """A host call of a frame. `pos` finds its result in the journal; `digest` tells whether it is the same call.
 
     `place` is the call's file and line, None where it is not known. `answers` is the call as the code made it, where
@@ -33,7 +33,7 @@ class Call:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str | None = None
-    answers: Call | None = None
+    answers: FrameCall | None = None
     _digest: str = field(default="", init=False, compare=False, repr=False)
 
     @property
@@ -58,7 +58,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownCall:
     """A call that the tape has; `became` says in words how far it has come."""
 
     name: str
@@ -66,18 +66,18 @@ class Known:
     became: str
 
 
-class Body(Protocol):
+class FrameBody(Protocol):
     """Code of a frame that runs until it waits for host calls: a python playbook, or one statement of a reply."""
 
     async def quiet(self) -> None:
         """Return when the code can go no further without a result, or has ended."""
         ...
 
-    def take_calls(self) -> Sequence[Call]:
+    def take_calls(self) -> Sequence[FrameCall]:
         """Calls made since the last asking, in the order of their evaluation."""
         ...
 
-    def take_cancelled(self) -> Sequence[Call]:
+    def take_cancelled(self) -> Sequence[FrameCall]:
         """Calls that the code gave up since the last asking."""
         ...
 
@@ -92,9 +92,9 @@ class Body(Protocol):
 class HostCalls(Protocol):
     """Executes host calls; the result of each becomes a fact about its frame."""
 
-    def start(self, frame: Frame, call: Call, /) -> None: ...
+    def start(self, frame: Frame, call: FrameCall, /) -> None: ...
 
-    async def give_up(self, frame: Frame, call: Call, /) -> None: ...
+    async def give_up(self, frame: Frame, call: FrameCall, /) -> None: ...
 
 
 class Executable(Protocol):
@@ -141,7 +141,7 @@ class FrameHost(HostCalls, Protocol):
         ...
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: FrameCall, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; `hidden` from the code of the frame."""
         ...
@@ -177,20 +177,20 @@ class Frame:
         """Whether the frame is still on the stack."""
         return self.id in self._journal.state.frames
 
-    def known(self, pos: str) -> Known | None:
+    def known(self, pos: str) -> KnownCall | None:
         """The call that the tape has at a position, finished or under way."""
         state, key = self._journal.state, CallKey(self.id, pos)
         record = self.state.records.get(pos)
         if record is not None:
-            return Known(record.name, record.digest, _became(record))
+            return KnownCall(record.name, record.digest, _became(record))
         child = state.frames.get(f"{self.id}:{pos}")
         if child is not None and child.caller is not None:
-            return Known(child.caller.name, child.caller.digest, "which is being executed")
+            return KnownCall(child.caller.name, child.caller.digest, "which is being executed")
         wait = state.waits.get(key)
         if wait is not None:
-            return Known(wait.name, wait.digest, "which waits")
+            return KnownCall(wait.name, wait.digest, "which waits")
         intent = state.intents.get(key)
-        return Known(intent.name, intent.digest, "which was begun") if intent is not None else None
+        return KnownCall(intent.name, intent.digest, "which was begun") if intent is not None else None
 
     def under_way(self) -> list[str]:
         """The positions of the frame's own calls that the tape has begun and not finished."""

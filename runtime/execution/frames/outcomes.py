@@ -22,7 +22,7 @@ from runtime.core.errors import (
 )
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.state.frames import RaisedAt
@@ -51,7 +51,7 @@ def waits_by(error: Exception, texts: Texts) -> str:
     return texts("session.model_gone", error=texts(of_model))
 
 
-def site(frame: Frame, call: Call) -> tuple[str, str, str, str]:
+def site(frame: Frame, call: FrameCall) -> tuple[str, str, str, str]:
     """A fact's reference to a call: frame, position, name and digest."""
     return frame.id, call.pos, call.name, call.digest
 
@@ -78,7 +78,7 @@ def _grouped(group: BaseExceptionGroup[BaseException]) -> str:
     return f"{group.message}: {'; '.join(': '.join(described(one)) for one in group.exceptions)}"
 
 
-def failed_call(frame: Frame, call: Call, error: BaseException) -> CallReturned:
+def failed_call(frame: Frame, call: FrameCall, error: BaseException) -> CallReturned:
     """The fact that a call raised `error`."""
     found = sole(error)
     place = found.raised_at if isinstance(found, Recorded) else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
 from runtime.execution.frames.drive import check_call
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt, site
 from runtime.execution.frames.raised import lines_of
 from runtime.tape.facts.calls import CallReturned, EffectIntended
@@ -41,7 +41,7 @@ class Outside:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    async def perform(self, frame: Frame, call: Call, effect: Effect) -> None:
+    async def perform(self, frame: Frame, call: FrameCall, effect: Effect) -> None:
         """Perform `effect` as the answer to `call`; its outcome is the call's record, exceptions included.
 
         Continues where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
@@ -67,7 +67,7 @@ class Outside:
                 self._journal.note(CallReturned(*site(frame, call), value))
         await self._journal.commit()
 
-    async def value(self, frame: Frame, call: Call, effect: Effect) -> Any:
+    async def value(self, frame: Frame, call: FrameCall, effect: Effect) -> Any:
         """Perform, and return the value or raise the exception of the outcome."""
         await self.perform(frame, call, effect)
         record: CallRecord = frame.state.records[call.pos]
@@ -75,14 +75,14 @@ class Outside:
             raise rebuilt(record.error, raised_at=record.raised_at)
         return record.value
 
-    async def _intend(self, frame: Frame, call: Call) -> IntentState:
+    async def _intend(self, frame: Frame, call: FrameCall) -> IntentState:
         key = f"{self._journal.session}.{self._journal.state.seq + 1}"
         self._journal.note(EffectIntended(*site(frame, call), key))
         intent = self._journal.state.intents[CallKey(frame.id, call.pos)]
         await self._journal.commit()
         return intent
 
-    def _failed(self, frame: Frame, call: Call, error: Exception) -> None:
+    def _failed(self, frame: Frame, call: FrameCall, error: Exception) -> None:
         """Record an exception, with the lines of the code that raised it."""
         if not frame.alive:
             return

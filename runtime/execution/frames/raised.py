@@ -23,7 +23,7 @@ _LIBRARIES = ("<frozen ", *(sysconfig.get_path(name) for name in ("stdlib", "pla
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RaisedFailure:
     """The exception that ended a playbook, and where it was raised."""
 
     error: Exception

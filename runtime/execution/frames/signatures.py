@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 from runtime.core.errors import PlaybookError
 from runtime.core.message import MessageType
-from runtime.execution.frames.frame import Call, Frame, shortened
+from runtime.execution.frames.frame import Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import site
 from runtime.language.program import Param
 from runtime.language.value_types import coerced
@@ -106,7 +106,7 @@ class Signature:
         """An error in a call, with how it is written where that is often wrong."""
         return f"{wrong.partition(';')[0]}; it is called as {self.form}" if self.form else wrong
 
-    def arguments(self, call: Call) -> dict[str, Any]:
+    def arguments(self, call: FrameCall) -> dict[str, Any]:
         """The arguments by name, as the function takes them. None stands for a default. Raises PlaybookError."""
         wrong = self.shape.misfit(len(call.args), tuple(call.kwargs))
         if wrong is not None:
@@ -135,14 +135,14 @@ class Builtin:
         self._owner = owner
         self._journal = journal
 
-    def __call__(self, frame: Frame, call: Call) -> Later:
+    def __call__(self, frame: Frame, call: FrameCall) -> Later:
         """Begin to execute a call, whose result is a fact. What had to wait is durable when it has ended."""
         signature = self._signature
         hosted = (frame if kind is Frame else call for kind in signature.hosted)
         execute = partial(signature.function, self._owner, *hosted, **signature.arguments(call))
         return cast("Later", execute()) if signature.begins else partial(self._execute, frame, call, execute)
 
-    async def _execute(self, frame: Frame, call: Call, execute: Callable[[], Any]) -> None:
+    async def _execute(self, frame: Frame, call: FrameCall, execute: Callable[[], Any]) -> None:
         value = execute()
         waits = inspect.isawaitable(value)
         if waits:
@@ -174,7 +174,7 @@ def call(
         signature = inspect.signature(function, eval_str=True)
         gives = signature.return_annotation
         own = list(signature.parameters.values())[1:]
-        hosted = tuple(one.annotation for one in own if one.annotation in (Frame, Call))
+        hosted = tuple(one.annotation for one in own if one.annotation in (Frame, FrameCall))
         own = own[len(hosted) :]
         more = bool(own) and own[-1].kind is inspect.Parameter.VAR_KEYWORD
         own = own[:-1] if more else own

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.language.program import Program
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
@@ -41,7 +41,7 @@ class StepWatcher(Protocol):
         """A text starts to appear while the model writes it, before its statement is complete."""
         ...
 
-    async def about_to_call(self, frame: Frame, call: Call, /) -> None:
+    async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
         """Code has made a host call, which is executed next: a playbook in Python, whose call has a place, or a
         statement of a reply."""
         ...

@@ -30,7 +30,7 @@ from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
-from runtime.language.instructions.fence import Fence
+from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
@@ -83,7 +83,7 @@ class Interpreter:
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
-        self._holds_to: Fence | None = None
+        self._holds_to: FreeFence | None = None
         self._unwaited = 0
         """Steps that were taken before the fenced one without waiting for anybody."""
         self._may_end_program = True
@@ -112,7 +112,7 @@ class Interpreter:
         """Evaluate the placeholders of the playbook's description, once for the frame."""
         await self.description.resolve()
 
-    async def carry_out(self, task: str, fence: Fence, *, may_end_program: bool) -> None:
+    async def carry_out(self, task: str, fence: FreeFence, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end, within its fence. Raises as `run`."""
         self._fence, self._may_end_program = task, may_end_program
         self._holds_to = fence

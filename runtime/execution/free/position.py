@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from runtime.execution.frames.signatures import CallShape
-from runtime.language.instructions.fence import Fence
+from runtime.language.instructions.fence import FreeFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Fenced:
     """A fence, and what of the session it needs to know: `class_of` gives the agent or declared human that a target
     means by its class, None for others and for whoever has written; `owes` are variables that still lack a value."""
 
-    fence: Fence
+    fence: FreeFence
     class_of: Callable[[str], str | None]
     owes: tuple[str, ...] = ()
 

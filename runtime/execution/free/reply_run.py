@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from runtime.execution.free.position import Position, Rejected
 from runtime.execution.free.reply.items import (
     Broken,
-    Prose,
-    Remark,
     ReplyItem,
+    ReplyProse,
+    ReplyRemark,
     SayHeld,
     SayName,
     SayStarted,
@@ -91,8 +91,8 @@ class ReplyRun:
         self._chars = 0
         self._statements = 0
         self._steps: dict[type, Callable[[Any], Awaitable[None]]] = {
-            Prose: self._on_prose,
-            Remark: self._on_remark,
+            ReplyProse: self._on_prose,
+            ReplyRemark: self._on_remark,
             Statement: self._on_statement,
             SayStarted: self._on_say_started,
             SayText: self._on_say_text,
@@ -153,10 +153,10 @@ class ReplyRun:
         self.over = True
         self._stream = None
 
-    async def _on_prose(self, item: Prose) -> None:
+    async def _on_prose(self, item: ReplyProse) -> None:
         self._prose += item.text
 
-    async def _on_remark(self, item: Remark) -> None:
+    async def _on_remark(self, item: ReplyRemark) -> None:
         word, _, count = item.text.partition(":")
         if word.strip() != "resume":
             self._remarks.append(item.text)

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.frames.frame import Call, Handed
+from runtime.execution.frames.frame import FrameCall, Handed
 from runtime.language.variable_names import MARK, python_name, variable_name
-from runtime.sandbox.executor import Evaluation, HostCall, Outcome
+from runtime.sandbox.executor import CallOutcome, Evaluation, HostCall
 
 CONTROL = frozenset({"Yld", "Return"})
 """Calls that end a turn; the code after them never runs."""
@@ -38,7 +38,7 @@ def nodes_in(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredStatement:
     """A statement ready to run. `keep` are the locals it changes, `definition` is set for `def` and `import`."""
 
     source: str
@@ -46,7 +46,7 @@ class Lowered:
     definition: bool
 
 
-def lower(source: str, state_names: Collection[str], functions: Collection[str]) -> Lowered:
+def lower(source: str, state_names: Collection[str], functions: Collection[str]) -> LoweredStatement:
     """Make every change of a state variable a `Var` call, and every call of a host function awaited.
 
     `source` parses. State variables are read by their plain names, so `await Var("x", 1)` also binds `x`.
@@ -63,7 +63,7 @@ def lower(source: str, state_names: Collection[str], functions: Collection[str])
     definition = all(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import | ast.ImportFrom) for n in body)
     kept = assigned_names(tree) | mutated_names(tree)
     keep = () if definition else tuple(sorted(kept - rewriter.state_names))
-    return Lowered(ast.unparse(tree), keep, definition)
+    return LoweredStatement(ast.unparse(tree), keep, definition)
 
 
 def with_dollars(source: str, dollar_names: Collection[str]) -> str:
@@ -286,24 +286,24 @@ class SnippetBody:
             self._started = True
             await self.evaluation.start()
 
-    def take_calls(self) -> Sequence[Call]:
-        calls: list[Call] = []
+    def take_calls(self) -> Sequence[FrameCall]:
+        calls: list[FrameCall] = []
         for made in self.evaluation.take_calls():
             if made.name in CONTROL:
                 self.control = made
                 break
-            call = Call(f"{self.index}.{made.number}", made.name, made.args, made.kwargs)
+            call = FrameCall(f"{self.index}.{made.number}", made.name, made.args, made.kwargs)
             self._messages += made.name in _MESSAGES
             if made.name in _MESSAGES and self._messages > MAX_MESSAGES:
                 self.too_many.add(call.pos)
             calls.append(call)
         return calls
 
-    def take_cancelled(self) -> Sequence[Call]:
+    def take_cancelled(self) -> Sequence[FrameCall]:
         return ()
 
     async def hand(self, result: Handed, /) -> None:
-        outcome = Outcome(result.value, result.error)
+        outcome = CallOutcome(result.value, result.error)
         await self.evaluation.resolve(int(result.pos.partition(".")[2]), outcome)
 
     @property
@@ -311,7 +311,7 @@ class SnippetBody:
         return self.control is not None or self.evaluation.ended
 
 
-def control_value(call: HostCall | Call, name: str, default: Any = None) -> Any:
+def control_value(call: HostCall | FrameCall, name: str, default: Any = None) -> Any:
     """The one argument of `Step`, `Yld` or `Return`."""
     if call.args:
         return call.args[0]

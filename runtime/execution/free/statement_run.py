@@ -9,14 +9,14 @@ from runtime.core.errors import NoWorker, PlaybookError, SandboxError, UnknownTa
 from runtime.core.plain_text import error_text
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt, unwrapped
 from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import (
     MAX_MESSAGES,
     WAITS_FOR_NOBODY,
-    Lowered,
+    LoweredStatement,
     SnippetBody,
     control_value,
     lower,
@@ -96,7 +96,7 @@ class StatementRun:
             else:
                 self._note_done(lowered, evaluation)
 
-    def _note_done(self, lowered: Lowered, evaluation: Evaluation) -> None:
+    def _note_done(self, lowered: LoweredStatement, evaluation: Evaluation) -> None:
         try:
             kept = {variable_name(name): value for name, value in evaluation.kept.items()}
         except SandboxError as error:
@@ -142,7 +142,7 @@ class _Within:
     body: SnippetBody
     fenced: Fenced | None
 
-    def start(self, frame: Frame, call: Call, /) -> None:
+    def start(self, frame: Frame, call: FrameCall, /) -> None:
         first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
         refused = self.fenced.refuses(call.name, first) if self.fenced is not None else None
         if call.pos in self.body.too_many:
@@ -153,5 +153,5 @@ class _Within:
         error = PlaybookError(refused)
         self.journal.note(failed_call(frame, call, error))
 
-    async def give_up(self, frame: Frame, call: Call, /) -> None:
+    async def give_up(self, frame: Frame, call: FrameCall, /) -> None:
         await frame.host.give_up(frame, call)

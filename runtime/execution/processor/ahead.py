@@ -12,7 +12,7 @@ from typing import Any
 
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner
-from runtime.execution.questions.question import Choice, Key, Question, Words
+from runtime.execution.questions.question import Key, OutcomeChoice, Question, Words
 from runtime.language.instructions.evaluation import Lenient, NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
@@ -229,7 +229,7 @@ class _Walk:
             way.unknown |= side.unknown | {name for name, value in side.names.items() if way.names.get(name) != value}
         if len(tells) == 2:  # whichever is said first, tells the side
             self._asked[:] = [
-                replace(one, told_by=tells) if isinstance(one, Choice) and one.key == (line, "test") else one
+                replace(one, told_by=tells) if isinstance(one, OutcomeChoice) and one.key == (line, "test") else one
                 for one in self._asked
             ]
         return meets

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TypeVar
 
-from runtime.execution.frames.frame import Call as HostCall
+from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.free.placeholders import Description
 from runtime.execution.processor.work import Work

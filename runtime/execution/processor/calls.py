@@ -45,7 +45,7 @@ Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | J
 """Instructions that may ask a model."""
 
 
-class Calls:
+class StepCalls:
     """The calls of one frame's steps."""
 
     def __init__(self, exchange: Exchange, questioner: Questioner) -> None:

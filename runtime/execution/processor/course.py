@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Code, Condition, Instruction, Jump, Loop, Node, Operand, Side
+from runtime.language.instructions.model import Code, Condition, Instruction, InstructionNode, Jump, Loop, Operand, Side
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""
@@ -29,7 +29,7 @@ class Course:
         self._nodes = code.nodes
         self.first = code.first
 
-    def node(self, line: str) -> Node:
+    def node(self, line: str) -> InstructionNode:
         """The instruction at a line, in its place."""
         return self._nodes[line]
 
@@ -57,7 +57,7 @@ class Course:
         at = node.beside.index(line) + 1
         return self._to(node, at)
 
-    def _to(self, node: Node, at: int) -> Going:
+    def _to(self, node: InstructionNode, at: int) -> Going:
         if at < len(node.beside):
             return Going(node.beside[at])
         if node.parent is None:

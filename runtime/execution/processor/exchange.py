@@ -13,7 +13,7 @@ from runtime.core.errors import LLMError
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
-from runtime.execution.frames.frame import Call as HostCall
+from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import site, waits_by
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text

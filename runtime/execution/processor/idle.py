@@ -15,8 +15,8 @@ from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
 from runtime.execution.processor.understanding import NONE, was_said
 from runtime.execution.processor.work import Work
-from runtime.execution.questions.question import Choice
-from runtime.execution.triggers.kinds import Judged
+from runtime.execution.questions.question import OutcomeChoice
+from runtime.execution.triggers.kinds import JudgedTriggers
 from runtime.language.program import AgentSpec, PlaybookSpec
 
 _LINE = "01"
@@ -30,7 +30,12 @@ class Idle:
     """
 
     def __init__(
-        self, context: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
+        self,
+        context: ExecutionContext,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        triggers: JudgedTriggers,
     ) -> None:
         self._context = context
         self._frame = frame
@@ -72,7 +77,7 @@ class Idle:
             return NONE
         options = {name: text for name, (text, _) in self._triggers.items()}
         task = f"They wrote: {self._written} Which of these fits?"
-        choice = Choice((_LINE, "trigger"), task, {NONE: "anything else", **options})
+        choice = OutcomeChoice((_LINE, "trigger"), task, {NONE: "anything else", **options})
         return str(await self._exchange.answer(lambda: [choice]))
 
     async def _arguments(self, playbook: str) -> Mapping[str, Any]:

@@ -18,13 +18,13 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.authored import Authored
-from runtime.execution.processor.calls import Calls, handles_failure
+from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.rounds import check_round, counted
-from runtime.execution.processor.talk import AgentFacts, Correction, Talk, Withdrawn
+from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.step_words import shown_words
 from runtime.language.instructions.decode import decode_playbook
@@ -107,8 +107,8 @@ class Processor:
         self._authored = Authored(self._work, interpreter.description)
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
-        self._calls = Calls(self._exchange, self._questioner)
-        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
+        self._calls = StepCalls(self._exchange, self._questioner)
+        self._talk = FrameTalk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""

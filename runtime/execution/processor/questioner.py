@@ -11,7 +11,7 @@ from runtime.core.foreign_text import foreign_line
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
+from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
@@ -114,10 +114,10 @@ class Questioner:
         task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
-    def agreed(self, line: str, awaited: Awaited) -> Choice:
+    def agreed(self, line: str, awaited: Awaited) -> OutcomeChoice:
         """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
         task = f"{Form.ASKED} {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
-        return Choice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
+        return OutcomeChoice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
         """The question for the named values in a message. `written` is the message in quotation marks."""
@@ -138,18 +138,18 @@ class Questioner:
         about = self.told(part.about.text, names)
         return Words((line, "thought"), f"{Form.THINK} in at most three sentences that nobody else sees: {about}.")
 
-    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Choice | None:
+    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> OutcomeChoice | None:
         """The question whether a condition in words is true."""
         test = part.over if isinstance(part, Loop) else part.test
         if not isinstance(test, Prose):
             return None
         return self.holds((line, "test"), test.text, names)
 
-    def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
+    def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> OutcomeChoice:
         """The question whether something is so."""
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
         known = f"{Form.DECIDE} and what was said last{last}"
-        return Choice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
+        return OutcomeChoice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of their variables."""

@@ -15,14 +15,14 @@ from runtime.core.message import Message
 from runtime.core.prompt_forms import Form
 from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
-from runtime.execution.processor.calls import Calls
+from runtime.execution.processor.calls import StepCalls
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
 from runtime.execution.processor.understanding import Understanding
 from runtime.execution.questions.asking import Plan
-from runtime.execution.questions.question import Choice, Question, Understood, Words
-from runtime.execution.triggers.kinds import Judged, may_hold_by
+from runtime.execution.questions.question import OutcomeChoice, Question, Understood, Words
+from runtime.execution.triggers.kinds import JudgedTriggers, may_hold_by
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
 from runtime.language.instructions.uses import arguments_of, calls, is_open, reads, sets
@@ -54,17 +54,17 @@ class AgentFacts:
     judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
     types: Mapping[str, str]
-    triggers: Judged
+    triggers: JudgedTriggers
     patterns: Mapping[str, str]
 
 
-class Talk:
+class FrameTalk:
     """The talk of one frame."""
 
     def __init__(
         self,
         exchange: Exchange,
-        calls: Calls,
+        calls: StepCalls,
         questioner: Questioner,
         course: Course,
         known: AgentFacts,
@@ -354,7 +354,7 @@ class Talk:
         if not by_state:
             return
         options = {**by_state, NONE: "none of them holds now"}
-        question = Choice((line, "triggers"), f"{Form.TRIGGERED} by what has changed?", options)
+        question = OutcomeChoice((line, "triggers"), f"{Form.TRIGGERED} by what has changed?", options)
         found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})

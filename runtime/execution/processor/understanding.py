@@ -14,7 +14,7 @@ from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.file_names import file_value, is_picture, reference
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.question import Choice, Question, Understand, Understood
+from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
@@ -150,7 +150,7 @@ class Understanding:
             _OPEN: "they ask something, or tell something more: it is not done yet",
             _DONE: "with this it is done",
         }
-        return bool(await self._ask(Choice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
+        return bool(await self._ask(OutcomeChoice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
     async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
         """The person's act in place of an answer."""
@@ -166,7 +166,7 @@ class Understanding:
             )
             options["correct"] = f"they say that {' or that '.join(values)} but something else"
         task = f"{Form.WROTE} {awaited.quoted} Which of these is it?"
-        found = await self._ask(Choice((line, f"does{awaited.attempt}"), task, options))
+        found = await self._ask(OutcomeChoice((line, f"does{awaited.attempt}"), task, options))
         return OTHER if found in _SOMETHING_ELSE else str(found)
 
     async def _triggered(self, line: str, awaited: Awaited) -> str:
@@ -174,11 +174,11 @@ class Understanding:
         options = {name: text for name, (text, _) in awaited.triggers.items()}
         task = f"{Form.WROTE} {awaited.quoted} Which of these fits?"
         nothing = {NONE: "anything else, such as an answer to what was asked"}
-        found = str(await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
+        found = str(await self._ask(OutcomeChoice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
         sure = f"{Form.WROTE} {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
-        is_sure = await self._ask(Choice((line, f"sure{awaited.attempt}"), sure, YES_NO))
+        is_sure = await self._ask(OutcomeChoice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
     async def _values(self, line: str, does: str, question: Understand, awaited: Awaited) -> Mapping[str, Any]:

@@ -11,8 +11,8 @@ import anyio
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
-from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt
 from runtime.execution.processor.scope import names_of
 from runtime.execution.prompt.situation import shown_value

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.json_text import read_json
-from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value, WrongAnswer
+from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, WrongAnswer
 from runtime.language.value_types import coerced, fits
 from runtime.sandbox.data import NotData, as_data
 
@@ -42,7 +42,7 @@ def read_answer(question: Question, text: str) -> Any:
     match question:
         case Value():
             return _values(question, text)
-        case Choice():
+        case OutcomeChoice():
             return _choice(text, question.options)
         case Understand():
             return _understood(question, text)

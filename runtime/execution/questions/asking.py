@@ -19,8 +19,16 @@ from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
 from runtime.execution.questions.instructed import CopiedInstruction, not_copied
-from runtime.execution.questions.question import Choice, Key, Question, Understand, Understood, Words, WrongAnswer
-from runtime.execution.questions.reply import MissingAnswer, Reply
+from runtime.execution.questions.question import (
+    Key,
+    OutcomeChoice,
+    Question,
+    Understand,
+    Understood,
+    Words,
+    WrongAnswer,
+)
+from runtime.execution.questions.reply import MissingAnswer, QuestionReply
 from runtime.execution.questions.schema import schema_of
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest
 
@@ -65,7 +73,7 @@ class Asking:
         self._hooks = hooks
         self.calls = ModelCalls(context, frame)
         self._open: AsyncExitStack | None = None
-        self._reply: Reply | None = None
+        self._reply: QuestionReply | None = None
         self._completion: Completion | None = None
         self._numbers: dict[Key, int] = {}
         self.prompt_chars = 0
@@ -79,7 +87,7 @@ class Asking:
     async def answer(self, plan: Plan) -> Any:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
 
-        async def read(question: Question, reply: Reply, number: int) -> Any:
+        async def read(question: Question, reply: QuestionReply, number: int) -> Any:
             try:
                 text = await reply.answer(number, MAX_ANSWER_CHARS)
             except MissingAnswer as missing:
@@ -96,7 +104,7 @@ class Asking:
         """
         corrected = False
 
-        async def read(question: Question, reply: Reply, number: int) -> Any:
+        async def read(question: Question, reply: QuestionReply, number: int) -> Any:
             nonlocal corrected
             pieces = reply.words(number)
             if corrected or not isinstance(question, Words) or question.begun:
@@ -112,12 +120,14 @@ class Asking:
     def _told(self, question: Question, missing: MissingAnswer) -> Any:
         """The answer that the next one in the reply tells. Raises MissingAnswer where it tells none."""
         following = next((key for key, number in self._numbers.items() if number == missing.follows), None)
-        outcome = question.told_by.get(following) if following and isinstance(question, Choice | Understand) else None
+        outcome = (
+            question.told_by.get(following) if following and isinstance(question, OutcomeChoice | Understand) else None
+        )
         if outcome is None:
             raise missing
         return Understood(outcome, {}) if isinstance(question, Understand) else outcome
 
-    async def _tried(self, plan: Plan, read: Callable[[Question, Reply, int], Awaitable[Any]]) -> Any:
+    async def _tried(self, plan: Plan, read: Callable[[Question, QuestionReply, int], Awaitable[Any]]) -> Any:
         wrong, tries, breaks = "", 0, 0
         while True:
             try:
@@ -160,7 +170,7 @@ class Asking:
     def _alone(self) -> bool:
         return len(self._numbers) <= 1
 
-    async def _reply_for(self, plan: Plan, wrong: str) -> tuple[Question, Reply, int]:
+    async def _reply_for(self, plan: Plan, wrong: str) -> tuple[Question, QuestionReply, int]:
         """The reply that answers the first question: the one that is being read, or a new one."""
         questions = list(plan())
         first = questions[0]
@@ -187,7 +197,7 @@ class Asking:
         opened.enter_context(presence.working(self._frame.state.agent, self._hooks.doing()))
         completion = await opened.enter_async_context(self.calls.answer(request))
         self._completion = completion
-        self._reply = Reply(self._heard(completion), len(questions))
+        self._reply = QuestionReply(self._heard(completion), len(questions))
         return first, self._reply, 1
 
     async def _heard(self, completion: Completion) -> AsyncGenerator[str, None]:

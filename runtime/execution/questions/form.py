@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.prompt_forms import Form
-from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
+from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
 
 KINDS: Mapping[str, str] = {
     "int": "a whole number",
@@ -47,7 +47,7 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
             return f"{when}{question.task}{silent}{_begun(question)}"
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
-        case Choice():
+        case OutcomeChoice():
             told = {outcome: numbers[key] for key, outcome in question.told_by.items() if key in numbers}
             if told.keys() == question.options.keys():
                 ways = ", ".join(f"with [{number}] if {outcome}" for outcome, number in told.items())

@@ -37,7 +37,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OutcomeChoice:
     """One of several named outcomes, each with what it means ("" where its name says it).
 
     `told_by` are outcomes by the questions that are asked with this one and answered under that outcome alone: where
@@ -56,7 +56,7 @@ class Understand:
     """The meaning of a person's words that came while something was awaited.
 
     `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
-    `arguments` are those of the playbooks among the outcomes. `told_by`: see `Choice`.
+    `arguments` are those of the playbooks among the outcomes. `told_by`: see `OutcomeChoice`.
     """
 
     key: Key
@@ -71,7 +71,7 @@ class Understand:
     told_by: Mapping[Key, str] = field(default_factory=dict)
 
 
-Question = Words | Value | Choice | Understand
+Question = Words | Value | OutcomeChoice | Understand
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ class MissingAnswer(Exception):
         self.follows = follows
 
 
-class Reply:
+class QuestionReply:
     """The answers of one reply, taken in their order, each as it arrives. Those that nobody wants are passed over."""
 
     def __init__(self, pieces: AsyncGenerator[str, None], asked: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.execution.questions.question import Choice, Question, Understand, Value
+from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Value
 from runtime.language.value_types import FILE_TYPES, JSON_NAMES, alternatives, literals_of
 
 _NAMES = {ours: json for json, ours in JSON_NAMES.items()}
@@ -16,7 +16,7 @@ def schema_of(question: Question) -> dict[str, Any] | None:
     match question:
         case Value(types=types, optional=optional):
             return _object({name: type_schema(kind, optional=optional) for name, kind in types.items()})
-        case Choice(options=options):
+        case OutcomeChoice(options=options):
             return _object({"answer": {"enum": list(options)}})
         case Understand():
             values = {name: type_schema(kind, optional=True) for name, kind in question.types.items()}

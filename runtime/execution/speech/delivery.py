@@ -11,7 +11,7 @@ import anyio
 from runtime.core.errors import StorageError, UnknownTarget
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment
-from runtime.execution.frames.frame import Call, Executable, Frame
+from runtime.execution.frames.frame import Executable, Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.mentions import human_of
@@ -51,7 +51,7 @@ class Way:
         return bool(self.piece_chars) or self.hold_s is not None
 
 
-class Delivery:
+class SpeechDelivery:
     """Applies the preferences of the people of one session.
 
     Several people who share a conversation see what at least one of them wants to see: as it is written if one wants
@@ -134,7 +134,7 @@ class Delivery:
             found = state.frames.get(found.caller.frame)
         return False
 
-    async def hand_over(self, frame: Frame, call: Call, way: Way, target: Target, text: str) -> None:
+    async def hand_over(self, frame: Frame, call: FrameCall, way: Way, target: Target, text: str) -> None:
         """Give an utterance to the playbooks of those who want that."""
         for index, (person, spec) in enumerate(way.handlers):
             message = {
@@ -146,9 +146,9 @@ class Delivery:
                 "meeting": target.meeting,
             }
             handler = spec.delivery.handler or ""
-            await self._hand(frame, Call(f"{call.pos}:d{index}", handler, (message,)))
+            await self._hand(frame, FrameCall(f"{call.pos}:d{index}", handler, (message,)))
 
-    async def _hand(self, frame: Frame, call: Call) -> None:
+    async def _hand(self, frame: Frame, call: FrameCall) -> None:
         """Run the playbook that a call names, once, also after a crash. Raises what the playbook raised."""
         if call.pos not in frame.state.records:
             await frame.host.run_child(frame, call, *self._handler(frame, call.name), hidden=True)

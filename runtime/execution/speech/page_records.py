@@ -58,7 +58,7 @@ class PageStream:
         """The final text comes with the message; a stream that failed leaves its page open."""
 
 
-class PageRecord:
+class JournalRecord:
     """Writes down what became visible of a page."""
 
     def __init__(

@@ -22,8 +22,8 @@ from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.joint import INTERRUPTED
 from runtime.execution.speech.mentions import mentioned
-from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
-from runtime.execution.speech.presence import Presence
+from runtime.execution.speech.page_records import JournalRecord, PageStream, UnseenPage
+from runtime.execution.speech.presence import AgentPresence
 from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
@@ -60,7 +60,7 @@ class Pages:
         journal = session.journal
         self._told = (places or {}).get(str(session.program.metadata.get(PLACE, "")))
         self.texts = texts
-        self.presence = Presence(journal, outbox, address)
+        self.presence = AgentPresence(journal, outbox, address)
         self._room = Signal()
         self.signs = Indicators(journal, outbox, address, self._spec, self._room.send)
         self.tasks = session.tasks
@@ -347,7 +347,7 @@ class Pages:
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
             live = self._live[page.id] = self._outbox.page(
-                spec, PageRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
+                spec, JournalRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
             )
         return live
 

@@ -13,7 +13,7 @@ from runtime.meetings.placement import place_of_work
 from runtime.tape.journal import Journal
 
 
-class Presence:
+class AgentPresence:
     """The agents of one session. An agent works while a frame of it runs that waits for nobody and does not sleep."""
 
     def __init__(self, journal: Journal, outbox: Outbox, address: Address) -> None:

@@ -13,9 +13,9 @@ from runtime.core.clock import Clock, until
 from runtime.core.errors import StorageError
 from runtime.core.ids import ANYONE, AgentId, GuestId, MessageId, ParticipantId
 from runtime.core.message import Message
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
-from runtime.execution.speech.presence import Presence
+from runtime.execution.speech.presence import AgentPresence
 from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged, WaitEnded
 from runtime.tape.facts.content import Content
@@ -30,29 +30,38 @@ MAX_WITHIN_S = 7 * 24 * 3600.0
 _CONSUMED = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, MessagesFetched)
 
 
-class Receipts:
+class SpeechReceipts:
     """Acknowledgements of what the frames of one session said."""
 
-    def __init__(self, journal: Journal, presence: Presence, acknowledgements: Acknowledgements, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, presence: AgentPresence, acknowledgements: Acknowledgements, clock: Clock
+    ) -> None:
         self._journal = journal
         self._presence = presence
         self._live = acknowledgements
         self._clock = clock
         self._waiting: dict[CallKey, anyio.Event] = {}
 
-    def begun(self, frame: Frame, call: Call) -> bool:
+    def begun(self, frame: Frame, call: FrameCall) -> bool:
         """Whether the call has said its text already, and only waits."""
         return CallKey(frame.id, call.pos) in self._journal.state.acks
 
     def ask(
-        self, frame: Frame, call: Call, message: Message, who: Collection[ParticipantId], *, page: str | None, to: str
+        self,
+        frame: Frame,
+        call: FrameCall,
+        message: Message,
+        who: Collection[ParticipantId],
+        *,
+        page: str | None,
+        to: str,
     ) -> None:
         """Write down that the call waits for `who` to acknowledge `message`: agents by consuming it, people by seeing
         its page."""
         due = self._clock.now().timestamp() + message.ack_within_s
         self._journal.note(AcksAwaited(*site(frame, call), due, message.id, list(who), page, to))
 
-    async def collect(self, frame: Frame, call: Call, within_s: float) -> None:
+    async def collect(self, frame: Frame, call: FrameCall, within_s: float) -> None:
         """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
         key = CallKey(frame.id, call.pos)
         await self._journal.commit()

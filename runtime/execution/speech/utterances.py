@@ -19,14 +19,14 @@ from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.events.channels import MessageDelivered, MessageRouted
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.delivery import Delivery, Way
+from runtime.execution.speech.delivery import SpeechDelivery, Way
 from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.receipts import AckWithin, Receipts
+from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
 from runtime.meetings.taking_part import check_takes_part, comes_too_late, within
 from runtime.tape.facts.calls import CallReturned
@@ -66,7 +66,7 @@ class Saying:
     message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest."""
 
     frame: Frame
-    call: Call
+    call: FrameCall
     to: str
     within_s: float | None = None
     type: str | None = None
@@ -77,7 +77,12 @@ class Utterances:
     """`Say`, for one session: each is a message, and a page where people hear it."""
 
     def __init__(
-        self, session: SessionContext, pages: Pages, conduits: Conduits, population: Population, delivery: Delivery
+        self,
+        session: SessionContext,
+        pages: Pages,
+        conduits: Conduits,
+        population: Population,
+        delivery: SpeechDelivery,
     ) -> None:
         self._journal = session.journal
         self._pages = pages
@@ -87,7 +92,7 @@ class Utterances:
         self._bus = session.bus
         self._streams: dict[str, LiveStream] = {}
         self.delivery = delivery
-        self.receipts = Receipts(session.journal, pages.presence, conduits.acknowledgements, session.clock)
+        self.receipts = SpeechReceipts(session.journal, pages.presence, conduits.acknowledgements, session.clock)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
     def target(self, frame: Frame, text: str) -> Target:
@@ -154,7 +159,9 @@ class Utterances:
             await live.fail(reason)
 
     @call("Say", form='Say("user", "the text")', sends=True)
-    def say(self, frame: Frame, call: Call, target: str, message: Any, ack_within_s: AckWithin | None = None) -> Later:
+    def say(
+        self, frame: Frame, call: FrameCall, target: str, message: Any, ack_within_s: AckWithin | None = None
+    ) -> Later:
         """Says something to somebody; in Python, `message` may be an async iterable of its pieces.
 
         With `ack_within_s` it waits until everybody has acknowledged the message, and returns who has.
@@ -162,7 +169,7 @@ class Utterances:
         return self._begin(Saying(frame, call, target, ack_within_s), message)
 
     @call("SendMessage", sends=True)
-    def send(self, frame: Frame, call: Call, target: str, message: Any, type: OwnType | None = None) -> Later:  # noqa: A002
+    def send(self, frame: Frame, call: FrameCall, target: str, message: Any, type: OwnType | None = None) -> Later:  # noqa: A002
         """Says something to somebody as a message of a type that the program defines."""
         return self._begin(Saying(frame, call, target, type=type), message)
 

@@ -207,7 +207,7 @@ def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTriggers:
     """The triggers of an agent that only a model can judge, by the names by which their playbooks are called.
 
     `by_message` are about what somebody says: each with its text and the parameters of its playbook with their types.
@@ -218,7 +218,7 @@ class Judged:
     by_state: Mapping[str, str]
 
 
-def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str) -> Judged:
+def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str) -> JudgedTriggers:
     """The triggers that the model judges for an agent that executes this playbook."""
     by_message: dict[str, tuple[str, Mapping[str, str]]] = {}
     by_state: dict[str, str] = {}
@@ -231,4 +231,4 @@ def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str
         else:
             params = {param.name: param.type or "" for param in playbook.params if param.default is None}
             by_message.setdefault(name, (trigger.text, params))
-    return Judged(by_message, by_state)
+    return JudgedTriggers(by_message, by_state)

@@ -11,7 +11,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.events.frames import TriggerFired
 from runtime.execution.frames.events import at_work
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import When
 from runtime.execution.triggers.conditions import condition_of
@@ -64,7 +64,7 @@ class Handlers:
         klass = owner or state.agents[agent].klass
         return any(f.playbook == playbook and state.agents[f.agent].klass == klass for f in state.frames.values())
 
-    async def run(self, frame: Frame, call: Call) -> None:
+    async def run(self, frame: Frame, call: FrameCall) -> None:
         """Execute one, unless that was done; its failure is in the frame's records."""
         found = frame.host.find(frame.state.agent, call.name)
         if found is None or call.pos in frame.state.records:
@@ -73,11 +73,11 @@ class Handlers:
             self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), call.name))
         await frame.host.run_child(frame, call, *found, hidden=True)
 
-    async def due(self, frame: Frame, call: Call) -> None:
+    async def due(self, frame: Frame, call: FrameCall) -> None:
         """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
         _, playbook, *_ = [*call.name.split(":"), "", ""]
         if f"{frame.id}:{call.pos}" in self.frames or not self.at_work(frame.state.agent, playbook):
-            await self.run(frame, Call(call.pos, playbook))
+            await self.run(frame, FrameCall(call.pos, playbook))
 
 
 class CallTriggers:
@@ -98,9 +98,9 @@ class CallTriggers:
         """Execute those of a frame that is about to begin, or whose playbook has ended."""
         state = frame.state
         names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
-        calls = [Call(f"{when}{index}", name) for index, name in enumerate(names)]
+        calls = [FrameCall(f"{when}{index}", name) for index, name in enumerate(names)]
         if when == "before":
-            calls = [*(Call(f"before.set{index}", name) for index, name in enumerate(state.fired)), *calls]
+            calls = [*(FrameCall(f"before.set{index}", name) for index, name in enumerate(state.fired)), *calls]
         if not calls or (when == "before" and _has_begun(state)):
             return
         for call in calls:
@@ -155,7 +155,7 @@ class VariableRules:
             for name, spec in agents.items()
         }
 
-    async def update(self, frame: Frame, call: Call, name: str, value: Any, summary: str | None = None) -> None:
+    async def update(self, frame: Frame, call: FrameCall, name: str, value: Any, summary: str | None = None) -> None:
         """Set the variable and run what it triggers. Raises PlaybookError for a value that does not fit its type.
 
         With a summary it is an artifact, and the call gives None.
@@ -171,7 +171,7 @@ class VariableRules:
                 return
             self._journal.note(VariableSet(frame.id, call.pos, name, value, fired))
         for index, playbook in enumerate(fired):
-            await self.handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
+            await self.handlers.run(frame, FrameCall(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
         if failure is None:
             self._journal.note(CallReturned(*site(frame, call), given, artifacts=artifacts))
@@ -179,7 +179,7 @@ class VariableRules:
             self._journal.note(CallReturned(*site(frame, call), error=failure.error, raised_at=failure.raised_at))
 
     @staticmethod
-    def _failure(frame: Frame, call: Call, fired: int) -> CallRecord | None:
+    def _failure(frame: Frame, call: FrameCall, fired: int) -> CallRecord | None:
         """The outcome of the first triggered playbook that failed, for the code that set the variable."""
         records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
         return next((record for record in records if record is not None and record.error), None)

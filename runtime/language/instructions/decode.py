@@ -15,9 +15,9 @@ from runtime.language.instructions.model import (
     Free,
     Group,
     Instruction,
+    InstructionNode,
     Leave,
     Meaning,
-    Node,
     Prose,
 )
 from runtime.language.instructions.text import clauses_of
@@ -61,7 +61,7 @@ def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[st
     beside = tuple(step.line for step in steps)
     for step in steps:
         below = tuple(child.line for child in step.children)
-        code.nodes[step.line] = Node(decode(step, notes), parent, below, beside)
+        code.nodes[step.line] = InstructionNode(decode(step, notes), parent, below, beside)
         _place(step.children, step.line, code, notes)
 
 

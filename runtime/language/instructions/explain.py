@@ -36,7 +36,7 @@ from runtime.language.instructions.model import (
 )
 
 
-class Kind(StrEnum):
+class PartKind(StrEnum):
     """The executor of a part of a step: the runtime alone, or a model that answers a question of this kind."""
 
     ALONE = "alone"
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 class Part:
     """One effect of a step, in words. `why` is the reason for a free step."""
 
-    kind: Kind
+    kind: PartKind
     text: str
     why: str = ""
 
@@ -95,7 +95,7 @@ def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:
 
 
 def _alone(text: str) -> Part:
-    return Part(Kind.ALONE, text)
+    return Part(PartKind.ALONE, text)
 
 
 def _said(part: Say | Ask) -> Part:
@@ -103,7 +103,7 @@ def _said(part: Say | Ask) -> Part:
     if isinstance(part.words, Template):
         return _alone(f'Say "{_exact_words(part.words)}" to {to}.')
     words = part.words.text if part.words is not None else ""
-    return Part(Kind.WORDS, f"A message to {to}: {words}")
+    return Part(PartKind.WORDS, f"A message to {to}: {words}")
 
 
 def _exact_words(words: Template) -> str:
@@ -115,10 +115,10 @@ def _asked(part: Ask) -> Iterator[Part]:
         yield _said(part)
     yield _alone(f"Wait for {_listed(_whom(part.sources))}.")
     if part.wants:
-        yield Part(Kind.VALUE, f"The answer: {_listed([_declared(want) for want in part.wants])}.")
+        yield Part(PartKind.VALUE, f"The answer: {_listed([_declared(want) for want in part.wants])}.")
     match part.until:
         case Prose(text=text):
-            yield Part(Kind.CHOICE, f"Whether the talk is done: {text}")
+            yield Part(PartKind.CHOICE, f"Whether the talk is done: {text}")
         case Expression(source=source):
             yield _alone(f"Talk on until {source}.")
         case None if not part.wants:
@@ -130,9 +130,9 @@ def _called(part: Call, required: Required) -> Iterator[Part]:
     names = required.get(part.name, ())
     for argument in prose:
         name = argument.name or _by_position(part, names, part.arguments.index(argument))
-        yield Part(Kind.VALUE, f"The argument {name}: {_source(argument.value)}")
+        yield Part(PartKind.VALUE, f"The argument {name}: {_source(argument.value)}")
     for name in _missing(part, names):
-        yield Part(Kind.VALUE, f"The argument {name}, unless ${name} is set.")
+        yield Part(PartKind.VALUE, f"The argument {name}, unless ${name} is set.")
     shown = ", ".join(
         f"{argument.name}={_shown(argument.value)}" if argument.name else _shown(argument.value)
         for argument in part.arguments
@@ -158,7 +158,7 @@ def _shown(operand: Operand) -> str:
 def _set(part: Set) -> Part:
     names = _listed([_declared(variable) for variable in part.variables])
     if isinstance(part.value, Prose):
-        return Part(Kind.VALUE, f"{names}: {part.value.text}")
+        return Part(PartKind.VALUE, f"{names}: {part.value.text}")
     operator = f"{names} {part.operator} " if part.operator else ""
     return _alone(f"Set {names} to {operator}{part.value.source}.")
 
@@ -170,7 +170,7 @@ def _condition(part: Condition) -> Part:
         case None:
             return _alone("Pass over the steps below.")
         case Prose(text=text):
-            return Part(Kind.CHOICE, f"Yes or no: {text}")
+            return Part(PartKind.CHOICE, f"Yes or no: {text}")
         case Expression(source=source):
             return _alone(f"Execute the steps below if {source}.")
 
@@ -181,19 +181,19 @@ def _loop(part: Loop) -> Iterator[Part]:
     match part.kind:
         case LoopKind.EACH:
             if not exact:
-                yield Part(Kind.VALUE, f"The items: {over}")
+                yield Part(PartKind.VALUE, f"The items: {over}")
             each = _declared(part.variable) if part.variable is not None else "item"
             yield _alone(f"Execute the steps below for each {each}{f' in {over}' if exact else ''}.")
         case LoopKind.TIMES:
             if not exact:
-                yield Part(Kind.VALUE, f"The number of rounds: {over}")
+                yield Part(PartKind.VALUE, f"The number of rounds: {over}")
             yield _alone(f"Execute the steps below {over if exact else 'that many'} times.")
         case _:
             later = " The first round needs no test." if part.body_first else ""
             if exact:
                 yield _alone(f"Repeat the steps below {part.kind} {over}.{later}")
             else:
-                yield Part(Kind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
+                yield Part(PartKind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
     if part.waits:
         yield _alone(f"Wait for {_listed(_whom((part.waits,)))} before each round.")
     if part.at_most is not None:
@@ -206,7 +206,7 @@ def _jump(part: Jump) -> Part:
         case None:
             return _alone(f"Go to {part.line}.")
         case Prose(text=text):
-            return Part(Kind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
+            return Part(PartKind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
         case Expression(source=source):
             return _alone(f"Go to {part.line} {word} {source}.")
 
@@ -224,7 +224,7 @@ def _returned(part: Return) -> Part:
         case None:
             return _alone("Return.")
         case Prose(text=text):
-            return Part(Kind.VALUE, f"The result: {text}")
+            return Part(PartKind.VALUE, f"The result: {text}")
         case Expression(source=source):
             return _alone(f"Return {source}.")
 
@@ -250,12 +250,12 @@ _EXPLAINED: Mapping[type, Callable[[Any], Part]] = {
     Say: _said,
     Wait: lambda part: _alone(f"Wait for {_listed(_whom(part.sources))}."),
     Set: _set,
-    Think: lambda part: Part(Kind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
+    Think: lambda part: Part(PartKind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
     Condition: _condition,
     Jump: _jump,
     Leave: _left,
     Return: _returned,
     End: lambda _part: _alone("End the program."),
     Group: _grouped,
-    Free: lambda part: Part(Kind.FREE, f"Carry out with statements: {part.text.text}", part.why),
+    Free: lambda part: Part(PartKind.FREE, f"Carry out with statements: {part.text.text}", part.why),
 }

@@ -40,7 +40,7 @@ _MADE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class FreeFence:
     """The bounds of the statements of one free step.
 
     `playbooks` may be called, `others` may not; those of other agents are written `Agent.Playbook`. `strangers` are the
@@ -82,7 +82,9 @@ class Fence:
         return f"it may call {', '.join(sorted(self.playbooks))}" if self.playbooks else "it calls no playbook"
 
 
-def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program, triggered: Collection[str]) -> Fence:
+def fence_of(
+    text: str, notes: Sequence[str], agent: AgentSpec, program: Program, triggered: Collection[str]
+) -> FreeFence:
     """The fence of a free step. `triggered` are the playbooks that a model starts when their trigger fits."""
     words = "\n".join((text, *notes))
     callable_now = dict(_callable(agent, program))
@@ -93,7 +95,7 @@ def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program
     harmless = {name for name, one in callable_now.items() if one.pure}
     playbooks = frozenset({*wanted, *harmless, *(name for name in triggered if name in callable_now)})
     reached = spoken_to | {_owner(name) for name in named}
-    return Fence(
+    return FreeFence(
         playbooks=playbooks,
         others=frozenset(callable_now) - playbooks,
         strangers=frozenset(other.name for other in strangers) - reached,

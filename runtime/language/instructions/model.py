@@ -223,7 +223,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class InstructionNode:
     """An instruction in its place. `below` are the lines below it, `beside` all lines of its own list."""
 
     instruction: Instruction
@@ -236,5 +236,5 @@ class Node:
 class Code:
     """The decoded steps of one playbook, by line."""
 
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, InstructionNode] = field(default_factory=dict)
     first: str | None = None

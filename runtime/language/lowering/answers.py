@@ -20,7 +20,7 @@ from runtime.language.instructions.model import (
     Think,
     Wait,
 )
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import Op, Step
 
 _IF = ("if ", "when ")
@@ -28,7 +28,7 @@ _OPPOSITES = {"yes": "no", "no": "yes", "nothing": "", None: "no"}
 _WHETHER = (" whether ", " if ", " that ")
 
 
-def answer_in(found: Instruction) -> str | None:
+def answer_in(found: LoweredInstruction) -> str | None:
     """The answer that a condition or the condition of a jump is: "yes", "no" or "nothing"; None for another step."""
     said = found.text
     if found.op is Op.JMP:
@@ -40,8 +40,12 @@ def answer_in(found: Instruction) -> str | None:
 
 
 def answering(
-    found: Instruction, answer: str, before: Step | None, said_before: str | None, above: Instruction | None
-) -> Instruction:
+    found: LoweredInstruction,
+    answer: str,
+    before: Step | None,
+    said_before: str | None,
+    above: LoweredInstruction | None,
+) -> LoweredInstruction:
     """The condition in full, where what stands before it is a question with a value, a check that is exact, or the
     opposite condition; as it is where a model judges the answer; else a free step.
 
@@ -68,12 +72,12 @@ def answering(
     return found if _asks(head) else free(found.text, "what it answers is unclear", whole=True)
 
 
-def _with_test(found: Instruction, test: str) -> Instruction:
+def _with_test(found: LoweredInstruction, test: str) -> LoweredInstruction:
     if found.op is Op.CND:
         return replace(found, text=test)
     line = found.text.partition(" ")[0]
     if test == "Otherwise":
-        return Instruction(Op.CND, test, f"Go to step {line}")
+        return LoweredInstruction(Op.CND, test, f"Go to step {line}")
     return replace(found, text=f"{line} {test[:1].lower()}{test[1:]}")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from runtime.language.instructions.text import inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import Op
 from runtime.language.syntax.nodes import ParsedPlaybook
@@ -92,7 +92,7 @@ class Background:
         yield
         self._under = before
 
-    def starting(self, text: str, bare: str) -> Instruction | None:
+    def starting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Start a Researcher on $topic in the background": a task, if one playbook is meant for certain."""
         given, rest = _given(bare)
         around = _BACKGROUND.search(unquoted(rest))
@@ -110,7 +110,7 @@ class Background:
             return free(text, order)
         target = f"{given} = " if given is not None else ""
         said = f": {text.rstrip('.; ')}" if called else ""
-        return Instruction(Op.QUE, f"{target}{order.text}{said}; YLD for call")
+        return LoweredInstruction(Op.QUE, f"{target}{order.text}{said}; YLD for call")
 
     def _called(self, what: str) -> _Order | str:
         """The order in `Researcher.Study($topic)`; why there is none."""
@@ -161,7 +161,7 @@ class Background:
             return "which argument is which is unclear"
         return _Order(klass or self._reach.own_name, playbook.name, arguments)
 
-    def waiting(self, text: str, bare: str) -> Instruction | None:
+    def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Wait for the research": the result of the one task that it can mean."""
         given, rest = _given(bare)
         awaited = _AWAITS.match(rest) or _GETS.match(rest)
@@ -174,7 +174,7 @@ class Background:
         target = f"{given} = " if given is not None else ""
         if task := _TASK.match(what):
             name = task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
-            return Instruction(Op.QUE, f"{target}Result({name}); YLD for call")
+            return LoweredInstruction(Op.QUE, f"{target}Result({name}); YLD for call")
         meant = self._meant(what)
         if not meant:
             return None
@@ -183,7 +183,7 @@ class Background:
         if meant[0].klass in self._partners and self._reach.agents_in(what):
             return free(text, f"it may mean the words of {meant[0].klass}, or the result of its task")
         task_of = f'"{meant[0].klass}.{meant[0].playbook}"' if meant[0].variable is None else f"${meant[0].variable}"
-        return Instruction(Op.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
+        return LoweredInstruction(Op.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
 
     def _meant(self, what: str) -> list[_Started]:
         if what.startswith("$"):

@@ -11,7 +11,7 @@ from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import TO_A_FILE
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import Op
 
 _GOES = re.compile(
@@ -42,14 +42,16 @@ class Certainty:
     """Decides before and after the other rules. `classify` reads a part of a step, `no_arguments` says whether a name
     is a playbook that takes none (None where it is no playbook)."""
 
-    def __init__(self, classify: Callable[[str], Instruction], no_arguments: Callable[[str], bool | None]) -> None:
+    def __init__(
+        self, classify: Callable[[str], LoweredInstruction], no_arguments: Callable[[str], bool | None]
+    ) -> None:
         self._classify = classify
         self._no_arguments = no_arguments
 
-    def rule(self, text: str, bare: str) -> Instruction | None:
+    def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """A step that makes a value, is several things, or is surely free; None for what the other rules decide."""
         if figured := vocabulary.object_of(bare, vocabulary.FIGURES):
-            return Instruction(Op.EXE, f"{figured} = {bare}")
+            return LoweredInstruction(Op.EXE, f"{figured} = {bare}")
         if "(" in bare and is_unsure_call(bare):
             return free(text, "a comma in its numbers may separate arguments, or thousands")
         noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
@@ -64,23 +66,23 @@ class Certainty:
         if each := _EACH.match(bare):
             known = self._classify(each["body"]).known
             return (
-                Instruction(Op.CND, each["head"], each["body"], loop=True)
+                LoweredInstruction(Op.CND, each["head"], each["body"], loop=True)
                 if known
                 else free(text, "what is repeated is unclear")
             )
         return self._kept(text, bare)
 
-    def _got(self, text: str, bare: str) -> Instruction | None:
+    def _got(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Get $first from Best" is the call, where Best is a playbook."""
         target = vocabulary.object_of(bare.rpartition(" from ")[0], vocabulary.GETS)
         name = bare.rpartition(" from ")[2].strip()
         takes_none = self._no_arguments(name) if target else None
         if takes_none is None:
             return None
-        called = Instruction(Op.QUE, f"{target} = {name}(); YLD for call")
+        called = LoweredInstruction(Op.QUE, f"{target} = {name}(); YLD for call")
         return called if takes_none else free(text, f"the arguments of {name} are not given")
 
-    def _kept(self, text: str, bare: str) -> Instruction | None:
+    def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""
         kept = _KEPT.search(bare)
         if kept is None:
@@ -89,9 +91,9 @@ class Certainty:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
         made = vocabulary.beginning(head, vocabulary.MAKES) and "(" not in head
-        return Instruction(Op.EXE, f"{kept['target']} = {head}") if made else None
+        return LoweredInstruction(Op.EXE, f"{kept['target']} = {head}") if made else None
 
-    def doubt(self, found: Instruction, text: str) -> Instruction | None:
+    def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """The free step in place of an instruction that may mean something else; None where it is sure."""
         plain = unquoted(text)
         why = ""

@@ -22,7 +22,7 @@ from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.part_readings import PartReadings
 from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
@@ -82,16 +82,16 @@ class Classifier:
             self._work,
         )
 
-    def classify(self, text: str, *, whole: bool = False) -> Instruction:
+    def classify(self, text: str, *, whole: bool = False) -> LoweredInstruction:
         """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
         sentence, whatever it contains, because its details were listed below it.
         """
         return self._parts.of(text, whole=whole)
 
-    def _classified(self, text: str, whole: bool) -> Instruction:
+    def _classified(self, text: str, whole: bool) -> LoweredInstruction:
         text = phrases.plain(text)
         if match := phrases.PBASM.match(text):
-            return Instruction(Op(match[1]), match[2].strip())
+            return LoweredInstruction(Op(match[1]), match[2].strip())
         several = None if whole else self._compound.in_parts(text, _bare(text))
         if several is not None:
             return several
@@ -99,20 +99,20 @@ class Classifier:
         found = found if whole else self._compound.checked(found, text, _bare(text))
         return (self._certainty.doubt(found, text) if found.known else None) or found
 
-    def alone(self, text: str) -> Instruction:
+    def alone(self, text: str) -> LoweredInstruction:
         """A condition without steps below it, whose sentence contains the action."""
         cuts = [match for match in phrases.CLAUSE_START.finditer(open_text(text)) if text[match.end() :].strip()]
         if not cuts:
             endless = phrases.REPEATS_NOTHING.match(text) or (phrases.LOOP.match(text) and " " in text)
             endless = endless and not isinstance(decode_text(Op.CND, text).head, Loop)
-            return free(text, "the repeated steps are not below it") if endless else Instruction(Op.CND, text)
+            return free(text, "the repeated steps are not below it") if endless else LoweredInstruction(Op.CND, text)
         rest = text[cuts[0].end() :]
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
             return free(text, "the end of its condition is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
-        return Instruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
+        return LoweredInstruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
 
-    def _one(self, text: str) -> Instruction:
+    def _one(self, text: str) -> LoweredInstruction:
         bare = _bare(text)
         for rule in self._rules:
             found = rule(text, bare)
@@ -120,12 +120,12 @@ class Classifier:
                 return found
         return free(text, _UNKNOWN)
 
-    def _named(self, text: str, bare: str) -> Instruction | None:
+    def _named(self, text: str, bare: str) -> LoweredInstruction | None:
         if (name := phrases.whole_call(bare)) and self._reach.knows(name):
             return self._calling(name, bare)
         called = phrases.CALL_WORD.sub("", bare)
         known = self._meant(bare) or (self._reach.meant(called) if called != bare else None)
-        return Instruction(Op.QUE, f"{known}(); YLD for call") if known else None
+        return LoweredInstruction(Op.QUE, f"{known}(); YLD for call") if known else None
 
     def _takes_nothing(self, name: str) -> bool | None:
         return not self._reach.params(name) if self._reach.knows(name) and name != self._within else None
@@ -137,7 +137,7 @@ class Classifier:
         found = self._reach.meant(words)
         return None if found == self._within else found
 
-    def _asks_again(self, text: str, bare: str) -> Instruction | None:
+    def _asks_again(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
         checks = [tail for head, tail in joints(bare) if head.partition(" ")[0].lower() in _CHECKS and "(" not in head]
         bare = next((tail for tail in checks if phrases.KEEP_ASKING.match(tail)), bare)
@@ -148,15 +148,15 @@ class Classifier:
         said = bare[: until.start()].rstrip(" ,")
         wanted = phrases.VARIABLE.findall(until[1]) or phrases.VARIABLE.findall(self.asked_before)
         names = [f"${name}" for name in dict.fromkeys(wanted) if f"${name}" not in said]
-        return Instruction(
+        return LoweredInstruction(
             Op.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True
         )
 
-    def _control(self, text: str, bare: str) -> Instruction | None:
+    def _control(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.GO_TO.match(bare):
             return None
         if (jump := phrases.IF_JUMP.match(bare)) and (goes := phrases.GO_TO.match(jump[2])):
-            return Instruction(Op.JMP, f"{int(goes[1]):02} {jump[1]}")
+            return LoweredInstruction(Op.JMP, f"{int(goes[1]):02} {jump[1]}")
         if found := self._compound.if_so(text, bare):
             return found
         loop = phrases.LOOP.match(bare) is not None
@@ -165,16 +165,16 @@ class Classifier:
             return None
         if times := phrases.REPEAT_TIMES.match(bare.rstrip(":")):
             often = f"{times[1]}x" if bare.rstrip(":").endswith("x") else f"{times[1]} times"
-            return Instruction(Op.CND, f"Repeat {often if times[1] else times[2]}", loop=True)
+            return LoweredInstruction(Op.CND, f"Repeat {often if times[1] else times[2]}", loop=True)
         if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
             head = bare[: otherwise.end()].rstrip(" ,:")
-            return Instruction(Op.CND, head, bare[otherwise.end() :])
+            return LoweredInstruction(Op.CND, head, bare[otherwise.end() :])
         if phrases.SWITCH.match(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
         again = phrases.AGAIN_IF.match(bare) is not None
         whole = phrases.BEFORE_A_CONDITION.sub("", text)
         head, body = (whole, None) if again else self._split_clause(whole)
-        return Instruction(Op.CND, head.rstrip(" :"), body, loop or again)
+        return LoweredInstruction(Op.CND, head.rstrip(" :"), body, loop or again)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
         """The condition and the action, if an instruction follows a comma, colon or "then"."""
@@ -218,31 +218,31 @@ class Classifier:
                 return text[:at], rest
         return None
 
-    def _ending(self, text: str, bare: str) -> Instruction | None:
+    def _ending(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.END_PROGRAM.match(bare):
-            return Instruction(Op.YLD, "for exit")
+            return LoweredInstruction(Op.YLD, "for exit")
         if phrases.GO_TO.match(bare):
             return None
         if phrases.LEAVE_LOOP.match(bare):
-            return Instruction(Op.EXE, text)
+            return LoweredInstruction(Op.EXE, text)
         match = phrases.RETURN.match(bare)
         if match is None:
             return None
         value = phrases.TO_CALLER.sub("", match[1].strip()).strip()
         if phrases.RETURNED_TO.search(unquoted(value)):
             return free(text, "it returns to a place, or something to somebody: not from the playbook")
-        return Instruction(Op.RET, value)
+        return LoweredInstruction(Op.RET, value)
 
-    def _meeting(self, text: str, bare: str) -> Instruction | None:
+    def _meeting(self, text: str, bare: str) -> LoweredInstruction | None:
         for call, phrase in (("EndMeeting", phrases.END_MEETING), ("LeaveMeeting", phrases.LEAVE_MEETING)):
             over = phrase.match(bare)
             if over:
                 which = f'"meeting {over[1]}"' if over[1] else ""
-                return Instruction(Op.QUE, f"{call}({which})")
+                return LoweredInstruction(Op.QUE, f"{call}({which})")
         invited = phrases.INVITE.match(bare)
         if invited:
             names = self._reach.agents_in(invited[1]) or [f'"{invited[1]}"']
-            return Instruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
+            return LoweredInstruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
         held = phrases.HOLD.match(bare)
         meeting = held_meeting(held[1], self._meetings) if held else None
         if held is None or meeting is None:
@@ -252,16 +252,16 @@ class Classifier:
             return free(text, "who takes part in the meeting is unclear")
         names = named or self._reach.agents_in(bare)
         attendees = f"attendees=[{', '.join(names)}]" if names else ""
-        return Instruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
+        return LoweredInstruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
 
-    def _jump_or_note(self, text: str, bare: str) -> Instruction | None:
+    def _jump_or_note(self, text: str, bare: str) -> LoweredInstruction | None:
         if note := phrases.NOTE.match(bare):
-            return Instruction(Op.CHK, f"N{note[1] or note[2]}")
+            return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}")
         if jump := phrases.GO_TO.match(bare):
-            return Instruction(Op.JMP, f"{int(jump[1]):02} {_jump_condition(jump[2] or '')}".rstrip())
+            return LoweredInstruction(Op.JMP, f"{int(jump[1]):02} {_jump_condition(jump[2] or '')}".rstrip())
         return None
 
-    def _call(self, text: str, bare: str) -> Instruction | None:
+    def _call(self, text: str, bare: str) -> LoweredInstruction | None:
         if kept := self._kept_result(bare):
             return kept
         given = phrases.SET_TO.match(bare) or STORED.match(bare)
@@ -283,20 +283,20 @@ class Classifier:
         if inside := self._call_inside(text, bare):
             return inside
         if not assigned and (phrases.CHANGE.match(bare) or read_change(bare)):
-            return Instruction(Op.EXE, text)
+            return LoweredInstruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
 
-    def _call_inside(self, text: str, bare: str) -> Instruction | None:
+    def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
         works = phrases.WORKS_BY_CALL.match(bare)
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
-            return Instruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
+            return LoweredInstruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
         if not (self._begins_with_call(bare) or self._contains_call(text)):
             return None
         exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
-        return Instruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
+        return LoweredInstruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
 
-    def _kept_result(self, bare: str) -> Instruction | None:
+    def _kept_result(self, bare: str) -> LoweredInstruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""
         kept = phrases.KEEPS_RESULT.search(bare)
         if kept is None or not kept.start() or kept.start() not in outside(bare):
@@ -305,16 +305,16 @@ class Classifier:
         called = found.known and found.op is Op.QUE and found.talk is None and not found.after
         return replace(found, text=f"{kept[1]} = {found.text}") if called and phrases.CALL.match(found.text) else None
 
-    def _assigned(self, text: str, expression: str) -> Instruction:
+    def _assigned(self, text: str, expression: str) -> LoweredInstruction:
         """A variable that gets something other than a call's result: a person's answer, or a computed value."""
         bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
         if called := self._meant(bare):
-            return Instruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
+            return LoweredInstruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
         if not phrases.ASK_ALWAYS.match(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
-            return Instruction(Op.EXE, text)
+            return LoweredInstruction(Op.EXE, text)
         names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
         said = f"{expression.rstrip('. ;')}, for {names}"
-        return Instruction(Op.QUE, f"Say(user, {said}){self.speech.wait_for('user', names)}")
+        return LoweredInstruction(Op.QUE, f"Say(user, {said}){self.speech.wait_for('user', names)}")
 
     def _begins_with_call(self, bare: str) -> bool:
         """Whether a sentence starts with a playbook's name: "GetOrderStatus and …", "Get order status and …"."""
@@ -330,14 +330,14 @@ class Classifier:
         named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
         return any(self._reach.knows(name) and name not in named for name in phrases.CALLED.findall(text))
 
-    def _calling(self, name: str, text: str) -> Instruction:
+    def _calling(self, name: str, text: str) -> LoweredInstruction:
         if name == "EndProgram":
-            return Instruction(Op.YLD, "for exit")
+            return LoweredInstruction(Op.YLD, "for exit")
         if name.lower() == "say" and text.startswith(name):
-            return Instruction(Op.QUE, said_to_somebody(text, self.speech.target(None, "")))
-        return Instruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
+            return LoweredInstruction(Op.QUE, said_to_somebody(text, self.speech.target(None, "")))
+        return LoweredInstruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
-    def _verb_call(self, bare: str) -> Instruction | None:
+    def _verb_call(self, bare: str) -> LoweredInstruction | None:
         match = phrases.CALL_VERB.match(bare)
         if match is None or (not self._reach.knows(match[1]) and not match[2].startswith("(")):
             return None
@@ -348,9 +348,9 @@ class Classifier:
             return None
         arguments = ", ".join(re.findall(r"\$\w+", given[1] or ""))
         result = f"{given[2]} = " if given[2] else ""
-        return Instruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
+        return LoweredInstruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
 
-    def _named_by_variable(self, text: str, bare: str) -> Instruction | None:
+    def _named_by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
         stays free.
         """
@@ -360,18 +360,18 @@ class Classifier:
             return None
         params = [param.name for param in self._reach.params(known)]
         if not params and "." not in known:
-            return Instruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
+            return LoweredInstruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
         if params == [match[2]] and not match[3]:
-            return Instruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
+            return LoweredInstruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
         return free(text, f"the arguments of {known} are not given")
 
-    def _thinking(self, text: str, bare: str) -> Instruction | None:
-        return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
+    def _thinking(self, text: str, bare: str) -> LoweredInstruction | None:
+        return LoweredInstruction(Op.TNK, text) if phrases.THINK.match(bare) else None
 
-    def _work(self, text: str, bare: str) -> Instruction | None:
+    def _work(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.AND_RETURN.search(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
-            return Instruction(Op.RET, text)
-        return Instruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+            return LoweredInstruction(Op.RET, text)
+        return LoweredInstruction(Op.EXE, text) if phrases.WORK.match(bare) else None
 
 
 def _jump_condition(said: str) -> str:

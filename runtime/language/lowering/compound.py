@@ -11,7 +11,7 @@ from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
-from runtime.language.lowering.instruction import Instruction, Talk, free
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.messages import in_a_list, is_indirect
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech, waits_for, with_words
@@ -33,7 +33,7 @@ class _Part:
     """Clauses that form one instruction."""
 
     text: str
-    found: Instruction
+    found: LoweredInstruction
 
     @property
     def ends(self) -> bool:
@@ -45,13 +45,15 @@ class _Part:
 class Compound:
     """Splits steps. `classify` classifies a clause."""
 
-    def __init__(self, reach: Reach, speech: Speech, classify: Callable[[str], Instruction], *, meeting: bool) -> None:
+    def __init__(
+        self, reach: Reach, speech: Speech, classify: Callable[[str], LoweredInstruction], *, meeting: bool
+    ) -> None:
         self._reach = reach
         self._speech = speech
         self._classify = classify
         self._meeting = meeting
 
-    def in_parts(self, text: str, bare: str) -> Instruction | None:
+    def in_parts(self, text: str, bare: str) -> LoweredInstruction | None:
         """The instructions of a step with several clauses, or a free one; None for a single clause."""
         if both := self._both_sides(text, bare):
             return both
@@ -62,7 +64,7 @@ class Compound:
             rest = [re.sub(r"[,;]?\s*YLD for meeting\b", "", first).strip(" ,"), *parts[1:]]
             kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
             if kept and phrases.TAKE_PART.match(kept[0]):
-                return Instruction(Op.CND, head, "; ".join(kept), loop=True)
+                return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
         if len(parts) < 2 or phrases.IF_SO.match(bare):
             return None
         if any(pattern.match(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
@@ -74,7 +76,7 @@ class Compound:
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
-    def _both_sides(self, text: str, bare: str) -> Instruction | None:
+    def _both_sides(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "If $ready, call Go; otherwise tell the user": a condition and its other side, below a heading."""
         plain = unquoted(text)
         if not phrases.BRANCH_AT_START.match(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
@@ -88,9 +90,9 @@ class Compound:
             side.known and side.op is Op.CND and not side.loop and side.body and self._classify(side.body).known
             for side in (first, second)
         )
-        return Instruction(Op.EXE, "", after=sides) if sure else None
+        return LoweredInstruction(Op.EXE, "", after=sides) if sure else None
 
-    def checked(self, found: Instruction, text: str, bare: str) -> Instruction:
+    def checked(self, found: LoweredInstruction, text: str, bare: str) -> LoweredInstruction:
         """The instruction of a step with one clause, unless it contains another action: "… and set $x to 3"."""
         if not found.known:
             return self._behind(found, text) or self._call_and_more(text) or found
@@ -110,7 +112,7 @@ class Compound:
                 return apart
         return found
 
-    def _besides_a_value(self, text: str) -> Instruction | None:
+    def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             if _SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
@@ -124,11 +126,11 @@ class Compound:
         return None
 
     @staticmethod
-    def _speaks(second: Instruction, bare: str) -> bool:
+    def _speaks(second: LoweredInstruction, bare: str) -> bool:
         """Whether a clause is certainly a call, a message or a question."""
         return second.talk is None or bool(phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
 
-    def _call_and_more(self, text: str) -> Instruction | None:
+    def _call_and_more(self, text: str) -> LoweredInstruction | None:
         """ "Get order status and tell the user": a call, and a second action."""
         for head, tail in joints(text):
             called = self._classify(head)
@@ -137,7 +139,7 @@ class Compound:
                 return self._sequence(text, [head, tail])
         return None
 
-    def if_so(self, text: str, bare: str) -> Instruction | None:
+    def if_so(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
         match = phrases.IF_SO.match(bare)
         if match is None:
@@ -146,9 +148,9 @@ class Compound:
             return free(text, "both sides of a condition are in one sentence", whole=True)
         denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
         head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
-        return Instruction(Op.CND, head, match[3] or None)
+        return LoweredInstruction(Op.CND, head, match[3] or None)
 
-    def _sequence(self, text: str, parts: Sequence[str]) -> Instruction:
+    def _sequence(self, text: str, parts: Sequence[str]) -> LoweredInstruction:
         groups: list[_Part] = []
         for part in parts:
             found = self._classify(part)
@@ -169,7 +171,7 @@ class Compound:
             return free(text, "the parts that belong together are unclear", whole=True)
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
-    def _joined(self, before: _Part, part: str, found: Instruction, mark: str) -> _Part | None:
+    def _joined(self, before: _Part, part: str, found: LoweredInstruction, mark: str) -> _Part | None:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is Op.QUE and talk is None
@@ -192,7 +194,9 @@ class Compound:
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=text, known=known))
         return None
 
-    def _more_said(self, before: _Part, talk: Talk, part: str, found: Instruction, mark: str) -> _Part | None:
+    def _more_said(
+        self, before: _Part, talk: LoweredTalk, part: str, found: LoweredInstruction, mark: str
+    ) -> _Part | None:
         """Further words for the same people, or the wait for their answer."""
         if waits_for(found, talk.target):
             worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
@@ -211,7 +215,7 @@ class Compound:
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
         return None
 
-    def _behind(self, found: Instruction, text: str) -> Instruction | None:
+    def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A condition after its action: "End program if $done"."""
         cuts = [cut for cut in phrases.BEHIND.finditer(unquoted(text)) if cut.start()]
         if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
@@ -232,7 +236,7 @@ class Compound:
             return None if told else unclear
         if "," in unquoted(condition):
             return unclear
-        return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
+        return LoweredInstruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
@@ -250,7 +254,7 @@ class Compound:
             is not None
         )
 
-    def _lasting(self, found: Instruction, text: str) -> Instruction | None:
+    def _lasting(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A conversation that a person ends, or a message repeated until something is true: "Tell jokes until they
         laugh".
         """
@@ -263,7 +267,7 @@ class Compound:
             return self._speech.spoken(replace(found.talk, asks=True))
         return free(text, "how long it continues is part of the sentence")
 
-    def _taken_apart(self, found: Instruction, text: str, head: str, tail: str) -> Instruction | None:
+    def _taken_apart(self, found: LoweredInstruction, text: str, head: str, tail: str) -> LoweredInstruction | None:
         """The two halves of a sentence, if the second is another action; else None."""
         bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
         if found.op is Op.RET:
@@ -292,7 +296,7 @@ class Compound:
             return None
         return self._sequence(text, [head, tail])
 
-    def _besides_a_return(self, text: str, bare: str) -> Instruction | None:
+    def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
         if vocabulary.beginning(text, vocabulary.COMPUTES):
             return None
@@ -301,7 +305,7 @@ class Compound:
         acts = second.op in (Op.YLD, Op.JMP) or (second.op is Op.QUE and second.talk is None)
         return free(text, f"{bare!r} comes after a return") if second.known and (speaks or acts) else None
 
-    def _is_another(self, found: Instruction, second: Instruction, bare: str) -> bool:
+    def _is_another(self, found: LoweredInstruction, second: LoweredInstruction, bare: str) -> bool:
         """Whether the second half of a sentence is an instruction of its own."""
         if second.op is Op.YLD and second.text == "for exit":
             return found.talk is None or found.talk.asks

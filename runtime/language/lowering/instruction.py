@@ -8,7 +8,7 @@ from runtime.language.program import Op
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class LoweredTalk:
     """Words for somebody: the author's text, who hears it, who else does, and whether an answer is waited for."""
 
     target: str
@@ -18,7 +18,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class LoweredInstruction:
     """A classified step. `body` is what stands in the same sentence and is done when the condition holds, `after` what
     comes after the instruction in the same step; `reason` says why the step is not `known`, and with `whole` the steps
     below it belong to its text."""
@@ -31,9 +31,9 @@ class Instruction:
     after: tuple[str, ...] = ()
     reason: str = ""
     whole: bool = False
-    talk: Talk | None = None
+    talk: LoweredTalk | None = None
 
 
-def free(text: str, reason: str, *, whole: bool = False) -> Instruction:
+def free(text: str, reason: str, *, whole: bool = False) -> LoweredInstruction:
     """A step that the rules leave as its author wrote it; with `whole` the steps below it are part of it."""
-    return Instruction(Op.EXE, text, known=False, reason=reason, whole=whole)
+    return LoweredInstruction(Op.EXE, text, known=False, reason=reason, whole=whole)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 
 ADDRESSED = re.compile(
     r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
@@ -128,7 +128,7 @@ def before_what(text: str) -> str:
     return text[: what.start()] if what else text
 
 
-def perhaps_later(text: str, bare: str) -> Instruction | None:
+def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
     whole = ADDRESSED.sub(" ", unquoted(bare))
     told = phrases.INDIRECT.search(whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 
 _MOST_CHARS = 40_000
 """The characters of a step's parts that are read, all together: each way to cut a sentence in two is tried, and what is
@@ -18,13 +18,13 @@ class _TooManyParts(Exception):
 class PartReadings:
     """Reads a step with `read`, which asks again here for the parts of the step."""
 
-    def __init__(self, read: Callable[[str, bool], Instruction]) -> None:
+    def __init__(self, read: Callable[[str, bool], LoweredInstruction]) -> None:
         self._read = read
-        self._known: dict[tuple[str, bool], Instruction] = {}
+        self._known: dict[tuple[str, bool], LoweredInstruction] = {}
         self._depth = 0
         self._chars = 0
 
-    def of(self, text: str, *, whole: bool) -> Instruction:
+    def of(self, text: str, *, whole: bool) -> LoweredInstruction:
         """The meaning of a step, or of a part of the one that is being read. A step with too many parts is free."""
         if self._depth:
             self._chars += len(text)
@@ -38,7 +38,7 @@ class PartReadings:
         except _TooManyParts:
             return free(text, "it has too many parts to be read for certain", whole=True)
 
-    def _part(self, text: str, whole: bool) -> Instruction:
+    def _part(self, text: str, whole: bool) -> LoweredInstruction:
         key = (text, whole)
         if key not in self._known:
             self._depth += 1

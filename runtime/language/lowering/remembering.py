@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from runtime.language.lowering import phrases
-from runtime.language.lowering.instruction import Instruction
+from runtime.language.lowering.instruction import LoweredInstruction
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
@@ -36,7 +36,7 @@ class Remembering:
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
 
-    def rule(self, text: str, bare: str) -> Instruction | None:
+    def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """The instruction of a step that remembers or recalls; None for any other step."""
         if not self._reach.has_memory:
             return None
@@ -47,10 +47,10 @@ class Remembering:
         remembered = _REMEMBERS.match(rest)
         if remembered is not None and target is None:
             about = ', about="place"' if _OF_A_PLACE.match(remembered[1]) else ""
-            return Instruction(Op.QUE, f"Remember({_literal(remembered[1])}{about}): {said}; YLD for call")
+            return LoweredInstruction(Op.QUE, f"Remember({_literal(remembered[1])}{about}): {said}; YLD for call")
         value = _REMEMBERS_VALUE.match(rest)
         if value is not None and target is None:
-            return Instruction(Op.QUE, f"Remember({value[1]}): {said}; YLD for call")
+            return LoweredInstruction(Op.QUE, f"Remember({value[1]}): {said}; YLD for call")
         recalled = _RECALLS.match(rest)
         if recalled is None:
             return None
@@ -58,7 +58,7 @@ class Remembering:
         if target is None and (kept := _KEPT_AS.search(question)):
             target, question = kept[1], question[: kept.start()]
         result = "" if target is None else f"{target} = "
-        return Instruction(Op.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
+        return LoweredInstruction(Op.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
 
 
 def _literal(words: str) -> str:

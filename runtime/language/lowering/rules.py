@@ -18,7 +18,7 @@ from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.inference import FirstUses, result_type
-from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.scope import Reach
@@ -151,7 +151,9 @@ class _StepLowering:
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
-    def lower_all(self, items: Sequence[ListItem], parent: str, above: Instruction | None = None) -> tuple[Step, ...]:
+    def lower_all(
+        self, items: Sequence[ListItem], parent: str, above: LoweredInstruction | None = None
+    ) -> tuple[Step, ...]:
         """The steps of a list. An item that only waits for the answer to a question is merged with the question, which
         may be the step `above` the list.
         """
@@ -179,7 +181,7 @@ class _StepLowering:
         item = _folded(item) if item.children else item
         return self._written(free(item.text, "the condition that it belongs to is free"), item, line)
 
-    def _lower(self, item: ListItem, line: str, before: Step | None, above: Instruction | None) -> Step:
+    def _lower(self, item: ListItem, line: str, before: Step | None, above: LoweredInstruction | None) -> Step:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
@@ -206,8 +208,13 @@ class _StepLowering:
         return step
 
     def _in_full(
-        self, found: Instruction, item: ListItem, line: str, before: Step | None, above: Instruction | None
-    ) -> tuple[Instruction, ListItem]:
+        self,
+        found: LoweredInstruction,
+        item: ListItem,
+        line: str,
+        before: Step | None,
+        above: LoweredInstruction | None,
+    ) -> tuple[LoweredInstruction, ListItem]:
         """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
         deep."""
         if line.count(".") >= _DEEPEST and (found.after or found.body is not None):
@@ -223,7 +230,7 @@ class _StepLowering:
         item = _folded(item) if item.children else item
         return replace(found, text=item.text), item
 
-    def _understood(self, item: ListItem) -> tuple[Instruction, ListItem]:
+    def _understood(self, item: ListItem) -> tuple[LoweredInstruction, ListItem]:
         """The meaning of an item, and the item with the details that belong to its sentence."""
         found = self._classifier.classify(item.text)
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
@@ -235,7 +242,7 @@ class _StepLowering:
             (replace(found, text=_folded(item).text), _folded(item)) if found.whole and item.children else (found, item)
         )
 
-    def _with_steps_below(self, found: Instruction, item: ListItem) -> Instruction:
+    def _with_steps_below(self, found: LoweredInstruction, item: ListItem) -> LoweredInstruction:
         """A step with others below it: if its sentence makes them depend on something, it is split or stays free."""
         text = unquoted(item.text)
         if phrases.PBASM.match(item.text):
@@ -248,7 +255,7 @@ class _StepLowering:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
 
-    def _written(self, found: Instruction, item: ListItem, line: str) -> Step:
+    def _written(self, found: LoweredInstruction, item: ListItem, line: str) -> Step:
         """The step of an instruction, with its steps below."""
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown, found.reason))
@@ -279,7 +286,7 @@ class _StepLowering:
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
         return Step(line, found.op, found.text, item.span, children)
 
-    def _takes_details(self, found: Instruction, item: ListItem) -> bool:
+    def _takes_details(self, found: LoweredInstruction, item: ListItem) -> bool:
         """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
         below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
         if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
@@ -287,7 +294,7 @@ class _StepLowering:
         return found.op is Op.EXE and not any(inner.known for inner in below)
 
 
-def _work_first(found: Instruction) -> Instruction:
+def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
     if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
         return found
@@ -303,7 +310,7 @@ def _details(item: ListItem) -> str:
     return "; ".join(inner.text.rstrip(";") for child in item.children for inner in child.walk())
 
 
-def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
+def _below(item: ListItem, found: LoweredInstruction) -> tuple[ListItem, ...]:
     """The items below a step: the other clauses of its sentence, and its list, below the last of these."""
     inside = [text for text in (found.body, *found.after) if text is not None]
     clauses = [replace(item, text=text, children=()) for text in inside]
@@ -313,7 +320,7 @@ def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
     return (*clauses, *item.children)
 
 
-def _may_end_the_loop(found: Instruction, said: str) -> bool:
+def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
     """Whether "stop" alone, or behind a message, is all that says what ends."""
     if found.op is Op.YLD and found.text == "for exit":
         return _ONE_WORD.fullmatch(said) is not None

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from runtime.language.instructions.conditions.reading import read_pause
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.instruction import Instruction, Talk, free
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
@@ -100,15 +100,15 @@ class Speech:
         self._meeting = meeting
         self._attendees = attendees
 
-    def waiting(self, text: str, bare: str) -> Instruction | None:
+    def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if (seconds := read_pause(bare)) is not None:
-            return Instruction(Op.QUE, f"Sleep({seconds}); YLD for call")
+            return LoweredInstruction(Op.QUE, f"Sleep({seconds}); YLD for call")
         match = phrases.WAIT.match(bare)
         if match is None:
             return None
         whom = match[1] or "user"
         if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
-            return Instruction(Op.YLD, f"for {over[1].lower()}")
+            return LoweredInstruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
@@ -117,18 +117,20 @@ class Speech:
         if others := self._others(f"for {whom}"):
             first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
             waits = sorted([first, *others], key=lambda one: one == "user")
-            return Instruction(Op.YLD, "; YLD ".join(f"for {'' if one == 'user' else 'agent '}{one}" for one in waits))
+            return LoweredInstruction(
+                Op.YLD, "; YLD ".join(f"for {'' if one == 'user' else 'agent '}{one}" for one in waits)
+            )
         if agents:
-            return Instruction(Op.YLD, f"for agent {agents[0]}")
+            return LoweredInstruction(Op.YLD, f"for agent {agents[0]}")
         if self._meeting and not re.search(r"\b(?:user|human|customer)\b", whom, re.IGNORECASE):
-            return Instruction(Op.YLD, "for meeting")
+            return LoweredInstruction(Op.YLD, "for meeting")
         if phrases.PERSON.search(whom) or re.search(r"\b(?:repl|answer|respon|input|message)", whom, re.IGNORECASE):
-            return Instruction(Op.YLD, "for user")
+            return LoweredInstruction(Op.YLD, "for user")
         return free(text, _NO_WAIT)
 
-    def talking(self, text: str, bare: str) -> Instruction | None:
+    def talking(self, text: str, bare: str) -> LoweredInstruction | None:
         if self._named.server.search(bare):
-            return Instruction(Op.EXE, text)
+            return LoweredInstruction(Op.EXE, text)
         if phrases.TO_ITSELF.match(bare):
             return None
         target = self.addressee(bare)
@@ -151,15 +153,17 @@ class Speech:
         if self._meeting and (unsure := self._unsure_who_hears(text, bare, target, others)):
             return unsure
         heard_by = self.target(target, text)
-        return self.spoken(Talk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
+        return self.spoken(LoweredTalk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
 
-    def _perhaps_another(self, text: str, bare: str, said: str) -> Instruction | None:
+    def _perhaps_another(self, text: str, bare: str, said: str) -> LoweredInstruction | None:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if messages.about_what_is_given(bare, self.given):
             return free(text, "it may ask for a value that is there, or about it")
         return _perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
-    def _unsure_who_hears(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> Instruction | None:
+    def _unsure_who_hears(
+        self, text: str, bare: str, target: str | None, others: Sequence[str]
+    ) -> LoweredInstruction | None:
         """A step of a meeting that may be meant for only some of its participants."""
         private = self._private(text)
         if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
@@ -172,7 +176,7 @@ class Speech:
             return free(text, f"{direct[0]} is not in the meeting, others are")
         return None
 
-    def spoken(self, talk: Talk) -> Instruction:
+    def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
         target, said, others = talk.target, self._in_full(talk), talk.others
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
@@ -181,20 +185,20 @@ class Speech:
             before = said[: over.start()].rstrip(" ,")
             if phrases.SAYS_QUOTED_WHOLE.match(before):
                 instruction = f"Say({target}, {before})"
-            return Instruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
+            return LoweredInstruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
         if phrases.AND_RETURN.search(unquoted(said)):
-            return Instruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
+            return LoweredInstruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
-            return Instruction(Op.QUE, instruction, talk=talk)
+            return LoweredInstruction(Op.QUE, instruction, talk=talk)
         kept = messages.ANSWER_KEPT.search(said)
         if kept and not others and messages.ASKS_QUOTED.match(said[: kept.start()]):
             instruction = f"Say({target}, {said[: kept.start()]})"
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
-        return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
+        return LoweredInstruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
 
-    def _in_full(self, talk: Talk) -> str:
+    def _in_full(self, talk: LoweredTalk) -> str:
         """The words of a message; "ask again" with what the last question asked for."""
         again = messages.ASKS_AGAIN.search(unquoted(talk.said)) if talk.asks and talk.target == "user" else None
         if again is None or not self._asked_last or phrases.VARIABLE.search(talk.said):
@@ -215,7 +219,7 @@ class Speech:
             self.partners.remove(target)
         self.partners.append(target)
 
-    def _nobody_known(self, text: str, bare: str, target: str | None) -> Instruction | None:
+    def _nobody_known(self, text: str, bare: str, target: str | None) -> LoweredInstruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
         variable = self._named.variable.match(bare)
         behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
@@ -373,7 +377,7 @@ class Speech:
         return f"; YLD for user; done when {done}"
 
 
-def _perhaps_over(text: str, said: str) -> Instruction | None:
+def _perhaps_over(text: str, said: str) -> LoweredInstruction | None:
     """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
     over = phrases.AND_END.search(said)
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
@@ -385,12 +389,12 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
     return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
 
 
-def waits_for(found: Instruction, target: str) -> bool:
+def waits_for(found: LoweredInstruction, target: str) -> bool:
     """Whether an instruction only waits for an answer of the last addressee."""
     whom = target if target in ("user", "meeting") else f"agent {target}"
     return found.op is Op.YLD and re.match(rf"for {whom}\b", found.text) is not None
 
 
-def with_words(talk: Talk, more: str, *, asks: bool) -> Talk:
+def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:
     """The speech with further words."""
     return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)

@@ -27,7 +27,7 @@ from runtime.language.syntax.metadata import (
 from runtime.language.syntax.naming import agent_name
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.syntax.signature import read_signature
-from runtime.language.syntax.source import Source, is_compiled
+from runtime.language.syntax.source import ProgramText, is_compiled
 
 _SECTIONS = {
     "triggers": "triggers",
@@ -42,7 +42,7 @@ _MOST_AGENTS = 1000
 _FIRST = "A program starts with an agent: # Name"
 
 
-def parse(source: Source) -> ParsedProgram:
+def parse(source: ProgramText) -> ParsedProgram:
     """The tree of a program. Raises ProgramRejected with all of its errors."""
     problems = Problems()
     blocks = scan(source.lines, problems)
@@ -97,7 +97,7 @@ def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], probl
         seen.setdefault(agent.name, agent.span)
 
 
-def _refuse_second_entry(source: Source, agents: list[ParsedAgent], problems: Problems) -> None:
+def _refuse_second_entry(source: ProgramText, agents: list[ParsedAgent], problems: Problems) -> None:
     entries = [one for agent in agents for one in agent.playbooks if one.metadata.get("cli_entry") is True]
     texts = {(line.file, line.number): line.text for line in source.lines} if len(entries) > 1 else {}
     for entry in entries[1:]:
@@ -332,7 +332,7 @@ class _AgentReader:
             seen.setdefault(playbook.name, playbook.span)
 
 
-def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
+def _agent_texts(source: ProgramText, sections: list[Section]) -> list[str]:
     """The text of each agent, from its heading to the next."""
     index = {id(line): number for number, line in enumerate(source.lines)}
     starts = [index[id(heading.line)] for heading, _ in sections]

@@ -18,7 +18,7 @@ _BEFORE = "def f"
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class HeadingSignature:
     """The content of a heading. `public` when it was written `## public: Name(…)`."""
 
     name: str
@@ -27,7 +27,7 @@ class Signature:
     public: bool
 
 
-def read_signature(heading: Heading, problems: Problems) -> Signature | None:
+def read_signature(heading: Heading, problems: Problems) -> HeadingSignature | None:
     """The signature, or None with an error noted at its column."""
     public = _PUBLIC.match(heading.text)
     text = heading.text[public.end() :] if public else heading.text
@@ -45,7 +45,7 @@ def read_signature(heading: Heading, problems: Problems) -> Signature | None:
     else:
         rest, shift = rest or "()", 0
     read = _read_rest(rest, heading, column + len(title) + shift, problems)
-    return None if read is None else Signature(name, *read, public is not None)
+    return None if read is None else HeadingSignature(name, *read, public is not None)
 
 
 def _read_rest(

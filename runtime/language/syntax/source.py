@@ -26,7 +26,7 @@ _LISTED_IMPORT = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(!import\s.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ProgramText:
     """The text of a program: all files one after another. `files` are those named, not those imported."""
 
     lines: tuple[SourceLine, ...]
@@ -47,7 +47,7 @@ def is_compiled(file: str) -> bool:
     return file.endswith(".pbasm")
 
 
-def read_paths(paths: Sequence[str | Path]) -> Source:
+def read_paths(paths: Sequence[str | Path]) -> ProgramText:
     """Read files and globs into one source, each file once, in the order given.
 
     A leading shebang line is dropped; YAML frontmatter is merged, and a key given twice is an error. Raises
@@ -57,17 +57,17 @@ def read_paths(paths: Sequence[str | Path]) -> Source:
     for file in reader.resolve(paths):
         reader.take(file)
     reader.problems.stop_if_any()
-    return Source(tuple(reader.lines), tuple(reader.files), reader.metadata)
+    return ProgramText(tuple(reader.lines), tuple(reader.files), reader.metadata)
 
 
-def read_text(text: str, file: str) -> Source:
+def read_text(text: str, file: str) -> ProgramText:
     """Read a text. Imports are resolved relative to `file`."""
     reader = _Reader()
     reader.files.append(file)
     reader.base = Path(file).parent
     reader.add(text, file)
     reader.problems.stop_if_any()
-    return Source(tuple(reader.lines), (file,), reader.metadata)
+    return ProgramText(tuple(reader.lines), (file,), reader.metadata)
 
 
 def own_lines(text: str, file: str) -> list[SourceLine]:

@@ -38,7 +38,7 @@ class TooSlow(Exception):
     """The recording took longer than allowed, or nobody waits for its words."""
 
 
-class Listener:
+class WhisperListener:
     """A model, and the recordings that wait for it."""
 
     def __init__(self, model: Any, limit_s: float) -> None:
@@ -98,7 +98,7 @@ def _load(folder: str) -> Any:
     return WhisperModel(folder, device="cpu", compute_type="int8", cpu_threads=threads, local_files_only=True)
 
 
-async def _serve(listener: Listener, sock: socket.socket) -> None:
+async def _serve(listener: WhisperListener, sock: socket.socket) -> None:
     application = web.Application(client_max_size=MAX_BYTES)
     application.router.add_post(PATH, listener.answer)
     runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
@@ -118,5 +118,5 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     os.nice(5)
     resource.setrlimit(resource.RLIMIT_DATA, (told["memory"], told["memory"]))
-    listener = Listener(_load(told["folder"]), told["limit_s"])
+    listener = WhisperListener(_load(told["folder"]), told["limit_s"])
     asyncio.run(_serve(listener, socket.socket(fileno=told["socket"])))

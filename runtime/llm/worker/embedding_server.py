@@ -17,7 +17,7 @@ import aiohttp
 from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
-from runtime.llm.worker.model_server import ModelServer
+from runtime.llm.worker.model_server import ServedModel
 
 MAX_NUMBERS = 4_096
 """The longest vector."""
@@ -27,7 +27,7 @@ _CHARS_PER_NUMBER = 30
 _LARGEST = 127
 
 
-class EmbeddingServer(ModelServer):
+class EmbeddingServer(ServedModel):
     """One model at one address."""
 
     def __init__(self, options: ModelOptions) -> None:

@@ -20,7 +20,7 @@ _MAX_ERROR_BYTES = 64 * 1024
 _PIECE_BYTES = 48 * 1024
 
 
-class ModelServer:
+class ServedModel:
     """One model at one address; `connections` to it may be open at once, 0 means any number."""
 
     def __init__(self, options: ModelOptions, *, connections: int) -> None:

@@ -16,7 +16,7 @@ import aiohttp
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.options import ModelOptions, Prices
 from runtime.llm.worker import failures
-from runtime.llm.worker.model_server import ModelServer
+from runtime.llm.worker.model_server import ServedModel
 from runtime.llm.worker.prompt import messages_data, schema_data
 
 MAX_LINE_BYTES = 1024 * 1024
@@ -31,7 +31,7 @@ _MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
 """Parameters that a server may refuse, and without which an answer is still possible."""
 
 
-class OpenAIServerReader(ModelServer):
+class OpenAIServerReader(ServedModel):
     """One model at one address. A parameter that the server refuses is no longer sent."""
 
     def __init__(self, options: ModelOptions) -> None:

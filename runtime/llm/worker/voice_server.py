@@ -16,7 +16,7 @@ import aiohttp
 from runtime.llm.client import CompletionRequest, Recording, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
-from runtime.llm.worker.model_server import ModelServer
+from runtime.llm.worker.model_server import ServedModel
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
 MAX_SPEECH_BYTES = 4 * 1024 * 1024
@@ -28,7 +28,7 @@ _CANNOT_BE_VERBOSE = ("gpt-", "voxtral")
 _SPEAKER = "alloy"
 
 
-class VoiceServer(ModelServer):
+class VoiceServer(ServedModel):
     """One model at one address, which listens or speaks. What it refuses of the request is no longer sent."""
 
     def __init__(self, options: ModelOptions) -> None:

@@ -23,7 +23,7 @@ MAX_RESULT_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ForkResult:
     """The last words in a fork that has ended, and the facts that led to them."""
 
     session: SessionId
@@ -32,7 +32,7 @@ class Result:
     text: str
 
     @classmethod
-    def read(cls, text: str) -> Result:
+    def read(cls, text: str) -> ForkResult:
         """The inverse of `str`. Raises ValueError."""
         session, first, last, said = text.split(" ", 3)
         return cls(SessionId(session), int(first), int(last), said)
@@ -56,7 +56,7 @@ class Merge:
         if home is None or not self._journal.state.ended:
             return
         await self._journal.commit()
-        result = Result(self._record.id, home.first, self._journal.state.seq, await self._said_last(home.first))
+        result = ForkResult(self._record.id, home.first, self._journal.state.seq, await self._said_last(home.first))
         event = InboxEvent(
             id=f"merged.{self._record.id}",
             address=Address(home.platform, home.conversation, home.thread),
@@ -80,7 +80,7 @@ class Merge:
 
     def take(self, event: InboxEvent) -> str:
         """Let the first agent know what came of a fork, with the next message; what people are told."""
-        result = Result.read(event.text)
+        result = ForkResult.read(event.text)
         agent = next(iter(self._journal.state.agents), None)
         if agent is not None:
             content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"

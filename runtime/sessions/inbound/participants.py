@@ -14,7 +14,7 @@ from runtime.core.errors import ExecutionError, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.delivery import Delivery, addressed
+from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
@@ -67,7 +67,7 @@ class Participants:
         channels: SessionChannels,
         meetings: Meetings,
         pages: Pages,
-        delivery: Delivery,
+        delivery: SpeechDelivery,
     ) -> None:
         self._journal = session.journal
         self._clock = session.clock

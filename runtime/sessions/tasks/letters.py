@@ -89,7 +89,7 @@ class Result(_Letter):
 
 
 @dataclass(frozen=True, slots=True)
-class Again(_Letter):
+class TaskAgain(_Letter):
     """Task `number` of the session that reads it is to be ordered again, as the task `task`, with these arguments."""
 
     number: int
@@ -98,7 +98,7 @@ class Again(_Letter):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking(_Letter):
+class TaskAsking(_Letter):
     """Task `number` of the session that reads it waits for an answer, or no longer (`waits`).
 
     `ask` is the id of the question, which its choices begin with, `messages` are the platform's ids of what people see

@@ -23,7 +23,7 @@ from runtime.meetings.taking_part import within
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
+from runtime.sessions.tasks.letters import Order, Result, TaskAgain, address_of, session_of
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
@@ -157,7 +157,7 @@ class TaskOrders:
 
     def order_again(self, event: InboxEvent) -> None:
         """Order a task that is over once more, for who ordered it. Nothing where it is not known any more."""
-        again, state, limits = Again.read(event.text), self._journal.state, self._around.tasks
+        again, state, limits = TaskAgain.read(event.text), self._journal.state, self._around.tasks
         task = state.tasks.get(again.number)
         if task is None or not task.over or limits is None or state.ended:
             return

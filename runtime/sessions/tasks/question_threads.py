@@ -6,7 +6,7 @@ from runtime.core.address import Address, threads_below
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import Asking
+from runtime.sessions.tasks.letters import TaskAsking
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
@@ -31,7 +31,7 @@ class QuestionThreads:
         """Hold the threads below a question, before the event that tells of it is consumed."""
         if self._store is None or self._journal.state.order is not None:  # people write where the orderer is
             return
-        for thread in threads_below(self._record.address, Asking.read(event.text).messages):
+        for thread in threads_below(self._record.address, TaskAsking.read(event.text).messages):
             await self._store.put(thread, HeldPlace(self._record.address, self._record.id, None))
 
     async def turned_away(self, event: InboxEvent) -> bool | None:

@@ -13,7 +13,7 @@ from runtime.core.background import OnDemand
 from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import Asking, address_of
+from runtime.sessions.tasks.letters import TaskAsking, address_of
 from runtime.sessions.tasks.orders import bring
 from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.stores.inbox import TASK_ASKS, Inbox, InboxEvent
@@ -81,7 +81,7 @@ class TaskQuestions:
                 return  # it has ended meanwhile, and the end says enough
             found = order.asks.get(ask)
             open_ = TaskQuestion([], [], words=False) if found is None else found
-            letter = Asking(
+            letter = TaskAsking(
                 *(order.number, self._journal.session, ask, found is not None),
                 *(open_.messages, open_.people, open_.words),
             )
@@ -103,7 +103,7 @@ class TaskQuestions:
 
     def take(self, event: InboxEvent) -> None:
         """Take in that a task asks, or waits no longer."""
-        letter = Asking.read(event.text)
+        letter = TaskAsking.read(event.text)
         task = self._journal.state.tasks.get(letter.number)
         if task is None or task.id != letter.task or task.over or (letter.ask in task.asks) == letter.waits:
             return

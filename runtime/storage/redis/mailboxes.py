@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.channels.mailbox import Found, Letter, Mail, Reader, Seat
+from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
 from runtime.core.errors import MailboxFull
 from runtime.storage.encoding.letters import letter_from_json, letter_to_json, seat_from_json, seat_to_json
 from runtime.storage.redis.client.connection import RedisConnection
@@ -44,15 +44,17 @@ class RedisMailboxes:
             raise MailboxFull(f"{self._bound} messages wait for {participant}; another one was not accepted.")
         return bool(outcome == "added")
 
-    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
+    async def read(
+        self, participant: str, after: str, reader: MailboxReader, /, *, wait_s: float, at_most: int
+    ) -> MailboxRead:
         keys = MailboxKeys(participant)
         answer = await self._connection.read_streams(
             {keys.mail: after, keys.readers: reader.news}, wait_s=wait_s, count=at_most
         )
         found: dict[str, Entries] = dict(answer)
         if found.get(keys.readers):
-            return Found(replaced=True)
-        return Found(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
+            return MailboxRead(replaced=True)
+        return MailboxRead(tuple(self._mail(*entry) for entry in found.get(keys.mail, ())))
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
         key = MailboxKeys(participant).mail
@@ -77,10 +79,10 @@ class RedisMailboxes:
         found = await self._connection.retrying(call, key)
         return None if found is None else seat_from_json(found)
 
-    async def attend(self, participant: str, connection: str, /) -> Reader:
+    async def attend(self, participant: str, connection: str, /) -> MailboxReader:
         keys = MailboxKeys(participant)
         news = await self._connection.run(_ATTEND, [keys.reader, keys.readers], [connection])
-        return Reader(connection, str(news))
+        return MailboxReader(connection, str(news))
 
     def _mail(self, entry_id: str, fields: Any) -> Mail:
         return Mail(entry_id, letter_from_json(fields["l"], self._connection.sealing))

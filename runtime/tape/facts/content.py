@@ -38,7 +38,7 @@ NOTHING: Mapping[str, Any] = _Nothing()
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class StoredForm:
     """The stored form of a value that is no JSON data."""
 
     write: Callable[[Any], Any]
@@ -47,10 +47,10 @@ class Form:
     """Both in one, with what makes a copy: the stored form, and the value that is read from it."""
 
 
-MESSAGE = Form(message_to_data, message_from_data, settled_message)
-ADDRESS = Form(address_data, lambda data: Address(*data))
-ERROR = Form(list, tuple)
-CALL_SITE = Form(
+MESSAGE = StoredForm(message_to_data, message_from_data, settled_message)
+ADDRESS = StoredForm(address_data, lambda data: Address(*data))
+ERROR = StoredForm(list, tuple)
+CALL_SITE = StoredForm(
     lambda site: {
         "frame": site.frame,
         "pos": site.pos,
@@ -60,24 +60,24 @@ CALL_SITE = Form(
     },
     lambda data: CallSite(**data),
 )
-RAISED_AT = Form(
+RAISED_AT = StoredForm(
     lambda place: [place.agent, place.playbook, place.step, list(place.lines)],
     lambda data: RaisedAt(data[0], data[1], data[2], tuple(data[3])),
 )
-ATTACHMENT = Form(
+ATTACHMENT = StoredForm(
     lambda file: [file.name, file.media_type, file.url, file.size_bytes, *([file.note] if file.note else [])],
     lambda data: Attachment(data[0], data[1], data[2], data[3], note="".join(data[4:])),
 )
-ATTACHMENTS = Form(
+ATTACHMENTS = StoredForm(
     lambda files: [ATTACHMENT.write(file) for file in files], lambda data: tuple(map(ATTACHMENT.read, data))
 )
-URLS = Form(list, tuple)
-FILE_PARTS = Form(
+URLS = StoredForm(list, tuple)
+FILE_PARTS = StoredForm(
     lambda parts: [[part.kind, part.url, part.size_bytes, part.page] for part in parts],
     lambda data: tuple(FilePart(*part) for part in data),
 )
-PARTICIPANTS = Form(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])
-PARTS = Form(
+PARTICIPANTS = StoredForm(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])
+PARTS = StoredForm(
     lambda parts: {str(part): pid for part, pid in parts.items()},
     lambda data: {int(part): pid for part, pid in data.items()},
 )
@@ -150,7 +150,7 @@ class _Key:
     """The stored form of a field; see `key`."""
 
     name: str
-    form: Form | None
+    form: StoredForm | None
     older: str | None
     always: bool
     when: Callable[[Any], bool] | None
@@ -161,7 +161,7 @@ def key(  # noqa: PLR0913 - as `dataclasses.field`
     name: str,
     *,
     default: Any = MISSING,
-    form: Form | None = None,
+    form: StoredForm | None = None,
     older: str | None = None,
     always: bool = False,
     when: Callable[[Any], bool] | None = None,
@@ -314,7 +314,7 @@ def _settling(made: type[Content], names: dict[str, Any]) -> list[str]:
     return ["def settled(self, copy):", "    same = True", *body]
 
 
-def _settling_one(name: str, form: Form | None, names: dict[str, Any]) -> str:
+def _settling_one(name: str, form: StoredForm | None, names: dict[str, Any]) -> str:
     """The line for a value that may change, or has a form of its own."""
     if form is None:
         return f"n_{name} = v_{name} = copy(v_{name}); same = False"

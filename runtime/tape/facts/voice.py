@@ -5,9 +5,9 @@ from __future__ import annotations
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import SpokenMessage
-from runtime.tape.facts.content import ADDRESS, Content, Form, fact, key
+from runtime.tape.facts.content import ADDRESS, Content, StoredForm, fact, key
 
-_SPOKEN = Form(
+_SPOKEN = StoredForm(
     lambda spoken: [spoken.words, spoken.language, spoken.beside, spoken.why], lambda data: SpokenMessage(*data)
 )
 

@@ -12,7 +12,7 @@ from runtime.tape.facts.frames import (
     TranscriptCompacted,
 )
 from runtime.tape.rules.registry import rule
-from runtime.tape.state.frames import SHARED, Ending, StatementState
+from runtime.tape.state.frames import SHARED, StatementState, TurnEnding
 from runtime.tape.state.session import SessionState
 
 
@@ -54,7 +54,7 @@ def _rej(state: SessionState, _: int, fact: StatementRejected) -> None:
 @rule(EndReached)
 def _end(state: SessionState, _: int, fact: EndReached) -> None:
     frame = state.frames[fact.frame]
-    frame.ending = Ending(fact.how, fact.value)
+    frame.ending = TurnEnding(fact.how, fact.value)
     if frame.statements:
         frame.statements[-1].done = True
 

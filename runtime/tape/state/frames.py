@@ -97,7 +97,7 @@ class CallSite:
 
 
 @dataclass(slots=True)
-class Ending:
+class TurnEnding:
     """The end of a turn: `Return` with a value, or `Yld` with a wait."""
 
     kind: Literal["return", "yield"]
@@ -133,7 +133,7 @@ class FrameState:
     transcript: list[dict[str, str]] = field(default_factory=list)
     gave: str = ""
     rejections: list[dict[str, Any]] = field(default_factory=list)
-    ending: Ending | None = None
+    ending: TurnEnding | None = None
     waits_for: dict[str, Any] | None = None
     meeting: str | None = None
     steered: list[str] = field(default_factory=list)

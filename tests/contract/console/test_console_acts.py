@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.people import Person
+from gateway.access.people import KnownPerson
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in, usage_in
 from runtime.storage.redis.operation.nodes import RedisNodeStore
@@ -83,7 +83,7 @@ async def test_a_session_is_stopped_by_an_event_and_deleted_when_it_rests(valkey
 async def test_people_are_let_in_and_get_roles(valkey_socket: Path) -> None:
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         people = people_in(world.ground.connection, world.ground.clock)
-        asker = Person("telegram:7", "Grace", Role.GUEST)
+        asker = KnownPerson("telegram:7", "Grace", Role.GUEST)
         asked = await people.ask(asker, HERE, None, minutes=5, at_most=3)
         assert asked is not None
         async with world.logged_in("operator") as operator:

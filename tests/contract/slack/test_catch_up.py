@@ -14,9 +14,9 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackOptions
-from adapters.slack.inbound.catch_up import CatchUp
+from adapters.slack.inbound.catch_up import SlackCatchUp
 from adapters.slack.inbound.event_socket import REPEATED_FOR_S
-from adapters.slack.inbound.marks import OVERLAP_US, READING, Marks, Talk
+from adapters.slack.inbound.marks import OVERLAP_US, READING, Marks, SlackTalk
 from tests.contract.slack.speaking import ADA, new_adapter, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -221,14 +221,14 @@ async def test_a_fault_in_one_conversation_keeps_nothing_from_the_others(
     await _listens(options, marks, clock, "hello", "hi")
     await _away(platform, clock)
     platform.say("missed", channel=DIRECT)
-    read = CatchUp._read
+    read = SlackCatchUp._read
 
-    async def broken(self: CatchUp, team: str, channel: str, talk: Talk) -> Sequence[Mapping[str, Any]]:
+    async def broken(self: SlackCatchUp, team: str, channel: str, talk: SlackTalk) -> Sequence[Mapping[str, Any]]:
         if channel == "G0PRIVATE":
             raise TypeError("a fault that nobody thought of")
         return await read(self, team, channel, talk)
 
-    monkeypatch.setattr(CatchUp, "_read", broken)
+    monkeypatch.setattr(SlackCatchUp, "_read", broken)
     assert "missed" in [each.text for each in await _listens(options, marks, clock, "missed")]
 
 

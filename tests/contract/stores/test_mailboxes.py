@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import anyio
 import pytest
 
-from runtime.channels.mailbox import START, Letter, Mail, Mailboxes, Reader, Seat
+from runtime.channels.mailbox import START, Letter, Mail, Mailboxes, MailboxReader, Seat
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
@@ -121,7 +121,7 @@ async def test_the_newer_reader_replaces_the_older(mailboxes: Mailboxes) -> None
     old = await mailboxes.attend("scout", "old")
     replaced: list[bool] = []
 
-    async def wait(reader: Reader) -> None:
+    async def wait(reader: MailboxReader) -> None:
         replaced.append((await mailboxes.read("scout", START, reader, wait_s=30, at_most=10)).replaced)
 
     async with anyio.create_task_group() as tasks:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from gateway.access.people import Person
+from gateway.access.people import KnownPerson
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in
 from runtime.core.clock import SystemClock
@@ -74,7 +74,7 @@ async def _left_before(data_dir: Path) -> None:
     async with EmbeddedValkey(data_dir) as socket, open_connection(socket, patience_s=20) as connection:
         people = people_in(connection, SystemClock())
         for number, name in enumerate(("Grace", "Linus"), start=7):
-            await people.ask(Person(f"telegram:{number}", name, Role.GUEST), HERE, None, minutes=60, at_most=3)
+            await people.ask(KnownPerson(f"telegram:{number}", name, Role.GUEST), HERE, None, minutes=60, at_most=3)
         leases, inbox = RedisLeaseStore(connection), RedisInbox(connection)
         lease = await shard_lease(leases)
         for name in ("in.1", "in.2"):

@@ -24,7 +24,7 @@ from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Mark
 from runtime.core.quote import Quote
-from runtime.execution.calls.files import Files
+from runtime.execution.calls.files import FileAccess
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
@@ -199,7 +199,7 @@ class World:
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
-        self.files: Files | None = None
+        self.files: FileAccess | None = None
         self.brings: Mapping[str, Sequence[Attachment]] = {}
         """The files that come with what people say, by its words."""
         self.places: WorldPlaces | None = None

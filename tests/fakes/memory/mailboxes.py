@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from runtime.channels.mailbox import Found, Letter, Mail, Reader, Seat
+from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
 from runtime.core.errors import MailboxFull
 from runtime.storage.encoding.letters import letter_from_json, letter_to_json
 
@@ -53,14 +53,16 @@ class MemoryMailboxes:
         box.tell()
         return True
 
-    async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
+    async def read(
+        self, participant: str, after: str, reader: MailboxReader, /, *, wait_s: float, at_most: int
+    ) -> MailboxRead:
         box = self._box(participant)
-        found = Found()
+        found = MailboxRead()
         with anyio.move_on_after(wait_s):
             while not (found.mail or found.replaced):
                 news = box.news
                 replaced = len(box.readers) > int(reader.news)
-                found = Found(() if replaced else box.behind(after, at_most), replaced)
+                found = MailboxRead(() if replaced else box.behind(after, at_most), replaced)
                 if not (found.mail or found.replaced):
                     await news.wait()
         return found
@@ -76,12 +78,12 @@ class MemoryMailboxes:
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
         return self._box(participant).seats.get(seat_id)
 
-    async def attend(self, participant: str, connection: str, /) -> Reader:
+    async def attend(self, participant: str, connection: str, /) -> MailboxReader:
         box = self._box(participant)
         if box.readers[-1:] != [connection]:
             box.readers.append(connection)
             box.tell()
-        return Reader(connection, str(len(box.readers)))
+        return MailboxReader(connection, str(len(box.readers)))
 
     def _box(self, participant: str) -> _Mailbox:
         return self._mailboxes.setdefault(participant, _Mailbox())

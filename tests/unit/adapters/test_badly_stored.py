@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adapters.discord.inbound.catch_up import CatchUp
+from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.pages.status_messages import Note, StatusMessages
 from adapters.slack.api.installations import Installations
@@ -30,7 +30,7 @@ def with_good(good: Mapping[str, str], name: str, bad: str) -> MemoryRecords:
 @pytest.mark.parametrize("bad", BAD)
 async def test_discord_catches_up_from_the_marks_that_it_can_read(bad: str) -> None:
     unused = None
-    catch_up = CatchUp(unused, with_good({"7": "1000"}, "8", bad), unused)  # type: ignore[arg-type]
+    catch_up = DiscordCatchUp(unused, with_good({"7": "1000"}, "8", bad), unused)  # type: ignore[arg-type]
     await catch_up.load(0)
     await catch_up.taken("7", "1001")
     assert catch_up._newest_mark() == "1001"

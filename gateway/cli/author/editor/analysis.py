@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.cli.author.editor.places import Place, name_at, section_of, uses, variables
+from gateway.cli.author.editor.places import EditorPlace, name_at, section_of, uses, variables
 from gateway.cli.output.diagnosis import warnings_of
 from gateway.cli.output.explanation import explanation_of
 from runtime.core.errors import ParleyError
@@ -29,14 +29,14 @@ class NotRenamed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutlineEntry:
     """A line of the outline: an agent, or a playbook with its agent's name above it."""
 
     name: str
     detail: str
     line: int
     last_line: int
-    inner: tuple[Entry, ...] = ()
+    inner: tuple[OutlineEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,14 @@ class Analysis:
         agents = () if self.result is None else self.result.program.agents
         return [agent for agent in agents if agent.span.file == self.file]
 
-    def outline(self) -> list[Entry]:
+    def outline(self) -> list[OutlineEntry]:
         """The agents with their playbooks."""
         own = self.own
         parts = [(agent, section_of(own, agent.span.line - 1, len(self.rows))[1]) for agent in own]
         return [
-            Entry(agent.name, str(agent.kind), lines.start, lines.stop - 1, tuple(_playbooks(agent, lines.stop - 1)))
+            OutlineEntry(
+                agent.name, str(agent.kind), lines.start, lines.stop - 1, tuple(_playbooks(agent, lines.stop - 1))
+            )
             for agent, lines in parts
         ]
 
@@ -90,7 +92,7 @@ class Analysis:
         steps = self.meanings.get(line, [])
         return "\n".join(f"- `{number}` {what}" for number, what in steps) or None
 
-    def definition(self, line: int, character: int) -> Span | Place | None:
+    def definition(self, line: int, character: int) -> Span | EditorPlace | None:
         """Where the agent or the playbook is written, or the variable is first named."""
         name = name_at(self.rows, line, character)
         if name is None:
@@ -100,12 +102,12 @@ class Analysis:
         found = self._named(name.text, line)
         return None if found is None or found.kind == "remote" else found.span
 
-    def references(self, line: int, character: int) -> list[Place]:
+    def references(self, line: int, character: int) -> list[EditorPlace]:
         """Where the variable at a position stands in its agent's part of the file."""
         name = name_at(self.rows, line, character)
         return [] if name is None else list(self._uses(name.text, line))
 
-    def renamed(self, line: int, character: int, new: str) -> list[Place]:
+    def renamed(self, line: int, character: int, new: str) -> list[EditorPlace]:
         """The places of a variable that another name is to stand at. Raises NotRenamed."""
         name = name_at(self.rows, line, character)
         if name is None or not name.variable:
@@ -152,7 +154,7 @@ class Analysis:
             return None, range(len(self.rows))
         return section_of(self.own, line, len(self.rows))
 
-    def _uses(self, variable: str, line: int) -> Iterator[Place]:
+    def _uses(self, variable: str, line: int) -> Iterator[EditorPlace]:
         return uses(self.rows, self._section(line)[1], variable)
 
     def _named(self, name: str, line: int) -> AgentSpec | PlaybookSpec | None:
@@ -192,13 +194,13 @@ def _meanings(result: CompileResult, file: str) -> dict[int, list[tuple[str, str
     return found
 
 
-def _playbooks(agent: AgentSpec, end: int) -> Iterator[Entry]:
+def _playbooks(agent: AgentSpec, end: int) -> Iterator[OutlineEntry]:
     ordered = sorted(
         (one for one in agent.playbooks if one.span.file == agent.span.file), key=lambda one: one.span.line
     )
     for number, one in enumerate(ordered):
         last = ordered[number + 1].span.line - 2 if number + 1 < len(ordered) else end
-        yield Entry(one.name, one.kind if one.kind != "llm" else _written(one), one.span.line - 1, last)
+        yield OutlineEntry(one.name, one.kind if one.kind != "llm" else _written(one), one.span.line - 1, last)
 
 
 def _written(playbook: PlaybookSpec) -> str:

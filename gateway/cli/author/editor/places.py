@@ -14,7 +14,7 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditorPlace:
     """A part of a line. Lines and characters count from 0; `end` is behind the last character."""
 
     line: int
@@ -23,25 +23,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NamedPlace:
     """A name at a place: a variable without its `$`, or a word that may be an agent or a playbook."""
 
     text: str
     variable: bool
-    place: Place
+    place: EditorPlace
 
 
-def name_at(rows: Sequence[str], line: int, character: int) -> Name | None:
+def name_at(rows: Sequence[str], line: int, character: int) -> NamedPlace | None:
     """The name at a position; None where there is none."""
     if not 0 <= line < len(rows):
         return None
     row = rows[line]
     for match in _VARIABLE.finditer(row):
         if match.start() <= character <= match.end():
-            return Name(match[1], True, Place(line, match.start(), match.end()))
+            return NamedPlace(match[1], True, EditorPlace(line, match.start(), match.end()))
     for match in _NAME.finditer(row):
         if match.start() <= character <= match.end():
-            return Name(match[0], False, Place(line, match.start(), match.end()))
+            return NamedPlace(match[0], False, EditorPlace(line, match.start(), match.end()))
     return None
 
 
@@ -56,7 +56,7 @@ def section_of(agents: Sequence[AgentSpec], line: int, count: int) -> tuple[Agen
     return agents[number], range(start, min(below, default=count))
 
 
-def uses(rows: Sequence[str], lines: range, variable: str) -> Iterator[Place]:
+def uses(rows: Sequence[str], lines: range, variable: str) -> Iterator[EditorPlace]:
     """Where a variable stands in some lines, outside of fences: with its `$`, and in braces without."""
     braced = re.compile(rf"(?<=\{{)\s*{re.escape(variable)}(?=\s*[}}.:\[!])")
     dollar = re.compile(rf"\${re.escape(variable)}(?!\w)")
@@ -69,10 +69,10 @@ def uses(rows: Sequence[str], lines: range, variable: str) -> Iterator[Place]:
         if inside:
             continue
         for match in dollar.finditer(rows[line]):
-            yield Place(line, match.start() + 1, match.end())
+            yield EditorPlace(line, match.start() + 1, match.end())
         for match in braced.finditer(rows[line]):
             start = match.end() - len(variable)
-            yield Place(line, start, match.end())
+            yield EditorPlace(line, start, match.end())
 
 
 def variables(rows: Sequence[str], lines: range) -> list[str]:

@@ -11,8 +11,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
-from gateway.cli.author.editor.analysis import Analysis, Entry, NotRenamed, analyse
-from gateway.cli.author.editor.places import Place
+from gateway.cli.author.editor.analysis import Analysis, NotRenamed, OutlineEntry, analyse
+from gateway.cli.author.editor.places import EditorPlace
 from gateway.cli.author.layout import laid_out
 from gateway.version import VERSION
 from runtime.core.errors import ParleyError
@@ -54,7 +54,7 @@ class ProgramServer(LanguageServer):
         found = codec.position_from_client_units(list(analysis.rows), position)
         return found.line, found.character
 
-    def range(self, analysis: Analysis, uri: str, place: Place) -> types.Range:
+    def range(self, analysis: Analysis, uri: str, place: EditorPlace) -> types.Range:
         """A place as the editor counts."""
         codec, rows = self.workspace.get_text_document(uri).position_codec, list(analysis.rows)
         ends = (types.Position(place.line, character) for character in (place.start, place.end))
@@ -107,7 +107,7 @@ def _names(server: ProgramServer) -> None:
         found = analysis.definition(*server.at(analysis, uri, params.position))
         if found is None:
             return None
-        if isinstance(found, Place):
+        if isinstance(found, EditorPlace):
             return types.Location(uri, server.range(analysis, uri, found))
         where = types.Position(found.line - 1, found.column - 1)
         return types.Location(from_fs_path(str(Path.cwd() / found.file)) or uri, types.Range(where, where))
@@ -163,7 +163,7 @@ def _lists(server: ProgramServer) -> None:
         shown = range(params.range.start.line, params.range.end.line + 1)
         return [
             types.InlayHint(
-                server.range(analysis, uri, Place(line, 0, len(analysis.rows[line]))).end,
+                server.range(analysis, uri, EditorPlace(line, 0, len(analysis.rows[line]))).end,
                 " ".join(number.partition(":")[0] for number, _ in steps),
                 padding_left=True,
             )
@@ -201,8 +201,8 @@ def _complaint(one: Diagnostic, where: types.Range) -> types.Diagnostic:
     return types.Diagnostic(where, text, severity, source="parley")
 
 
-def _place(one: Diagnostic) -> Place:
-    return Place(one.span.line - 1, one.span.column - 1, one.as_json()["end_column"] - 1)
+def _place(one: Diagnostic) -> EditorPlace:
+    return EditorPlace(one.span.line - 1, one.span.column - 1, one.as_json()["end_column"] - 1)
 
 
 def _of_another_file(one: Diagnostic) -> Diagnostic:
@@ -210,7 +210,7 @@ def _of_another_file(one: Diagnostic) -> Diagnostic:
     return Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
 
 
-def _symbol(entry: Entry, kind: types.SymbolKind) -> types.DocumentSymbol:
+def _symbol(entry: OutlineEntry, kind: types.SymbolKind) -> types.DocumentSymbol:
     whole = types.Range(types.Position(entry.line, 0), types.Position(entry.last_line + 1, 0))
     heading = types.Range(types.Position(entry.line, 0), types.Position(entry.line, 0))
     inner = [_symbol(one, types.SymbolKind.Method) for one in entry.inner]

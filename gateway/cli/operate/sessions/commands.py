@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateway.assembly.stores import Keeping
     from gateway.jobs.erasure import Erased
     from gateway.jobs.notebook_retention import OldNotebook
-    from gateway.jobs.retention import Done, Step
+    from gateway.jobs.retention import Done, RetentionStep
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -215,7 +215,7 @@ def prune(
 ) -> None:
     """Show which sessions the rules of the settings archive, and which sessions and notebooks they delete."""
 
-    async def ask(keeping: Keeping) -> tuple[list[Step], list[OldNotebook], tuple[Done, int] | None]:
+    async def ask(keeping: Keeping) -> tuple[list[RetentionStep], list[OldNotebook], tuple[Done, int] | None]:
         if apply:
             return [], [], (await keeping.retention.apply(), await keeping.notebooks.apply())
         return [step async for step in keeping.retention.plan()], await keeping.notebooks.plan(), None
@@ -239,7 +239,7 @@ def prune(
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 
-def _step_row(step: Step) -> list[str]:
+def _step_row(step: RetentionStep) -> list[str]:
     known = step.session
     about = [str(known.record.id), known.record.address.key, when(known.last_at), size(known.size_bytes)]
     return [*about, step.doing, step.rule]

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class ReplyProse:
     """Text outside the code, without the blanks around it; given once it is complete."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class ReplyRemark:
     """A comment on a separate line at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
 
     text: str
@@ -72,4 +72,4 @@ class Broken:
 
 
 SayItem = SayStarted | SayText | SayName | SayHeld
-ReplyItem = Prose | Remark | Statement | SayItem | Broken
+ReplyItem = ReplyProse | ReplyRemark | Statement | SayItem | Broken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.execution.free.reply.items import Prose, ReplyItem
+from runtime.execution.free.reply.items import ReplyItem, ReplyProse
 from runtime.execution.free.reply.lexer import ReplyLexer
 from runtime.execution.free.reply.statement_reader import StatementReader
 
@@ -155,7 +155,7 @@ class ReplyReader:
         text = "".join(self._prose).strip()
         self._prose.clear()
         if text:
-            items.append(Prose(text))
+            items.append(ReplyProse(text))
 
     def _take_prose(self) -> None:
         end = self._text.find("\n", self._position) + 1 or len(self._text)

@@ -7,7 +7,7 @@ import keyword
 import warnings
 from collections.abc import Generator
 
-from runtime.execution.free.reply.items import Broken, Remark, ReplyItem, SayItem, Statement
+from runtime.execution.free.reply.items import Broken, ReplyItem, ReplyRemark, SayItem, Statement
 from runtime.execution.free.reply.lexer import INSIGNIFICANT, Kind, Token
 from runtime.execution.free.reply.say_literal import say_items
 
@@ -96,7 +96,7 @@ class StatementReader:
     def _add_remark(items: list[ReplyItem], comment: str, line: int) -> None:
         text = comment.strip().lstrip("#").strip()
         if text:
-            items.append(Remark(text, line))
+            items.append(ReplyRemark(text, line))
 
     def _begin(self, token: Token, items: list[ReplyItem]) -> None:
         """The first code of a logical line continues the open compound statement or starts a new one."""

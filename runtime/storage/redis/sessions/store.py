@@ -59,7 +59,7 @@ class RedisSessionStore:
         if commit.begin is not None and commit.begin.parent is not None:
             await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
         shard, token = commit.lease.shard, commit.lease.token
-        sender = Sender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
+        sender = CommitSender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
         if commit.begin is not None:
             self._places.expect(commit.session, commit.begin.address.key)
         sealing = await self._places.sealing(ShardKeys(shard), commit.session)
@@ -228,7 +228,7 @@ def _taken_over(lease: Lease, token: int) -> LeaseLost:
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class CommitSender:
     """The sender of a commit: a writer, the number of this call among the writer's, which only grows, and the number of
     the shard's last commit that the writer knows.
     """
@@ -239,7 +239,7 @@ class Sender:
 
 
 def commit_call(
-    commit: Commit, sender: Sender = Sender(), sealing: Sealing = PLAIN
+    commit: Commit, sender: CommitSender = CommitSender(), sealing: Sealing = PLAIN
 ) -> tuple[list[str], list[str | int]]:
     """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
 

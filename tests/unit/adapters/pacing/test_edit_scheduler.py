@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adapters.capabilities import Budget, Window
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.frame_policy import AreaPolicy, Supply
-from adapters.pacing.live_text import Frame
+from adapters.pacing.live_text import LiveCall
 from adapters.pacing.progress import Progress
 from runtime.core.errors import BadMarkup, OutcomeUncertain, StreamOver
 from tests.fakes.clock import FakeClock
@@ -34,7 +34,7 @@ class Line:
         self.errors: list[Exception] = []
         self.conversation: str | None = None
 
-    def frame(self, final: bool, /) -> Frame | None:
+    def frame(self, final: bool, /) -> LiveCall | None:
         if self.shown == self.said and (self.final_shown or not final):
             return None
         covers = self.said
@@ -49,7 +49,7 @@ class Line:
                 raise self.errors.pop(0)
             self.shown, self.final_shown = covers, final
 
-        return Frame(covers, call)
+        return LiveCall(covers, call)
 
 
 class Bench:

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pacing.live_text import Frame
+from adapters.pacing.live_text import LiveCall
 from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.clock import FakeClock
 
@@ -31,7 +31,7 @@ class Text:
         self.errors: list[Exception] = []
         self.conversation: str | None = None
 
-    def frame(self, final: bool, /) -> Frame | None:
+    def frame(self, final: bool, /) -> LiveCall | None:
         if self.shown == self.said and (self.final_shown or not final):
             return None
         covers = self.said
@@ -43,7 +43,7 @@ class Text:
                 raise self.errors.pop(0)
             self.shown, self.final_shown = covers, final
 
-        return Frame(covers, call, draws=self.draws)
+        return LiveCall(covers, call, draws=self.draws)
 
 
 class Bench:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.access.commands import AccessCommands
-from gateway.access.people import CODE_LETTERS, MAX_TOLD, People, Person, is_code, new_code
+from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPerson, People, is_code, new_code
 from gateway.access.roles import Role, role_named
 from runtime.core.address import Address
 from tests.fakes.clock import FakeClock
@@ -22,7 +22,7 @@ def store(clock: FakeClock | None = None) -> People:
 
 
 async def code_of(people: People, id_: str = "test:9", *, minutes: float = 60) -> str:
-    request = await people.ask(Person(id_, "Eve", Role.BLOCKED), HOME, None, minutes=minutes, at_most=20)
+    request = await people.ask(KnownPerson(id_, "Eve", Role.BLOCKED), HOME, None, minutes=minutes, at_most=20)
     assert request is not None
     return request.code
 
@@ -43,7 +43,7 @@ async def test_a_request_is_kept_with_all_that_is_known_of_it() -> None:
     assert (request.code, request.person_id, request.name, request.address) == (code, "test:9", "Eve", HOME)
     assert await people.waits("test:9")
     assert await people.approve(f" {code.lower()} ", Role.GUEST) == request
-    assert await people.find("test:9") == Person("test:9", "Eve", Role.GUEST)
+    assert await people.find("test:9") == KnownPerson("test:9", "Eve", Role.GUEST)
     assert not await people.waits("test:9")
 
 
@@ -71,7 +71,7 @@ async def test_a_role_that_is_given_while_somebody_takes_another_name_stays() ->
     people = People(BlockedMeanwhile(), MemoryRecords(), MemoryRecords(), FakeClock())
     await people.set("test:1", Role.MEMBER, "Ada")
     await people.rename("test:1", "Adele")
-    assert await people.find("test:1") == Person("test:1", "Adele", Role.BLOCKED)
+    assert await people.find("test:1") == KnownPerson("test:1", "Adele", Role.BLOCKED)
 
 
 async def test_people_are_listed_owners_first_and_can_be_forgotten() -> None:

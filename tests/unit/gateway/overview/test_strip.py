@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gateway.overview.strip import Mark, strip_of
+from gateway.overview.strip import StripMark, strip_of
 from runtime.core.ids import TapeId
 from runtime.tape.tape import Fact
 
@@ -54,7 +54,7 @@ def facts(told: Sequence[tuple[str, str, Mapping[str, Any]]], first: int = 1) ->
     ]
 
 
-def shown(marks: Sequence[Mark]) -> list[tuple[str, str, int | None, int | None, str]]:
+def shown(marks: Sequence[StripMark]) -> list[tuple[str, str, int | None, int | None, str]]:
     return [(mark.lane, mark.kind, mark.first, mark.last, mark.name) for mark in marks]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.participants.client import NotAdmitted, NotTaken, Replaced, connect
+from gateway.participants.client import NotTaken, Replaced, SeatRefused, connect
 from tests.fakes.people.participants import TOKEN, Reception, reception, wire
 
 pytestmark = pytest.mark.anyio
@@ -135,13 +135,13 @@ async def test_what_the_gateway_will_not_take_is_an_error_and_the_rest_goes_on()
 
 async def test_a_wrong_token_ends_it_with_the_reason() -> None:
     async with reception() as made, connect(made.url, "wrong") as inbox:
-        with pytest.raises(NotAdmitted, match="not known"):
+        with pytest.raises(SeatRefused, match="not known"):
             await anext(inbox)
 
 
 async def test_an_address_that_is_none_ends_it_with_the_reason() -> None:
     async with connect("scout", TOKEN) as inbox:
-        with pytest.raises(NotAdmitted, match="scout"):
+        with pytest.raises(SeatRefused, match="scout"):
             await anext(inbox)
 
 

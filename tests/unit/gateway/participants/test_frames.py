@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadFrame, Hello, read_frame
+from gateway.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadSeatFrame, Hello, read_frame
 from runtime.sessions.inbound.participants import Act
 
 KEYS = (
@@ -46,7 +46,7 @@ def test_whatever_is_said_is_understood_or_refused(kind: str, data: dict[str, An
     text = json.dumps({"type": kind, **data})
     try:
         frame = read_frame(text)
-    except BadFrame:
+    except BadSeatFrame:
         return
     if isinstance(frame, Act):
         assert Act.read(str(frame)) == frame
@@ -90,5 +90,5 @@ def test_every_frame_of_the_protocol_is_read(frame: dict[str, Any], read: object
     ],
 )
 def test_what_cannot_be_kept_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(BadFrame, match=reason):
+    with pytest.raises(BadSeatFrame, match=reason):
         read_frame(text)

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.pins import PinnedPrograms, Pins
-from gateway.programs.reloading import Programs, Reloading, Source
+from gateway.programs.reloading import Programs, Reloading, ReloadSource
 from gateway.programs.served import ServedPrograms
 from gateway.programs.versions import KeptVersions
 from gateway.settings.tree import Settings, load
@@ -60,7 +60,7 @@ class Place:
         await versions.take_up(self.served.values())
         bus = Bus(clock)
         bus.subscribe("*", self.events.append)
-        source = Source(self.read, [])
+        source = ReloadSource(self.read, [])
         made = Reloading(Programs(source, self.served, versions, pinned), settings, self.routes, clock, bus, self.tell)
         made.apply = self.applied.append
         return made

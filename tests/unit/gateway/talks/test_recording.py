@@ -13,8 +13,8 @@ import pytest
 from gateway.settings.tree import load
 from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.staging.answers import Live, Recording, read_recordings, recording_of, write_recordings
-from gateway.talks.staging.script import Pieces, Script
+from gateway.talks.staging.answers import Live, TalkRecording, read_recordings, recording_of, write_recordings
+from gateway.talks.staging.script import Pieces, ReplyScript
 from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.core.errors import ConfigError
@@ -118,7 +118,7 @@ def test_recorded_answers_that_cannot_be_used_are_told_with_what_to_do(tmp_path:
         read_recordings(tmp_path / "it.test.md")
 
 
-class _NotedScript(Script):
+class _NotedScript(ReplyScript):
     """A script whose answers are noted."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ def test_the_same_questions_are_asked_each_time_an_example_is_held(name: str) ->
         script = _NotedScript()
         assert (await hold_talk(file, talk, stage, script)).passed
         bare = replace(talk, beats=tuple(replace(beat, replies=()) for beat in talk.beats))
-        kept = Loaded(file.file, file.program, {talk.title: Recording(tuple(script.live.noted))})
+        kept = Loaded(file.file, file.program, {talk.title: TalkRecording(tuple(script.live.noted))})
         return (await hold_talk(kept, bare, stage)).differences
 
     async def hold() -> list[Sequence[object]]:

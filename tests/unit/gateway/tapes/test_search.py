@@ -13,7 +13,7 @@ import pytest
 
 from gateway.tapes.search import search as searching
 from gateway.tapes.search.excerpts import EXCERPT_CHARS, excerpts
-from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
+from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf
 from gateway.tapes.search.search import Search
 from gateway.tapes.search.words import Phrase, distance, match_of, meant, words_of
 from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
@@ -310,7 +310,7 @@ def test_words_are_cut_where_no_spaces_are() -> None:
 )
 def test_an_excerpt_shows_where_the_words_stand(tmp_path: Path, asked: str, text: str, shown: str) -> None:
     with closing(SearchIndex(tmp_path / "index")) as index:
-        index.add(Shelf("plan", 0), [Item(1, "message", "", words_of(text))])
+        index.add(Shelf("plan", 0), [IndexedEntry(1, "message", "", words_of(text))])
         parts = meant(asked, index.spellings)
     (pieces,) = excerpts([{"kind": "note", "deep": [{"text": text}, "cak"]}], parts)
     assert "".join(f"[{one['text']}]" if one["found"] else one["text"] for one in pieces) == shown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.core.errors import CompileError, LLMUnavailable, ParleyError
-from runtime.language.compiler import CompileResult, Progress, compile_program, to_json
+from runtime.language.compiler import CompileProgress, CompileResult, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.lowering.lowerer import Lowered
 from runtime.language.lowering.rules import RulesLowerer
@@ -100,7 +100,7 @@ async def test_pbasm_passes_through_beside_source_in_the_order_given(tmp_path: P
     given = file(tmp_path, "b.pbasm", "# Beta\n\n## Main()\n### Steps\n- 07:EXE as it stands\n")
     source = file(tmp_path, "a.pb", GREETER)
     lowerer = CountingLowerer()
-    seen: list[Progress] = []
+    seen: list[CompileProgress] = []
     result = await compile_program([given, source], lowerer=lowerer, on_progress=seen.append)
     assert [agent.name for agent in result.program.agents] == ["Beta", "Greeter"]
     assert "- 07:EXE as it stands\n" in result.program.pbasm
@@ -111,7 +111,7 @@ async def test_pbasm_passes_through_beside_source_in_the_order_given(tmp_path: P
 async def test_agents_that_are_compiled_are_counted_one_by_one(tmp_path: Path) -> None:
     files = [file(tmp_path, f"{name}.pb", f"# {name}\n\n## P\n- Think\n") for name in ("A", "B", "C")]
     for how in ("compiled", "cached"):
-        seen: list[Progress] = []
+        seen: list[CompileProgress] = []
         await compile_program(files, lowerer=CountingLowerer(), cache_dir=tmp_path / "cache", on_progress=seen.append)
         assert [(p.how, p.done, p.total) for p in seen] == [(how, 1, 3), (how, 2, 3), (how, 3, 3)]
 

@@ -14,7 +14,7 @@ import pytest
 
 from runtime.core.errors import SandboxError
 from runtime.execution.calls.table import BUILT_IN
-from runtime.sandbox.executor import Evaluation, HostCall, Outcome, Sandbox, Snippet
+from runtime.sandbox.executor import CallOutcome, Evaluation, HostCall, Sandbox, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import Wrapping, wrap_worker
 from tests.unit.runtime.sandbox.hostile import HOSTILE
@@ -51,7 +51,7 @@ async def run_to_end(evaluation: Evaluation, most: int = 300) -> list[HostCall]:
         assert calls, "quiet, not ended, and waiting for nothing"
         made += calls
         for call in calls:
-            await evaluation.resolve(call.number, Outcome(call.number))
+            await evaluation.resolve(call.number, CallOutcome(call.number))
     return made + list(evaluation.take_calls())
 
 
@@ -74,7 +74,7 @@ async def test_call_reaches_the_host_and_its_result_the_statement(sandbox: Sandb
         assert it.take_calls() == [HostCall(0, "Say", ("user",), {"text": "Ada"})]
         assert it.take_calls() == []
         assert not has_ended(it)
-        await it.resolve(0, Outcome({"id": [1, 2]}))
+        await it.resolve(0, CallOutcome({"id": [1, 2]}))
         assert has_ended(it)
         assert it.error is None
         assert it.kept == {"x": {"id": [1, 2]}}
@@ -84,9 +84,9 @@ async def test_dotted_function_is_called_by_its_dotted_name(sandbox: Sandbox) ->
     async with sandbox.evaluate(snippet("x = await Agent.Play(1)\ny = await Agent.Play(x)", keep=["y"])) as it:
         await it.start()
         assert positions(it.take_calls()) == [(0, "Agent.Play")]
-        await it.resolve(0, Outcome("one"))
+        await it.resolve(0, CallOutcome("one"))
         assert it.take_calls() == [HostCall(1, "Agent.Play", ("one",), {})]
-        await it.resolve(1, Outcome("two"))
+        await it.resolve(1, CallOutcome("two"))
         assert it.kept == {"y": "two"}
 
 
@@ -109,9 +109,9 @@ async def test_unawaited_call_reaches_the_host_and_holds_the_end_open(sandbox: S
     async with sandbox.evaluate(snippet("x = 3\nSay('user', 'a')\nSay('user', 'b')", keep=["x"])) as it:
         await it.start()
         assert positions(it.take_calls()) == [(0, "Say"), (1, "Say")]
-        await it.resolve(1, Outcome())
+        await it.resolve(1, CallOutcome())
         assert not has_ended(it)
-        await it.resolve(0, Outcome())
+        await it.resolve(0, CallOutcome())
         assert has_ended(it)
         assert it.kept == {"x": 3}
 
@@ -124,7 +124,7 @@ async def test_gather_takes_results_in_any_order(sandbox: Sandbox, order: list[i
         assert positions(it.take_calls()) == [(0, "Say"), (1, "Agent.Play"), (2, "Step")]
         for number in order:
             assert not has_ended(it)
-            await it.resolve(number, Outcome(number * 10))
+            await it.resolve(number, CallOutcome(number * 10))
         assert has_ended(it)
         assert it.kept == {"x": [0, 10, 20]}
 
@@ -137,9 +137,9 @@ async def test_order_of_results_decides_what_runs_next(sandbox: Sandbox) -> None
     async with sandbox.evaluate(snippet(source)) as it:
         await it.start()
         assert [call.args for call in it.take_calls()] == [("a",), ("b",)]
-        await it.resolve(1, Outcome())
+        await it.resolve(1, CallOutcome())
         assert it.take_calls() == [HostCall(2, "Step", ("b",), {})]
-        await it.resolve(0, Outcome())
+        await it.resolve(0, CallOutcome())
         assert it.take_calls() == [HostCall(3, "Step", ("a",), {})]
 
 
@@ -166,14 +166,14 @@ async def test_error_outcome_is_caught_by_the_statement(sandbox: Sandbox, error:
     source = "try:\n    await Say(1)\nexcept Exception as e:\n    got = f'{type(e).__name__}: {e}'"
     async with sandbox.evaluate(snippet(source, keep=["got"])) as it:
         await it.start()
-        await it.resolve(0, Outcome(error=error))
+        await it.resolve(0, CallOutcome(error=error))
         assert it.kept == {"got": caught}
 
 
 async def test_error_that_nobody_catches_ends_the_statement_with_its_line(sandbox: Sandbox) -> None:
     async with sandbox.evaluate(snippet("x = 1\n\nawait Say(1)")) as it:
         await it.start()
-        await it.resolve(0, Outcome(error=("ValueError", "bad")))
+        await it.resolve(0, CallOutcome(error=("ValueError", "bad")))
         assert has_ended(it)
         assert it.error is not None
         assert (it.error.type, it.error.text, it.error.line) == ("ValueError", "bad", 3)
@@ -216,7 +216,7 @@ async def test_value_that_is_not_data_cannot_be_kept(sandbox: Sandbox, value: st
 async def test_result_that_is_not_data_is_an_error_in_the_statement(sandbox: Sandbox) -> None:
     async with sandbox.evaluate(snippet("await Say(1)")) as it:
         await it.start()
-        await it.resolve(0, Outcome(object()))
+        await it.resolve(0, CallOutcome(object()))
         assert it.error is not None
         assert it.error.type == "TypeError"
 
@@ -225,10 +225,10 @@ async def test_call_is_resolved_once_only(sandbox: Sandbox) -> None:
     async with sandbox.evaluate(snippet("await Say(1)\nawait Say(2)")) as it:
         await it.start()
         with pytest.raises(SandboxError, match="Call 1"):
-            await it.resolve(1, Outcome())
-        await it.resolve(0, Outcome())
+            await it.resolve(1, CallOutcome())
+        await it.resolve(0, CallOutcome())
         with pytest.raises(SandboxError, match="Call 0"):
-            await it.resolve(0, Outcome())
+            await it.resolve(0, CallOutcome())
 
 
 async def test_statement_that_holds_too_much_across_a_call_is_ended() -> None:
@@ -259,7 +259,7 @@ async def test_hostile_statement_is_contained_even_without_the_policy(sandbox: S
                 escaped.append((title, seen[:200]))
         async with sandbox.evaluate(snippet("x = 1 + 1\nawait Say(x)", keep=["x"])) as it:
             await it.start()
-            await it.resolve(0, Outcome())
+            await it.resolve(0, CallOutcome())
             if it.error is not None or it.kept != {"x": 2}:
                 escaped.append((f"the statement after {title}", str(it.error)))
     assert escaped == []
@@ -281,7 +281,7 @@ async def test_waiting_statements_hold_no_worker(sandbox: Sandbox) -> None:
                 if waiting == 20:
                     everyone_waits.set()
                 await everyone_waits.wait()
-                await it.resolve(0, Outcome(number))
+                await it.resolve(0, CallOutcome(number))
                 assert it.kept == {"x": number}
 
         for number in range(20):
@@ -329,7 +329,7 @@ async def test_evaluations_that_are_cancelled_at_any_moment_cost_no_worker() -> 
         async def evaluated() -> None:
             async with sandbox.evaluate(snippet("x = await Say(1)", keep=["x"])) as it:
                 await it.start()
-                await it.resolve(0, Outcome(5))
+                await it.resolve(0, CallOutcome(5))
                 assert it.kept == {"x": 5}
 
         async def two() -> None:
@@ -385,11 +385,11 @@ async def test_statement_whose_worker_is_killed_is_run_by_another_as_if_nothing_
             await it.start()
             (first,) = it.take_calls()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(it.resolve, first.number, Outcome(7))
+                tasks.start_soon(it.resolve, first.number, CallOutcome(7))
                 await kill_the_one_at_work()
             (second,) = it.take_calls()
             assert second.args == (7,)
-            await it.resolve(second.number, Outcome("found"))
+            await it.resolve(second.number, CallOutcome("found"))
             assert it.error is None
             assert it.kept == {"after": "found"}
 
@@ -413,7 +413,7 @@ async def test_two_hundred_evaluations_leave_no_process() -> None:
             async with sandbox.evaluate(snippet("await Say(n)", names={"n": number})) as it:
                 await it.start()
                 if number % 2:
-                    await it.resolve(0, Outcome())
+                    await it.resolve(0, CallOutcome())
         assert 1 <= len(set(worker_processes()) - before) <= 2
     assert set(worker_processes()) - before == set()
 
@@ -425,7 +425,7 @@ async def test_wrapped_worker_runs_statements_or_the_reason_is_told(tmp_path: Pa
     calling = snippet("x = await Say(1)", keep=["x"])
     async with MontySandbox(max_workers=1, wrapping=wrapping) as sandbox, sandbox.evaluate(calling) as it:
         await it.start()
-        await it.resolve(0, Outcome("one"))
+        await it.resolve(0, CallOutcome("one"))
         assert it.kept == {"x": "one"}
     assert set(worker_processes()) - before == set()
 

@@ -19,7 +19,7 @@ from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
 from runtime.events.happening import Happening
 from runtime.sandbox import wrapping
-from runtime.sandbox.executor import Outcome, Snippet
+from runtime.sandbox.executor import CallOutcome, Snippet
 from runtime.sandbox.monty import MontySandbox
 from runtime.sandbox.wrapping import LANDLOCK, Wrapping, wrap_worker
 
@@ -49,7 +49,7 @@ async def test_where_bubblewrap_is_refused_workers_run_behind_landlock_and_still
     calling = Snippet("x = await Say(1)", functions=frozenset({"Say"}), keep=["x"])
     async with MontySandbox(max_workers=1, wrapping=found) as sandbox, sandbox.evaluate(calling) as it:
         await it.start()
-        await it.resolve(0, Outcome("one"))
+        await it.resolve(0, CallOutcome("one"))
         assert it.kept == {"x": "one"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.language.instructions.fence import Fence, fence_of
+from runtime.language.instructions.fence import FreeFence, fence_of
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
@@ -40,7 +40,7 @@ def shop(step: str, *, notes: tuple[str, ...] = ()) -> Program:
     return program(own, *others)
 
 
-def fence(step: str, *, notes: tuple[str, ...] = ()) -> Fence:
+def fence(step: str, *, notes: tuple[str, ...] = ()) -> FreeFence:
     """The fence of such a step."""
     made = shop(step, notes=notes)
     return fence_of(step, notes, made.agents[0], made, ())

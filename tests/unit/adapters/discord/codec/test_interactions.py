@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.discord.codec.addresses import BotIdentity, address_of, snowflake_at
+from adapters.discord.codec.addresses import DiscordBot, address_of, snowflake_at
 from adapters.discord.codec.interactions import (
     MAX_COMMANDS,
     choice_of,
@@ -22,7 +22,7 @@ from adapters.discord.codec.payload import choice_rows
 from runtime.core.message import Choice
 from runtime.core.texts import english
 
-US = BotIdentity("7", "8", "Parley")
+US = DiscordBot("7", "8", "Parley")
 ADA = {"id": "42", "username": "ada", "global_name": "Ada Lovelace"}
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.discord.codec.addresses import BotIdentity, address_of
+from adapters.discord.codec.addresses import DiscordBot, address_of
 from adapters.discord.inbound.decode import (
-    Place,
+    MessagePlace,
     deletion_of,
     edit_of,
     inbound_of,
@@ -24,7 +24,7 @@ from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 
 NOW = datetime(2026, 1, 2, 4, tzinfo=UTC)
-US = BotIdentity("7", "8", "Parley", frozenset({"new", "stop"}))
+US = DiscordBot("7", "8", "Parley", frozenset({"new", "stop"}))
 ADA = {"id": "42", "username": "ada", "global_name": "Ada Lovelace"}
 NAMES = {"5": "helpers", "6": "general"}
 REPLIED = {"id": "99", "author": {"id": "43", "username": "bob"}, "content": "hello"}
@@ -39,7 +39,7 @@ ALERT = {
     "footer": {"text": "prod"},
 }
 CARD = Quote("", "Grafana", "[CPU](https://e.org/1)\nover **90 %**\nHost: db1\nprod", "card")
-CHANNEL = Place(role="9", name_of=NAMES.get)
+CHANNEL = MessagePlace(role="9", name_of=NAMES.get)
 
 
 def _message(content: str = "hi", **more: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _message(content: str = "hi", **more: Any) -> dict[str, Any]:
     return {**basics, "content": content, "timestamp": "2026-01-02T03:04:05.678000+00:00", "mentions": []} | more
 
 
-def _read(content: str = "hi", place: Place = CHANNEL, **more: Any) -> Inbound:
+def _read(content: str = "hi", place: MessagePlace = CHANNEL, **more: Any) -> Inbound:
     inbound = inbound_of(_message(content, **more), US, place)
     assert inbound is not None
     return inbound
@@ -56,7 +56,7 @@ def _read(content: str = "hi", place: Place = CHANNEL, **more: Any) -> Inbound:
 def test_private_message_is_addressed_and_complete() -> None:
     message = _message("hi")
     del message["guild_id"]
-    assert inbound_of(message, US, Place()) == Inbound(
+    assert inbound_of(message, US, MessagePlace()) == Inbound(
         address=address_of("1", private=True),
         event_id="7:100",
         person_id="discord:42",
@@ -105,7 +105,7 @@ def test_reply_to_us_or_to_an_agent_addresses_us(replied: dict[str, Any] | None,
 
 
 def test_everything_in_a_thread_of_ours_is_addressed() -> None:
-    inbound = _read(place=Place(parent="1", ours=True), channel_id="3")
+    inbound = _read(place=MessagePlace(parent="1", ours=True), channel_id="3")
     assert (inbound.address, inbound.addressed) == (address_of("3", private=False, parent="1"), True)
 
 
@@ -116,13 +116,13 @@ def test_everything_in_a_thread_of_ours_is_addressed() -> None:
         ("/NEW a poem", CHANNEL, "new", "a poem"),
         ("/weather Rome", CHANNEL, None, "/weather Rome"),
         ("<@7> /weather Rome", CHANNEL, "weather", "Rome"),
-        ("/weather Rome", Place(parent="1", ours=True), "weather", "Rome"),
-        ("/etc/passwd is a file", Place(parent="1", ours=True), None, "/etc/passwd is a file"),
+        ("/weather Rome", MessagePlace(parent="1", ours=True), "weather", "Rome"),
+        ("/etc/passwd is a file", MessagePlace(parent="1", ours=True), None, "/etc/passwd is a file"),
         ("say /stop", CHANNEL, None, "say /stop"),
     ],
 )
 def test_typed_commands_are_read_where_they_can_be_meant_for_us(
-    content: str, place: Place, command: str | None, text: str
+    content: str, place: MessagePlace, command: str | None, text: str
 ) -> None:
     inbound = _read(content, place)
     assert (inbound.command, inbound.text) == (command, text)
@@ -225,7 +225,7 @@ def test_the_texts_that_a_bots_message_consists_of_are_quoted() -> None:
 @pytest.mark.parametrize("written", ["", "/stop"])
 def test_a_command_that_is_passed_on_is_not_given(written: str) -> None:
     passed_on = {"message": {"content": "/access role discord:66 owner"}}
-    inbound = _read(written, place=Place(parent="1", ours=True), message_snapshots=[passed_on])
+    inbound = _read(written, place=MessagePlace(parent="1", ours=True), message_snapshots=[passed_on])
     assert inbound.command is None
     assert inbound.text == written
     assert [one.text for one in inbound.around] == ["/access role discord:66 owner"]

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.slack.codec.addresses import BotIdentity, Person, channel_of, is_private, plain_text
-from adapters.slack.codec.events import Happening, address_of, happening_in, inbound_of, mentions
+from adapters.slack.codec.addresses import SlackBot, SlackPerson, channel_of, is_private, plain_text
+from adapters.slack.codec.events import SlackHappening, address_of, happening_in, inbound_of, mentions
 from adapters.slack.manifest import lacking
-from adapters.slack.outbound.identities import ICONS, Identities
+from adapters.slack.outbound.identities import ICONS, AgentIcons
 from runtime.core.address import GATEWAY, Address, Speaker
 
-BOT = BotIdentity("T1", "Team", "U0BOT", "B0BOT", "parley")
+BOT = SlackBot("T1", "Team", "U0BOT", "B0BOT", "parley")
 NAMES = {"U1": "Ada", "U2": "Bob"}
 
 
@@ -22,14 +22,14 @@ def _message(text: str = "hi", **more: Any) -> dict[str, Any]:
     return {"type": "message", "user": "U1", "channel": "C1", "ts": "1700000000.000100", "text": text} | more
 
 
-def _happening(**more: Any) -> Happening:
+def _happening(**more: Any) -> SlackHappening:
     found = happening_in(_message(**more), BOT)
     assert found is not None
     return found
 
 
 def _inbound(*, addressed: bool = True, **more: Any) -> Inbound:
-    people = {user: Person(name) for user, name in NAMES.items()}
+    people = {user: SlackPerson(name) for user, name in NAMES.items()}
     return inbound_of(_happening(**more), "Ev1", BOT, people, ("new", "stop", "help"), addressed=addressed)
 
 
@@ -142,9 +142,9 @@ def test_mentions_and_people_are_found() -> None:
 
 def test_faces_are_stable_and_the_gateway_has_none() -> None:
     here, there = Address("slack", "T1:C1", "1.2"), Address("slack", "T1:C1", "3.4")
-    faces = Identities(10)
+    faces = AgentIcons(10)
     assert faces.of(here, Speaker("1", "Writer")) == faces.of(there, Speaker("2", "Writer"))
-    assert faces.of(here, Speaker("1", "Writer")) == Identities(10).of(here, Speaker("1", "Writer"))
+    assert faces.of(here, Speaker("1", "Writer")) == AgentIcons(10).of(here, Speaker("1", "Writer"))
     assert faces.of(here, GATEWAY) is None
     long = faces.of(here, Speaker("3", "x" * 100 + "\n"))
     assert long is not None
@@ -152,7 +152,7 @@ def test_faces_are_stable_and_the_gateway_has_none() -> None:
 
 
 def test_agents_of_one_conversation_have_icons_of_their_own_as_long_as_there_are_any() -> None:
-    here, faces = Address("slack", "T1:C1", "1.2"), Identities(10)
+    here, faces = Address("slack", "T1:C1", "1.2"), AgentIcons(10)
     cast = [Speaker(str(1000 + number), f"Agent {number}") for number in range(len(ICONS) + 3)]
     icons = [face.icon_emoji for face in (faces.of(here, agent) for agent in cast) if face is not None]
     assert set(icons[: len(ICONS)]) == set(ICONS)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.slack.codec.addresses import BotIdentity, Person
+from adapters.slack.codec.addresses import SlackBot, SlackPerson
 from adapters.slack.codec.events import happening_in, inbound_of
 from runtime.core.quote import Quote
 
-US = BotIdentity("T1", "Us", "U7", "B7", "Parley")
-PEOPLE = {"U1": Person("Ada")}
+US = SlackBot("T1", "Us", "U7", "B7", "Parley")
+PEOPLE = {"U1": SlackPerson("Ada")}
 RICH = {
     "type": "rich_text",
     "elements": [

@@ -16,12 +16,12 @@ from adapters.telegram.codec.addresses import OurBots, is_private
 from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
+    ButtonPress,
     Decoded,
     Ignored,
     Membership,
     Moved,
-    Pressed,
-    Receiver,
+    TelegramReceiver,
     TopicClosed,
 )
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
@@ -174,7 +174,7 @@ def test_chat_that_has_moved_keeps_its_first_address_and_its_mentioned_people_th
     ("hears_topics", "speaks", "addressed"), [(True, True, True), (False, True, False), (True, False, False)]
 )
 def test_talk_in_a_topic_where_we_speak_is_addressed(hears_topics: bool, speaks: bool, addressed: bool) -> None:
-    receiver = Receiver(BOT, OurBots((BOT,)), hears_topics)
+    receiver = TelegramReceiver(BOT, OurBots((BOT,)), hears_topics)
     update = _update(text="x", message_thread_id=5, is_topic_message=True)
     decoded = _decode(update, receiver=receiver, known=Known(NOW, {}, speaks=speaks))
     assert isinstance(decoded, Inbound)
@@ -186,7 +186,7 @@ def test_press_has_its_label_and_the_time_at_which_it_came() -> None:
     message = {"message_id": 8, "chat": GROUP, "date": 1, "reply_markup": keyboard}
     query = {"id": "55", "from": ADA, "message": message, "data": "c:1"}
     decoded = _decode({"update_id": 901, "callback_query": query}, known=Known(NOW, {}, post=(5, None)))
-    assert isinstance(decoded, Pressed)
+    assert isinstance(decoded, ButtonPress)
     assert decoded.item is not None
     assert (decoded.query_id, decoded.item.text, decoded.item.choice) == ("55", "Yes", "c:1")
     assert (decoded.item.sent_at, decoded.item.address.thread) == (NOW, "5")
@@ -194,7 +194,7 @@ def test_press_has_its_label_and_the_time_at_which_it_came() -> None:
 
 def test_press_under_a_message_that_telegram_forgot_is_answered_and_brings_nothing() -> None:
     query = {"id": "55", "from": ADA, "data": "c:1"}
-    assert _decode({"update_id": 901, "callback_query": query}) == Pressed("55", None)
+    assert _decode({"update_id": 901, "callback_query": query}) == ButtonPress("55", None)
 
 
 @pytest.mark.parametrize(("post", "addressed", "thread"), [((5, None), True, "5"), (None, False, None)])

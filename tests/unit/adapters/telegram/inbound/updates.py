@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adapters.adapter import Inbound
-from adapters.telegram.codec.addresses import BotIdentity, OurBots
+from adapters.telegram.codec.addresses import OurBots, TelegramBot
 from adapters.telegram.codec.envelope import Known
-from adapters.telegram.inbound.decode import Decoded, Receiver, decode
+from adapters.telegram.inbound.decode import Decoded, TelegramReceiver, decode
 
-BOT = BotIdentity(7, "ParleyBot", "Parley")
+BOT = TelegramBot(7, "ParleyBot", "Parley")
 ADA = {"id": 42, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace"}
 BOB = {"id": 43, "is_bot": False, "first_name": "Bob"}
 PRIVATE = {"id": 42, "type": "private", "first_name": "Ada"}
@@ -23,8 +23,8 @@ def update(**message: Any) -> dict[str, Any]:
     return {"update_id": 900, "message": {"message_id": 1, "date": 1_700_000_000, "from": ADA, "chat": GROUP} | message}
 
 
-def decoded(*updates: dict[str, Any], receiver: Receiver | None = None, known: Known = NOBODY) -> Decoded:
-    return decode(updates, receiver or Receiver(BOT, OurBots((BOT,))), known)
+def decoded(*updates: dict[str, Any], receiver: TelegramReceiver | None = None, known: Known = NOBODY) -> Decoded:
+    return decode(updates, receiver or TelegramReceiver(BOT, OurBots((BOT,))), known)
 
 
 def read(known: Known = NOBODY, /, **message: Any) -> Inbound:

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from gateway.cli.author.init import ENV_EXAMPLE, say_next
-from gateway.dev.folder import Wanted, files_of
-from gateway.dev.templates import TEMPLATES, Template
+from gateway.dev.folder import WantedFolder, files_of
+from gateway.dev.templates import TEMPLATES, ProgramTemplate
 from gateway.programs.loading import routes_of
 from gateway.settings.tree import load
 
@@ -35,14 +35,14 @@ def _new(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _written(folder: Path, wanted: Wanted) -> None:
+def _written(folder: Path, wanted: WantedFolder) -> None:
     for name, text in files_of(wanted, folder, ENV_EXAMPLE).items():
         (folder / name).write_text(text)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
-def test_its_settings_serve_the_program_of_the_template(template: Template, tmp_path: Path) -> None:
-    _written(tmp_path, Wanted(template, model='odd "name"'))
+def test_its_settings_serve_the_program_of_the_template(template: ProgramTemplate, tmp_path: Path) -> None:
+    _written(tmp_path, WantedFolder(template, model='odd "name"'))
     settings = load(directory=tmp_path, environment={})
     assert settings.model == 'odd "name"'
     assert settings.data_dir.name == ".parley"
@@ -53,7 +53,9 @@ def test_its_settings_serve_the_program_of_the_template(template: Template, tmp_
 def test_what_a_server_needs_serves_this_folder(tmp_path: Path) -> None:
     folder = tmp_path / "my shop"
     folder.mkdir()
-    _written(folder, Wanted(TEMPLATES[0], "slack", {"PARLEY_SLACK__BOT_TOKEN": "x", "PARLEY_SLACK__APP_TOKEN": ""}))
+    _written(
+        folder, WantedFolder(TEMPLATES[0], "slack", {"PARLEY_SLACK__BOT_TOKEN": "x", "PARLEY_SLACK__APP_TOKEN": ""})
+    )
     gateway = yaml.safe_load((folder / "compose.yaml").read_text())["services"]["gateway"]
     assert (gateway["working_dir"], gateway["command"]) == ("/program", ["run"])
     assert "./:/program:ro" in gateway["volumes"]

@@ -14,7 +14,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 from gateway.clients.a2a.card import JSONRPC, Skill, card_of, skills_of
 from gateway.clients.a2a.messages import Mark, Named, order_of, task_of, updates_of
 from gateway.clients.tasks.service import ClientTask
-from gateway.clients.tasks.view import OpenQuestion, Said, TaskView
+from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance, TaskView
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import SessionId
 from runtime.language.diagnostics import Span
@@ -84,7 +84,7 @@ def test_the_skill_is_named_unless_there_is_one_alone() -> None:
         order_of(message(data({})), {}, {})
 
 
-def seen(status: TaskStatus, *, question: OpenQuestion | None = None, **more: Any) -> ClientTask:
+def seen(status: TaskStatus, *, question: QuestionOfTask | None = None, **more: Any) -> ClientTask:
     view = TaskView(5, status, T0, home=Address(CLIENT, "ci", "ctx"), **more)
     return ClientTask(SessionId("t"), "p", view, question)
 
@@ -120,8 +120,12 @@ def test_no_value_is_no_artifact_and_a_deep_one_is_a_text() -> None:
 
 
 def test_what_is_new_comes_in_order_and_once() -> None:
-    said = [Said(2, T0, "before", own=True), Said(4, T0, "mine", own=False), Said(5, T0, "after", own=True)]
-    asks = seen("input_required", said=said, question=OpenQuestion("q", "Where?", ("left",)))
+    said = [
+        TaskUtterance(2, T0, "before", own=True),
+        TaskUtterance(4, T0, "mine", own=False),
+        TaskUtterance(5, T0, "after", own=True),
+    ]
+    asks = seen("input_required", said=said, question=QuestionOfTask("q", "Where?", ("left",)))
     updates = list(updates_of(asks, Named.of(asks), Mark(3, "working", None)))
     texts = [[part.text for part in one.status.message.parts] for one in updates if not isinstance(one, Task)]
     assert texts == [["after"], ["Where?", ""]]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.clients.tasks.view import MAX_SAID, OpenQuestion, TaskView, TaskViews
+from gateway.clients.tasks.view import MAX_SAID, QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
@@ -76,7 +76,7 @@ def test_a_question_is_open_from_asking_to_its_answer_also_on_another_page() -> 
     assert seen(*asked).status == "working"
     view = seen(*asked, OrderAsks("aaaaaaaa.2"))
     assert view.status == "input_required"
-    assert view.asks == {"aaaaaaaa.2": OpenQuestion("aaaaaaaa.2", "Which way?", ("left", "right"))}
+    assert view.asks == {"aaaaaaaa.2": QuestionOfTask("aaaaaaaa.2", "Which way?", ("left", "right"))}
     moved = (QuestionAskedAgain("1000.0", "0", "5"), OrderAsks("aaaaaaaa.2", over=True), OrderAsks("aaaaaaaa.5"))
     assert [one.text for one in seen(*asked, OrderAsks("aaaaaaaa.2"), *moved).asks.values()] == ["Which way?"]
     assert seen(*asked, OrderAsks("aaaaaaaa.2"), OrderAsks("aaaaaaaa.2", over=True)).status == "working"
@@ -124,7 +124,7 @@ async def test_looking_again_reads_only_what_is_new_and_each_who_looks_has_a_vie
     views = TaskViews(tapes)
     first = await views.view(SessionId("a"))
     first.said.clear()
-    first.asks["x"] = OpenQuestion("x")
+    first.asks["x"] = QuestionOfTask("x")
     again = await views.view(SessionId("a"))
     assert (tapes.given, len(again.said), again.asks) == (3, 1, {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.observability.debugger.sources import Sources, Spot
+from gateway.observability.debugger.sources import ProgramSources, StopSpot
 from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio
@@ -14,10 +14,10 @@ TEXT = "# Asker\nAsks.\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n
 
 async def test_a_reloaded_program_has_its_own_places_and_listing_beside_those_of_its_earlier_version() -> None:
     old, new = await compiled(TEXT), await compiled(TEXT.replace("- Say hello", "- Say welcome\n- Say hello"))
-    sources = Sources({"test": old})
+    sources = ProgramSources({"test": old})
     sources.take(new)
     sources.take(new)
     assert (sources.number(old), sources.number(new)) == (1, 2)
     assert sources.program(3) is None
-    assert sources.places(new, Spot("step", "Asker", "Main", "02"))[0].line == 9
-    assert sources.places(old, Spot("step", "Asker", "Main", "01"))[0].line == 8
+    assert sources.places(new, StopSpot("step", "Asker", "Main", "02"))[0].line == 9
+    assert sources.places(old, StopSpot("step", "Asker", "Main", "01"))[0].line == 8

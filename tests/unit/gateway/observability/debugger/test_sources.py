@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.observability.debugger.sources import Place, Sources, Spot
+from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
@@ -39,9 +39,9 @@ INNER = """\
 """
 
 
-async def compiled(*files: Path) -> tuple[Program, Sources]:
+async def compiled(*files: Path) -> tuple[Program, ProgramSources]:
     program = (await compile_program(files, lowerer=RulesLowerer())).program
-    return program, Sources({"x": program})
+    return program, ProgramSources({"x": program})
 
 
 def lines_of(file: Path) -> list[str]:
@@ -56,7 +56,7 @@ async def test_every_step_stands_where_its_author_wrote_it(file: Path) -> None:
     for agent in program.agents:
         for playbook in agent.playbooks:
             for step in playbook.walk_steps():
-                own, other = sources.places(program, Spot("step", agent.name, playbook.name, step.line))
+                own, other = sources.places(program, StopSpot("step", agent.name, playbook.name, step.line))
                 assert own.source == str(file)
                 assert written[own.line - 1].lstrip()[:1] in tuple("-*0123456789"), (step, own)
                 assert pbasm[other.line - 1].lstrip("- ").startswith(f"{step.line}:{step.op}")
@@ -88,6 +88,6 @@ async def test_a_program_of_pbasm_is_its_own_source(tmp_path: Path) -> None:
         "<!-- PBAsm 1 -->\n\n# Small\n\n## Main()\n### Steps\n- 01:QUE Say(user, Hello)\n- 02:YLD for exit\n"
     )
     program, sources = await compiled(file)
-    own, other = sources.places(program, Spot("step", "Small", "Main", "02"))
+    own, other = sources.places(program, StopSpot("step", "Small", "Main", "02"))
     assert own == Place(str(file), 8)
     assert other.source == 1

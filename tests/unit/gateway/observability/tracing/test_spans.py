@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerP
 from opentelemetry.trace import StatusCode
 
 from gateway.observability.masking import Masking
-from gateway.observability.tracing.content import Content
+from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.ids import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
 from runtime.core.errors import ContextTooLong, LLMUnavailable
@@ -68,7 +68,7 @@ class Told:
         tracer = provider.get_tracer("test")
         assert isinstance(tracer, Tracer)
         self._bus = Replay()
-        spans = Spans(tracer, ids, Content(Masking(secrets), on=content), share=share)
+        spans = Spans(tracer, ids, SpanContent(Masking(secrets), on=content), share=share)
         self.detach = spans.attach(self._bus)
 
     def hear(self, events: Sequence[Event]) -> list[Seen]:

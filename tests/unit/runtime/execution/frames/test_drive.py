@@ -10,7 +10,7 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
-from runtime.execution.frames.frame import Call, Frame, Handed
+from runtime.execution.frames.frame import Frame, FrameCall, Handed
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import content_of
@@ -30,7 +30,7 @@ def frame_with(*values: int) -> Frame:
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
     journal.note(FrameStarted("1000.0", AgentId("1000"), "Main", [], {}, "1"))
     for pos, value in enumerate(values):
-        call = Call(str(pos), "Ask", (pos,))
+        call = FrameCall(str(pos), "Ask", (pos,))
         journal.note(CallReturned("1000.0", call.pos, call.name, call.digest, value))
     host: Any = None
     return Frame(journal, "1000.0", host)
@@ -40,8 +40,8 @@ def frame_with(*values: int) -> Frame:
 class Racing:
     """Asks twice. The first answer makes it ask once more, the second makes it give that up and end."""
 
-    made: list[Call] = field(default_factory=lambda: [Call("0", "Ask", (0,)), Call("1", "Ask", (1,))])
-    cancelled: list[Call] = field(default_factory=list)
+    made: list[FrameCall] = field(default_factory=lambda: [FrameCall("0", "Ask", (0,)), FrameCall("1", "Ask", (1,))])
+    cancelled: list[FrameCall] = field(default_factory=list)
     handed: list[str] = field(default_factory=list)
     looked: list[int] = field(default_factory=list)
     ended: bool = False
@@ -49,17 +49,17 @@ class Racing:
     async def quiet(self) -> None:
         self.looked.append(len(self.handed))
 
-    def take_calls(self) -> Sequence[Call]:
+    def take_calls(self) -> Sequence[FrameCall]:
         made, self.made = self.made, []
         return made
 
-    def take_cancelled(self) -> Sequence[Call]:
+    def take_cancelled(self) -> Sequence[FrameCall]:
         cancelled, self.cancelled = self.cancelled, []
         return cancelled
 
     async def hand(self, result: Handed, /) -> None:
         self.handed.append(result.pos)
-        more = Call("2", "Pay", (100,))
+        more = FrameCall("2", "Pay", (100,))
         if len(self.handed) == 1:
             self.made.append(more)
         else:
@@ -73,10 +73,10 @@ class Host:
 
     started: list[str] = field(default_factory=list)
 
-    def start(self, _frame: Frame, call: Call, /) -> None:
+    def start(self, _frame: Frame, call: FrameCall, /) -> None:
         self.started.append(call.name)
 
-    async def give_up(self, _frame: Frame, call: Call, /) -> None:
+    async def give_up(self, _frame: Frame, call: FrameCall, /) -> None:
         self.started.append(f"not {call.name}")
 
 

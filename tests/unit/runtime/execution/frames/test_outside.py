@@ -12,7 +12,7 @@ import pytest
 
 from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outside import Effect, Outside
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
-CALL = Call("0", "Bank.pay", (5,))
+CALL = FrameCall("0", "Bank.pay", (5,))
 
 
 class Died(BaseException):
@@ -73,7 +73,7 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
         tasks.cancel_scope.cancel()
 
 
-async def attempt(tape: list[Fact], effect: Effect, call: Call = CALL) -> Any:
+async def attempt(tape: list[Fact], effect: Effect, call: FrameCall = CALL) -> Any:
     """One life of the process; None when it died in it."""
     result: list[Any] = []
     try:
@@ -156,7 +156,7 @@ async def test_another_call_at_the_place_of_an_effect_is_refused(dies: str) -> N
     await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True))
     happened = len(bank.intended)
     with pytest.raises(Divergence) as raised:
-        await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True), Call("0", "Bank.pay", (7,)))
+        await attempt(tape, Effect("Bank.pay", bank.pay, repeatable=True), FrameCall("0", "Bank.pay", (7,)))
     for part in (f"the journal has Bank.pay (arguments #{CALL.digest})", "the code now calls Bank.pay(7)"):
         assert part in raised.value.detail
     assert len(bank.intended) == happened

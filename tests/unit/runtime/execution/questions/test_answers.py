@@ -9,12 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
-from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value, Words, WrongAnswer
+from runtime.execution.questions.question import (
+    OutcomeChoice,
+    Question,
+    Understand,
+    Understood,
+    Value,
+    Words,
+    WrongAnswer,
+)
 from runtime.language.value_types import fits
 
 KEY = ("01", "value")
-YES_NO = Choice(KEY, "Is it so?", {"yes": "", "no": ""})
-KINDS = Choice(KEY, "Which?", {"HandOver": "", "other": "", "none": ""})
+YES_NO = OutcomeChoice(KEY, "Is it so?", {"yes": "", "no": ""})
+KINDS = OutcomeChoice(KEY, "Which?", {"HandOver": "", "other": "", "none": ""})
 
 
 def values(**types: str) -> Value:
@@ -259,7 +267,7 @@ def test_any_text_is_an_answer_of_the_right_type_or_wrong(text: str) -> None:
             assert all(fits(value, question.types[name]) for name, value in found.items())
             assert question.optional or None not in found.values()
             assert str(found).encode()
-        elif isinstance(question, Choice):
+        elif isinstance(question, OutcomeChoice):
             assert found in question.options
         else:
             assert isinstance(found, Understood)

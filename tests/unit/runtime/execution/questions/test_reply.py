@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.execution.questions.reply import Begin, MissingAnswer, Reply, Sections
+from runtime.execution.questions.reply import Begin, MissingAnswer, QuestionReply, Sections
 from runtime.llm.client import MAX_ANSWER_CHARS
 
 pytestmark = pytest.mark.anyio
@@ -91,13 +91,13 @@ async def pieces(text: str, size: int = 3) -> AsyncGenerator[str, None]:
 
 
 async def test_an_answer_that_nobody_wants_is_passed_over() -> None:
-    reply = Reply(pieces("[1] a\n[2] b\n[3] c"), 3)
+    reply = QuestionReply(pieces("[1] a\n[2] b\n[3] c"), 3)
     assert await reply.answer(1, 100) == "a"
     assert await reply.answer(3, 100) == "c"
 
 
 async def test_a_missing_answer_is_said_and_what_follows_it_stays() -> None:
-    reply = Reply(pieces("[1] a\n[3] c"), 3)
+    reply = QuestionReply(pieces("[1] a\n[3] c"), 3)
     assert await reply.answer(1, 100) == "a"
     with pytest.raises(MissingAnswer):
         await reply.answer(2, 100)
@@ -107,7 +107,7 @@ async def test_a_missing_answer_is_said_and_what_follows_it_stays() -> None:
 
 
 async def test_words_come_before_the_reply_has_ended() -> None:
-    reply = Reply(pieces("[1] Good morning to you\n[2] yes", 5), 2)
+    reply = QuestionReply(pieces("[1] Good morning to you\n[2] yes", 5), 2)
     words = reply.words(1)
     first = await anext(words)
     assert first
@@ -115,7 +115,7 @@ async def test_words_come_before_the_reply_has_ended() -> None:
 
 
 async def test_a_long_answer_is_cut_and_the_next_one_is_found() -> None:
-    reply = Reply(pieces("[1] " + "a" * 5000 + "\n[2] b", 100), 2)
+    reply = QuestionReply(pieces("[1] " + "a" * 5000 + "\n[2] b", 100), 2)
     assert len(await reply.answer(1, 1000)) < 1200
     assert await reply.answer(2, 1000) == "b"
 
@@ -125,7 +125,7 @@ async def test_a_reply_without_end_is_cut_off() -> None:
         while True:
             yield "a" * 1000
 
-    reply = Reply(endless(), 1)
+    reply = QuestionReply(endless(), 1)
     length = 0
     async for words in reply.words(1):
         length += len(words)

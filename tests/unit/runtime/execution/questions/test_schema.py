@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from runtime.execution.questions.answers import read_answer
-from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value, Words
+from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, Words
 from runtime.execution.questions.schema import schema_of, type_schema
 
 KEY = ("01", "x")
@@ -52,7 +52,7 @@ def test_a_declared_type_allows_its_values_and_no_others(kind: str, fits: list[A
     [
         (Value(KEY, "Which?", {"n": "int"}), {"n": 3}, {"n": 3}),
         (Value(KEY, "Which?", {"n": "int"}, optional=True), {"n": None}, {"n": None}),
-        (Choice(KEY, "Is it so?", {"yes": "", "no": ""}), {"answer": "no"}, "no"),
+        (OutcomeChoice(KEY, "Is it so?", {"yes": "", "no": ""}), {"answer": "no"}, "no"),
         (ORDER, {"number": 3, "kind": "tea", "instead": None}, Understood("answer", {"number": 3, "kind": "tea"})),
         (ORDER, {"number": None, "kind": None, "instead": "skip"}, Understood("skip", {})),
         (
@@ -70,7 +70,7 @@ def test_what_a_schema_allows_is_read(question: Question, answer: dict[str, Any]
 
 
 def test_a_schema_refuses_what_the_question_does_not_ask_for() -> None:
-    schema = schema_of(Choice(KEY, "Is it so?", {"yes": "", "no": ""}))
+    schema = schema_of(OutcomeChoice(KEY, "Is it so?", {"yes": "", "no": ""}))
     assert schema is not None
     assert not Draft202012Validator(schema).is_valid({"answer": "perhaps"})
 

@@ -10,7 +10,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.commands.merge import MAX_RESULT_CHARS, Result
+from runtime.sessions.commands.merge import MAX_RESULT_CHARS, ForkResult
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, block, talking
@@ -135,7 +135,7 @@ async def test_a_result_comes_back_once_whenever_the_process_dies(sandbox: Monty
 
 
 def test_a_result_is_read_as_it_was_written() -> None:
-    result = Result.read(str(Result.read("s1 3 17 two words\nand a line")))
+    result = ForkResult.read(str(ForkResult.read("s1 3 17 two words\nand a line")))
     assert (result.session, result.first, result.last, result.text) == ("s1", 3, 17, "two words\nand a line")
-    assert Result.read(str(replace(result, text=""))).text == ""
+    assert ForkResult.read(str(replace(result, text=""))).text == ""
     assert MAX_RESULT_CHARS > 100

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from runtime.execution.free.reply.items import (
     Broken,
-    Prose,
-    Remark,
     ReplyItem,
+    ReplyProse,
+    ReplyRemark,
     SayHeld,
     SayName,
     SayStarted,
@@ -56,9 +56,9 @@ def test_a_usual_reply_is_its_remarks_and_statements_in_order() -> None:
         '# recap: it begins\nawait Step("Main:01:QUE")\n# trig? no\nawait Say("user", "Hello!")\nawait Yld("user")'
     )
     assert items == [
-        Remark("recap: it begins", 1),
+        ReplyRemark("recap: it begins", 1),
         Statement('await Step("Main:01:QUE")', 2),
-        Remark("trig? no", 3),
+        ReplyRemark("trig? no", 3),
         SayStarted("user", 4),
         SayText("Hello!"),
         Statement('await Say("user", "Hello!")', 4),
@@ -69,9 +69,9 @@ def test_a_usual_reply_is_its_remarks_and_statements_in_order() -> None:
 @pytest.mark.parametrize("fence", ["```python", "```py", "``` Python ", "```"])
 def test_the_fence_may_name_python_or_nothing(fence: str) -> None:
     assert read(f"Here it is.\n{fence}\nx = 1\n```\nThat was it.") == [
-        Prose("Here it is."),
+        ReplyProse("Here it is."),
         Statement("x = 1", 1),
-        Prose("That was it."),
+        ReplyProse("That was it."),
     ]
 
 
@@ -79,20 +79,20 @@ def test_the_fence_may_name_python_or_nothing(fence: str) -> None:
 def test_a_reply_without_a_fence_is_code_from_its_first_line_of_code(head: str) -> None:
     items = read(f"{head}\nx = 1\n```")
     assert items[-1] == Statement("x = 1", 2)
-    assert not any(isinstance(item, Prose | Broken) for item in items)
+    assert not any(isinstance(item, ReplyProse | Broken) for item in items)
 
 
 def test_a_fence_after_the_first_remark_is_not_the_end() -> None:
-    assert read("# recap: go\n```python\nx = 1\n```\n") == [Remark("recap: go", 1), Statement("x = 1", 2)]
+    assert read("# recap: go\n```python\nx = 1\n```\n") == [ReplyRemark("recap: go", 1), Statement("x = 1", 2)]
 
 
 def test_prose_alone_is_prose() -> None:
-    assert read("I cannot do that.\nSorry.\n") == [Prose("I cannot do that.\nSorry.")]
+    assert read("I cannot do that.\nSorry.\n") == [ReplyProse("I cannot do that.\nSorry.")]
 
 
 def test_a_block_in_another_language_is_prose() -> None:
     assert read('```json\n{"a": 1}\n```\n```python\nx = 1\n```') == [
-        Prose('```json\n{"a": 1}\n```'),
+        ReplyProse('```json\n{"a": 1}\n```'),
         Statement("x = 1", 1),
     ]
 
@@ -100,7 +100,7 @@ def test_a_block_in_another_language_is_prose() -> None:
 def test_a_block_without_a_language_after_the_code_is_prose() -> None:
     assert read("```python\nx = 1\n```\nIt shows:\n```\n1\n```\n") == [
         Statement("x = 1", 1),
-        Prose("It shows:\n```\n1\n```"),
+        ReplyProse("It shows:\n```\n1\n```"),
     ]
 
 
@@ -139,7 +139,7 @@ def test_statements_on_one_line_are_given_one_by_one() -> None:
 def test_a_compound_statement_is_given_when_the_next_one_begins() -> None:
     reader = ReplyReader()
     assert reader.feed("```python\nif x:\n    await Foo()\n\n# trig? no\n") == []
-    assert reader.feed("await ") == [Statement("if x:\n    await Foo()", 1), Remark("trig? no", 4)]
+    assert reader.feed("await ") == [Statement("if x:\n    await Foo()", 1), ReplyRemark("trig? no", 4)]
 
 
 @pytest.mark.parametrize(
@@ -464,5 +464,5 @@ def test_a_comment_after_code_stays_with_its_statement() -> None:
     assert code("x = 1  # why\ny = 2; # then") == [
         Statement("x = 1  # why", 1),
         Statement("y = 2", 2),
-        Remark("then", 2),
+        ReplyRemark("then", 2),
     ]
