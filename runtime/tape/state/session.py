@@ -266,7 +266,8 @@ class SessionState:
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""
-        if not self.acks and not self.tasks and not any(agent.queue for agent in self.agents.values()):
+        comes = self.acks or self.tasks or self.questions
+        if not comes and not any(agent.queue for agent in self.agents.values()):
             return None
         return next((key for key in reversed(self.waits) if self.has_come(key)), None)
 
@@ -281,6 +282,8 @@ class SessionState:
         if wait.source is not None and "task" in wait.source:
             task = self.tasks.get(wait.source["task"])
             return task is None or task.over
+        if wait.source is not None and wait.source.get("people") == []:  # everybody has answered
+            return True
         queue = self.agents[self.frames[wait.frame].agent].queue
         return wait.source is not None and any(takes(wait.source, message) for message in queue)
 

@@ -85,3 +85,11 @@ async def test_several_deaths_lose_nothing_whether_sessions_are_restored_from_fa
     album.check_cuts()
     assert album.used > 0
     await dying_often(live_one, partial(check, case=case), times=4, points=80)
+
+
+@pytest.mark.parametrize("last", range(66, 84))
+async def test_a_question_that_all_have_answered_is_gone_on_with_whenever_the_process_dies_after_that(
+    last: int, sandbox: MontySandbox
+) -> None:
+    world = await run(CASES["walkout"], sandbox, crashes=(5, 55, 62, last), seed=10)
+    check(world, CASES["walkout"])
