@@ -242,7 +242,8 @@ async def test_check_names_a_wrong_token_without_showing_it(tmp_path: Path, toke
     async with serving(platform) as address:
         code, output, errors = await parley(tmp_path, "check", **settings(address) | {"PARLEY_TELEGRAM__TOKEN": token})
     assert code == 1
-    (line,) = [line for line in output.splitlines() if line.startswith("✗")]
+    verdict, line = [line for line in output.splitlines() if line.startswith("✗")]
+    assert verdict == "✗ Not ready: see telegram."
     assert "telegram" in line
     assert "token" in line
     assert token not in output + errors
