@@ -38,7 +38,7 @@ _NOT_OURS = (
     "docs/running/backup.md says how."
 )
 _JAIL_ADVICE = (
-    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/running/operating.md has more "
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/running/nodes.md has more "
     'on containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
 

@@ -24,6 +24,8 @@ _TOO_MUCH = {
     "this YAML has more than 100,000 values": (
         "# A\nmetadata:\n  few: &few [" + "1," * 1_000 + "1]\n  x: [" + "*few, " * 100 + "]\n---\n"
     ),
+    "this step has 5,000 characters, and a step may have 4,000": f"# A\n\n## M\n- Say {'x' * 4996}\n",
+    "this step has more than 40 spaces in a row": f"# A\n\n## M\n- Say{' ' * 50}hello\n",
 }
 """Texts of a size that no case has."""
 

@@ -25,7 +25,7 @@ from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, Valkey
 
 pytestmark = pytest.mark.anyio
 
-MANUAL = (Path(__file__).parents[3] / "docs" / "running" / "operating.md").read_text(encoding="utf-8")
+MANUAL = (Path(__file__).parents[3] / "docs" / "running" / "nodes.md").read_text(encoding="utf-8")
 
 Start = Callable[..., PortServer]
 
@@ -163,7 +163,7 @@ async def test_missing_rights_are_named(start: Start) -> None:
     server = start(**durable())
     server.ask("ACL", "SETUSER", "shy", "on", ">geheim", "~{parley:*", "+@all", "-xadd")
     url = f"redis://shy:geheim@127.0.0.1:{server.port}"
-    with pytest.raises(StorageUnavailable, match=r"docs/running/operating\.md") as raised:
+    with pytest.raises(StorageUnavailable, match=r"docs/running/nodes\.md") as raised:
         await ping(url)
     assert "geheim" not in str(raised.value)
 

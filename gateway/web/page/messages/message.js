@@ -84,6 +84,7 @@ export class MessageView {
     const react = this.tool("smile", "React", () => this.pick(react));
     const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
+    if (TOUCH.matches) this.toolbar.addEventListener("mousedown", (event) => event.preventDefault()); // a focus would move it away
     const why = whyLink(this.message);
     this.toolbar.append(copy, ...(why ? [why] : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {

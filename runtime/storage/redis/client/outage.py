@@ -105,7 +105,7 @@ def _refuse_hopeless(error: Exception) -> None:
         raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
     if isinstance(error, exceptions.NoPermissionError) or str(error).startswith(_NO_RIGHT_TEXTS):
         raise StorageUnavailable(
-            f"The user of the Redis server lacks a permission: {error}. docs/running/operating.md lists them."
+            f"The user of the Redis server lacks a permission: {error}. docs/running/nodes.md lists them."
         ) from error
     if not isinstance(error, _AWAY) and not str(error).startswith(_AWAY_TEXTS):
         raise StorageUnavailable(f"The Redis server failed: {error}.") from error

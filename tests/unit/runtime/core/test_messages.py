@@ -34,6 +34,7 @@ FULL = replace(
     before="was",
     answers="page",
     ends_meeting=True,
+    within=MeetingId("100"),
     gone=AgentId("1002"),
     quiet=True,
     aside=True,
