@@ -13,7 +13,7 @@ from gateway.assembly.stores import mailboxes_in, memories_in
 from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
 from gateway.clients.program_events import ProgramEvents
-from gateway.clients.scopes import PROGRAM, Scopes
+from gateway.clients.scopes import PROGRAM, Scopes, scopes_from
 from gateway.clients.standing import refusals_of
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
 from gateway.clients.triggers import EventTriggers
@@ -25,6 +25,7 @@ from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
+from gateway.reports.inquiry import PROGRAM as INQUIRY
 from gateway.reports.task import programs_of
 from gateway.settings.connections.clients import client_scopes
 from gateway.settings.connections.publishers import publisher_scopes
@@ -125,7 +126,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
 def _orderers(settings: Settings) -> dict[str, Scopes]:
     """What clients may have begun, and programs that publish events, by the names under which they order."""
     publishers = publisher_scopes(settings.publishers)
-    return client_scopes(settings.clients) | {f"{PROGRAM}{name}": scopes for name, scopes in publishers.items()}
+    ours = {INQUIRY: scopes_from([f"tasks:write:{INQUIRY}"])}
+    return client_scopes(settings.clients) | ours | {f"{PROGRAM}{name}": scopes for name, scopes in publishers.items()}
 
 
 def _events(foundation: Foundation, store: TaskStore, inbox: RedisInbox) -> ProgramEvents:
