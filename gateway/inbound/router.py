@@ -332,11 +332,10 @@ class InboundRouter:
         elif not says_something(event) or await self._over_limit(event, role):
             return
         else:
-            if event.command in self._routes.commands:
-                kind = "new"
-            kind = kind or kind_of(event)
+            kind = "new" if event.command in self._routes.commands else kind or kind_of(event)
             said, rated = event.text if text is None else text, self._entrance.takes_feedback
-            kept = replace(inbox_event(event, kind, said, program, rated=rated), by_owner=role is Role.OWNER)
+            kept = inbox_event(event, kind, said, program, rated=rated)
+            kept = replace(kept, by_owner=role is Role.OWNER, by_guest=role is Role.GUEST)
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)

@@ -289,6 +289,9 @@ class Agent:
         self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))
         again = "_again" if self._library.beginning(self.state.klass) else ""
+        if self._journal.state.has_guests:
+            await self._tell(f"session.went_wrong{again}")
+            return
         why = reason(described(error), self._pages.texts)
         await self._tell(f"session.playbook_failed{again}", playbook=place.playbook, error=why)
 

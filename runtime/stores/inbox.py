@@ -86,10 +86,11 @@ class InboxEvent:
     message that was said, changed, taken back, marked or answered. `choice` is the id of a choice, or the `Rating` by a
     reaction. `private` is False where others can read along.
     `program` names the program that begins if no session lives there; without one, "", none begins. `by_owner`: an
-    owner did it. `place` is where they did it, if that is a place of a meeting, or a thread below a question, and not
-    `address` itself, in which the session lives. `spoken` is added by the session that takes it, where `text` has words
-    of a recording. `looking_at` is what they have open in their client meanwhile, in words. `around` is what the
-    message forwards or shares, and cards in it. `past` is added by the session that takes it.
+    owner did it; `by_guest`: somebody did who sees nothing of how programs work. `place` is where they did it, if that
+    is a place of a meeting, or a thread below a question, and not `address` itself, in which the session lives.
+    `spoken` is added by the session that takes it, where `text` has words of a recording. `looking_at` is what they
+    have open in their client meanwhile, in words. `around` is what the message forwards or shares, and cards in it.
+    `past` is added by the session that takes it.
     """
 
     id: str
@@ -108,6 +109,7 @@ class InboxEvent:
     private: bool = True
     program: str = ""
     by_owner: bool = False
+    by_guest: bool = False
     place: Address | None = None
     spoken: SpokenMessage | None = None
     looking_at: str = ""

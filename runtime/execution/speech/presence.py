@@ -77,4 +77,5 @@ class AgentPresence:
         if shown_at != place:
             self._outbox.thinking(shown_at, speaker, False)
         self._shown_at[agent] = place
-        self._outbox.thinking(place, speaker, True, doing=doing)
+        shown = None if self._journal.state.has_guests else doing
+        self._outbox.thinking(place, speaker, True, doing=shown)

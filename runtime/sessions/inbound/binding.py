@@ -69,9 +69,9 @@ class Binding:
         id_, name = event.author, plain_name(event.person_name) or event.person_id
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None
-        if known is None or known.name != name:
+        if known is None or (known.name, known.guest) != (name, event.by_guest):
             alike = spec is None and self._is_anothers(name)
-            self._journal.note(PersonMet(id_, name, self._clock.now().timestamp(), alike))
+            self._journal.note(PersonMet(id_, name, self._clock.now().timestamp(), alike, event.by_guest))
         if spec is not None:
             self._bind(id_, spec)
 

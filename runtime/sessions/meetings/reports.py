@@ -70,7 +70,8 @@ class MeetingReports:
         if shown == "none" or (meeting.place is None and (shown == "all" or meeting.people)):
             return
         outcome = self._outcome(meeting, came_to)
-        key = "meeting_failed" if came_to.error else "meeting_came_to" if outcome else "meeting_over"
+        failed = "meeting_went_wrong" if self._journal.state.has_guests else "meeting_failed"
+        key = failed if came_to.error else "meeting_came_to" if outcome else "meeting_over"
         self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
     def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:

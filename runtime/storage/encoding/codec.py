@@ -71,6 +71,8 @@ def event_to_json(event: InboxEvent) -> str:
     }
     if event.by_owner:
         data["owner"] = True
+    if event.by_guest:
+        data["guest"] = True
     if event.place is not None:
         data["place"] = address_data(event.place)
     if event.looking_at:
@@ -96,6 +98,7 @@ def event_from_json(text: str) -> InboxEvent:
         private=data.get("private", True),
         program=data.get("program", ""),
         by_owner=data.get("owner", False),
+        by_guest=data.get("guest", False),
         place=Address(*data["place"]) if data.get("place") else None,
         looking_at=data.get("view", ""),
     )

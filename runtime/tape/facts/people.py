@@ -12,12 +12,16 @@ from runtime.tape.facts.content import ADDRESS, ATTACHMENTS, FILE_PARTS, MESSAGE
 
 @fact("person", session=True)
 class PersonMet(Content):
-    """A person did something for the first time, or by a new name. `since` is in seconds since the epoch."""
+    """A person did something for the first time, by a new name, or as a guest or no longer as one.
+
+    `since` is in seconds since the epoch. A guest sees nothing of how programs work.
+    """
 
     id: PersonId = key("id")
     name: str = key("name")
     since: float = key("since", default=0.0, always=True)
     alike: bool = key("alike", default=False)
+    guest: bool = key("guest", default=False)
 
 
 @fact("bound", session=True)

@@ -66,7 +66,7 @@ def _person(state: SessionState, seq: int, fact: PersonMet) -> None:
     known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since, named_at=seq))
     if known.name != fact.name:
         known.named_at = seq
-    known.name, known.alike = fact.name, fact.alike
+    known.name, known.alike, known.guest = fact.name, fact.alike, fact.guest
 
 
 @rule(PeopleQuoted)

@@ -72,6 +72,7 @@ class PersonState:
     since: float = 0.0
     alike: bool = False
     """Whether the name they show is that of a human of the program whom they are not."""
+    guest: bool = False
     named_at: int = 0
     """The fact since which they show their name; 0 where that is not known."""
 

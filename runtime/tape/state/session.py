@@ -152,6 +152,11 @@ class SessionState:
     failures: list[FailureState] = field(default_factory=list)
     published: list[PublishedState] = field(default_factory=list)
 
+    @property
+    def has_guests(self) -> bool:
+        """Whether somebody took part who sees nothing of how programs work."""
+        return any(person.guest for person in self.people.values())
+
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
 

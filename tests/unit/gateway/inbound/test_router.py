@@ -140,19 +140,19 @@ async def test_an_unknown_command_is_answered_and_poses_as_nothing_else(command:
     assert door.kept == []
 
 
-@pytest.mark.parametrize("command", ["new", "stop", "programs", "access", "tax"])
+@pytest.mark.parametrize("command", ["new", "stop", "status", "agents", "tasks", "programs", "access", "tax"])
 async def test_a_guest_may_talk_and_ask_but_not_command(command: str) -> None:
     door = Door(await opened("allowlist", chats=frozenset({"1"})), routes=SEVERAL)
     await door.take(event("", command=command))
     assert door.said == [f"You may not use /{command} here. /help lists what you can do."]
-    await door.take(event("hello"), event("", command="status"), event("", command="who"), event("x", program="tax"))
-    assert door.kept == [("message", "hello", "hello"), ("status", "", "hello"), ("who", "", "hello")]
+    await door.take(event("hello"), event("", command="who"), event("x", program="tax"))
+    assert door.kept == [("message", "hello", "hello"), ("who", "", "hello")]
     assert door.said[1:] == ["You may not use /programs here. /help lists what you can do."]
 
 
-async def test_a_guest_sees_agents_and_meetings_and_leaves_them_but_changes_none() -> None:
+async def test_a_guest_sees_meetings_and_leaves_them_but_changes_none() -> None:
     door = Door(await opened("allowlist", chats=frozenset({"1"})))
-    allowed = [("agents", ""), ("meeting", ""), ("meeting", "100"), ("leave", "100")]
+    allowed = [("meeting", ""), ("meeting", "100"), ("leave", "100")]
     await door.take(*(event(text, command=command, id=f"e{command}{text}") for command, text in allowed))
     assert [kind for kind, *_ in door.kept] == [command for command, _ in allowed]
     refused = [("meeting", "end"), ("meeting", "100 END"), ("meeting", "set a 1"), ("invite", "Cook")]
@@ -399,9 +399,12 @@ async def test_undo_and_fork_are_for_members_and_sessions_hear_whether_an_owner_
     await known.set("test:42", Role.OWNER, "Ada")
     await door.take(event("", command="undo"))
     assert door.inbox.events[-1].by_owner
+    assert not any(kept.by_guest for kept in door.inbox.events)
     await known.set("test:42", Role.GUEST, "Ada")
+    await door.take(event("hello"))
+    assert door.inbox.events[-1].by_guest
     await door.take(event("", command="undo"), event("", command="fork"))
-    assert len(door.kept) == 3
+    assert len(door.kept) == 4
     assert door.said == [
         "You may not use /undo here. /help lists what you can do.",
         "You may not use /fork here. /help lists what you can do.",

@@ -1,0 +1,89 @@
+"""Guests see that agents work and that something failed, and nothing of how the program is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.people.talk import Model, talking
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+CODE = """
+async def Main():
+    for message in await WaitForMessage("user"):
+        await LookUpTaxCodes()
+
+async def LookUpTaxCodes():
+    await Now()
+    return 1 / 0
+"""
+
+WENT_WRONG = "⚠️ Something went wrong. Write again to start over."
+FAILED = "⚠️ LookUpTaxCodes failed: division by zero. Write again to start over."
+
+
+def taxes() -> Program:
+    main = python("Main", trigger="BGN When program starts")
+    return program(agent("Tax", main, python("LookUpTaxCodes"), code=CODE))
+
+
+async def test_a_guest_sees_that_an_agent_works_and_that_something_went_wrong(sandbox: MontySandbox) -> None:
+    async with talking(taxes(), Model(), sandbox) as talk:
+        await talk.say("hi", by_guest=True)
+        assert await talk.say("go", by_guest=True) == [WENT_WRONG]
+        assert talk.world.typed_at
+        assert not any(talk.world.doing)
+
+
+async def test_who_is_no_guest_sees_what_an_agent_does_and_what_failed(sandbox: MontySandbox) -> None:
+    async with talking(taxes(), Model(), sandbox) as talk:
+        await talk.say("hi")
+        assert await talk.say("go") == [FAILED]
+        assert "Look up tax codes" in talk.world.doing
+
+
+async def test_with_a_guest_among_them_nobody_in_the_conversation_sees_it_also_after_a_restart(
+    sandbox: MontySandbox,
+) -> None:
+    async with talking(taxes(), Model(), sandbox) as talk:
+        await talk.say("hi", name="Gus", by_guest=True)
+    async with talking(taxes(), Model(), sandbox, world=talk.world) as later:
+        assert await later.say("go", name="Ada") == [WENT_WRONG]
+
+
+async def test_a_guest_who_becomes_a_member_sees_it(sandbox: MontySandbox) -> None:
+    async with talking(taxes(), Model(), sandbox) as talk:
+        await talk.say("hi", by_guest=True)
+        assert await talk.say("go") == [FAILED]
+
+
+MEETING = """
+async def Main():
+    for message in await WaitForMessage("user"):
+        await Talk()
+
+async def Talk():
+    return 1 / 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("guest", "told"),
+    [
+        (True, "👥 The meeting “Transport” has ended, because something went wrong."),
+        (False, "👥 The meeting “Transport” failed: division by zero"),
+    ],
+)
+async def test_a_guest_reads_of_a_failed_meeting_without_the_error(
+    guest: bool, told: str, sandbox: MontySandbox
+) -> None:
+    main = python("Main", trigger="BGN When program starts")
+    talk_ = python("Talk", meeting=True, required_attendees=[], topic="Transport", show="summaries")
+    async with talking(program(agent("Host", main, talk_, code=MEETING)), Model(), sandbox) as talk:
+        await talk.say("hi", by_guest=guest)
+        seen = await talk.say("go", by_guest=guest)
+        assert told in seen
+        assert not guest or not any("division" in line for line in seen)
