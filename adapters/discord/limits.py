@@ -18,6 +18,8 @@ MAX_OPTIONS = 25
 """Options of one select menu, of which a message takes five (Component Reference)."""
 MAX_BUTTON_LABEL = 80
 """Most characters on a button (Component Reference); an option of a menu takes 100."""
+MAX_FILE_WORDS = 1024
+"""Most characters of the words in the place of a picture (Discord's OpenAPI, MessageAttachmentRequest)."""
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """What a bot may upload everywhere (Discord's documentation, Uploading Files); boosted servers take more."""
 HOOKS_PER_CHANNEL = 3

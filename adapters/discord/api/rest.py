@@ -125,8 +125,6 @@ class Rest(HTTPClient):
 
 def _multipart(body: Any, file: File) -> aiohttp.FormData:
     form = aiohttp.FormData()
-    if file.alt:
-        body = {**body, "attachments": [{"id": 0, "description": file.alt}]}
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     form.add_field("files[0]", file.data, filename=file.name, content_type=file.media_type)
     return form

@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.adapter import File
 from adapters.discord.codec.voice_notes import IS_VOICE_MESSAGE, VoiceNote
-from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_OPTIONS
+from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_FILE_WORDS, MAX_OPTIONS
 from runtime.core.message import Choice
 
 SUPPRESS_EMBEDS = 1 << 2
@@ -76,11 +76,19 @@ def post_data(post: Post) -> dict[str, Any]:
     if post.reply_to is not None:
         data["message_reference"] = {"message_id": post.reply_to, "fail_if_not_exists": False}
     if post.file is not None:
-        data["attachments"] = [{"id": 0, "filename": post.file.name}]
-    if post.file is not None and post.voice is not None:
-        data |= {"flags": IS_VOICE_MESSAGE, "attachments": [post.voice.attachment(post.file.name)]}
+        data["attachments"] = [_attachment(post.file, post.voice)]
+    if post.voice is not None:
+        data["flags"] = IS_VOICE_MESSAGE
         del data["content"]
     return data
+
+
+def _attachment(file: File, voice: VoiceNote | None) -> dict[str, Any]:
+    """The only file of a call. Its id is its place among the files, as a text (Discord's OpenAPI, SnowflakeType)."""
+    told: dict[str, Any] = {"id": "0", "filename": file.name}
+    if file.alt:
+        told["description"] = file.alt[:MAX_FILE_WORDS]
+    return told if voice is None else told | voice.form
 
 
 def text_data(words: DiscordWords) -> dict[str, Any]:

@@ -29,9 +29,10 @@ class VoiceNote:
     seconds: float
     waveform: str
 
-    def attachment(self, name: str) -> dict[str, Any]:
-        """The attachment in the body of a posting call."""
-        return {"id": 0, "filename": name, "duration_secs": round(self.seconds, 2), "waveform": self.waveform}
+    @property
+    def form(self) -> dict[str, Any]:
+        """What makes an attachment in the body of a posting call a voice message."""
+        return {"duration_secs": round(self.seconds, 2), "waveform": self.waveform}
 
 
 def voice_note(file: File) -> VoiceNote | None:

@@ -170,18 +170,19 @@ async def test_picture_has_words_in_its_place(adapter: DiscordAdapter, platform:
     chart = File("chart.png", "image/png", b"a picture", "Sales go up")
     await adapter.upload(private(platform), chart, "", speaker=HOST, nonce="page.0")
     (sent,) = [call.body for call in platform.calls if call.operation == "send"]
-    assert sent["attachments"] == [{"id": 0, "description": "Sales go up"}]
+    assert sent["attachments"] == [{"id": "0", "filename": "chart.png", "description": "Sales go up"}]
 
 
 @pytest.mark.parametrize("place", [private, general])
 async def test_a_spoken_answer_is_a_voice_message_and_a_file_where_none_is_allowed(
     adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address]
 ) -> None:
-    to, note = place(platform), File("voice.ogg", "audio/ogg", opus(12.5))
+    to, note = place(platform), File("voice.ogg", "audio/ogg", opus(12.5), "The answer, spoken")
     await adapter.upload(to, note, "", speaker=HOST, nonce="page.0")
     (sent,) = [call.body for call in platform.calls if call.operation == "send"]
     (told,) = sent["attachments"]
     assert (sent["flags"], told["duration_secs"], "content" in sent) == (8192, 12.5, False)
+    assert told["description"] == "The answer, spoken"
     assert len(base64.b64decode(told["waveform"])) == 13
     platform.world.takes_voice = False
     await adapter.upload(to, note, "", speaker=HOST, nonce="page.1")

@@ -21,6 +21,7 @@ from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 
 from runtime.core.clock import Clock, SystemClock
+from tests.fakes.discord.bodies import wrong_in
 from tests.fakes.discord.calls import Upload, handing_to
 from tests.fakes.discord.gateway import DiscordGateway
 from tests.fakes.discord.limits import DiscordLimits, Verdict
@@ -189,6 +190,8 @@ class DiscordPlatform:
             return _json(self.gateway.told(), 200, headers)
         if any(len(file.data) > MAX_UPLOAD_BYTES for file in files):
             return _json({"message": "Request entity too large", "code": 40005}, 413, headers)
+        if (wrong := wrong_in(call.operation, call.body)) is not None:
+            return _json({"message": f"Invalid Form Body: {wrong}", "code": 50035}, 400, headers)
         hand = handing_to(self.world.backend, request.method, call.path, files)
         try:
             result = self.world.answer(call.operation, hand, call.body, request.query, call.path)
