@@ -76,7 +76,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
     if end == state.pos:
         return False
     if not silent:
-        state.append_pending(state.src[state.pos : end])
+        state.push("formula", "", 0).content = state.src[state.pos : end]
     state.pos = end
     return True
 

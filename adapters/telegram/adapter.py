@@ -182,7 +182,7 @@ class TelegramAdapter:
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
         bot = self._roster.speaking(to, speaker)
         page = self._page(bot, to, text, speaker)
-        await self._drafts.show(bot, to, page, nonce=nonce, rich=self._sender.is_rich(page))
+        await self._drafts.show(bot, to, page, nonce=nonce, rich=self._sender.rich(page))
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As the port says: in groups, where the bot is an administrator and the server has such messages."""

@@ -17,6 +17,12 @@ MAX_ENTITIES: Final = 100
 MAX_CAPTION_UNITS: Final = 1024
 """The most UTF-16 units of a caption, counted in the same way (Bot API, sendDocument)."""
 
+MAX_RICH_BLOCKS: Final = 500
+MAX_RICH_COLUMNS: Final = 20
+MAX_RICH_DEPTH: Final = 16
+"""The most blocks of a rich message, the most columns of its tables, and how deep its tags may be nested (Bot API, Rich
+Message Limits)."""
+
 MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
 """The largest picture sent as such; a larger one is sent as a document (Bot API, sendPhoto)."""
 
@@ -48,7 +54,7 @@ CAPABILITIES = Capabilities(
     max_file_bytes=50 * 1000 * 1000,
     preview=PreviewLimits(keep_alive_s=20.0),
     source=(
-        "Bot API 10.3. max_text: sendMessage takes 4096 UTF-16 units; 196 stay free for a speaker's name, closing "
+        "Bot API 10.5. max_text: sendMessage takes 4096 UTF-16 units; 196 stay free for a speaker's name, closing "
         "marks and the columns of a table. private: at most about one message a second in one chat (Bot FAQ); short "
         "bursts pass, 3 is what public reports bear out. group: 20 messages a minute (Bot FAQ), edits included; "
         "a bucket with bursts of 5, and not more than 20 in any 60 s, whichever of them Telegram counts. "

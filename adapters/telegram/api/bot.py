@@ -225,9 +225,9 @@ class TelegramApi:
         text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         return await self._posted("sendMessage", target.parameters | text)
 
-    async def send_rich(self, target: TelegramTarget, markdown: str) -> Mapping[str, Any]:
+    async def send_rich(self, target: TelegramTarget, html: str) -> Mapping[str, Any]:
         """Post a rich message; returns it as posted. Also raises UnknownMethod."""
-        return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(markdown)})
+        return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(html)})
 
     async def edit(self, chat_id: int, message: int, page: Rendered) -> Mapping[str, Any]:
         """Edit a text; returns the message as it is now. Also raises NotModified, and MessageGone for a missing
@@ -236,9 +236,9 @@ class TelegramApi:
         text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         return await self._posted("editMessageText", {"chat_id": chat_id, "message_id": message, **text})
 
-    async def edit_rich(self, chat_id: int, message: int, markdown: str) -> Mapping[str, Any]:
+    async def edit_rich(self, chat_id: int, message: int, html: str) -> Mapping[str, Any]:
         """As `edit`. A server that does not know rich messages reports a missing text."""
-        rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(markdown)}
+        rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(html)}
         return await self._posted("editMessageText", rich)
 
     async def upload(self, target: TelegramTarget, file: File, caption: Rendered) -> Mapping[str, Any]:
@@ -256,10 +256,9 @@ class TelegramApi:
         with self._call("sendMessageDraft"):
             await self._ask(self._calls, "sendMessageDraft", place | text | _STOPPABLE)
 
-    async def draft_rich(self, chat_id: int, thread_id: int | None, draft_id: int, content: Mapping[str, str]) -> None:
-        """Show a rich draft: `markdown`, or `html`, in which `<tg-thinking>` is allowed. Also raises UnknownMethod."""
-        rich = {**content, "skip_entity_detection": True}
-        place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": rich}
+    async def draft_rich(self, chat_id: int, thread_id: int | None, draft_id: int, html: str) -> None:
+        """Show a rich draft, in which `<tg-thinking>` is allowed. Also raises UnknownMethod."""
+        place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": _rich(html)}
         with self._call("sendRichMessageDraft"):
             await self._ask(self._calls, "sendRichMessageDraft", place | _STOPPABLE)
 
@@ -336,9 +335,9 @@ class TelegramApi:
             raise OutcomeUncertain(f"Telegram's answer to {method} cannot be read: {error}") from error
 
 
-def _rich(markdown: str) -> dict[str, Any]:
+def _rich(html: str) -> dict[str, Any]:
     """A rich message in which nothing is detected, so a user name written by an agent is no mention."""
-    return {"markdown": markdown, "skip_entity_detection": True}
+    return {"html": html, "skip_entity_detection": True}
 
 
 def _entities(page: Rendered) -> list[dict[str, Any]]:

@@ -6,13 +6,11 @@ Entities count in UTF-16 code units (Bot API, MessageEntity), and so does the li
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
 
 import regex
 from markdown_it.token import Token
@@ -23,6 +21,8 @@ from adapters.markdown.reading import parsed
 from adapters.markdown.text_length import measure_utf16
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.telegram.codec.addresses import topic_of
+from adapters.telegram.codec.link_targets import PERSON, is_link
+from adapters.telegram.codec.rich_html import rich_html
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_ENTITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import Speaker
 
@@ -32,15 +32,6 @@ MAX_NAME: Final = 64
 """The number of characters shown of a speaker's name."""
 
 _TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
-_PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
-_OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
-_RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
-
-_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
-"""The schemes of links. Without tg, whose links to `user?id=` mention people."""
-
-_PERSON = re.compile(r"person:telegram:(\d+)")
-"""The target of a link that mentions a person."""
 
 _USER_NAME = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|(?<!\w)@(?=\w{{2}})", ADDRESS.flags)
 _BREAK = "@\u2060"
@@ -187,20 +178,20 @@ class _Writer(MarkdownWriter):
     def _open_piece(self, kind: str, url: str | None = None) -> None:
         self._flush_breaks()
         around = any(piece.kind == kind for piece in self._open)
-        shown = not around and (url is None or _is_link(url) or bool(_PERSON.fullmatch(url)))
+        shown = not around and (url is None or is_link(url) or bool(PERSON.fullmatch(url)))
         self._open.append(_Open(kind, self._units, url, shown))
 
     def _end(self) -> None:
         piece = self._open.pop()
         length = self._units - piece.offset
-        person = _PERSON.fullmatch(piece.url or "")
+        person = PERSON.fullmatch(piece.url or "")
         if person and piece.shown and length:
             self._entities.append(Entity("text_mention", piece.offset, length, person=int(person[1])))
         elif piece.shown and piece.bare:
             self._address = Entity(piece.kind, piece.offset, length, url=piece.url)
         elif piece.shown and length:
             self._entities.append(Entity(piece.kind, piece.offset, length, url=piece.url))
-        elif piece.url and not _is_link(piece.url) and not piece.url.startswith("person:"):
+        elif piece.url and not is_link(piece.url) and not piece.url.startswith("person:"):
             self._write(f" ({piece.url})")
 
     def _formatted(self, kind: str, text: str, *, language: str | None = None) -> None:
@@ -213,7 +204,7 @@ class _Writer(MarkdownWriter):
 
     def _write(self, text: str) -> None:
         """Write text outside code. Only inside an address and a person's mention an @ may stay unbroken."""
-        kept = any(piece.bare or (piece.shown and _PERSON.fullmatch(piece.url or "")) for piece in self._open)
+        kept = any(piece.bare or (piece.shown and PERSON.fullmatch(piece.url or "")) for piece in self._open)
         super()._write(text if kept else _unmentioned(text))
 
     def _append(self, text: str) -> None:
@@ -223,15 +214,6 @@ class _Writer(MarkdownWriter):
         self._address = None
         super()._append(text)
         self._units += measure_utf16(text)
-
-
-def _is_link(url: str) -> bool:
-    """Whether Telegram accepts it as a link's target."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in _LINK_SCHEMES and bool(parts.netloc or parts.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,15 +239,12 @@ class RenderedPage:
             body = Rendered(self.markdown.replace("@", "\uff20"))
         return with_heading(self.name, body) if self.name else body
 
-    def rich(self) -> str:
-        """The text as Markdown for a rich message."""
-        text = _OTHER_PERSON_LINK.sub(r"\1", _PERSON_LINK.sub(r"](tg://user?id=\1)", self.markdown))
-        name = _RESERVED.sub(r"\\\1", self.name)
-        return f"**{name}**\n\n{text}" if name else text
-
-    def may_be_rich(self) -> bool:
-        """Whether it contains nothing that could be a link of Telegram's own, which may mention anybody."""
-        return "tg:" not in html.unescape(self.markdown).replace("\\", "").casefold()
+    def rich(self) -> str | None:
+        """The text as the HTML of a rich message; None where it is too much for one."""
+        try:
+            return rich_html(self.markdown.encode("utf-8", "replace").decode("utf-8"), self.name)
+        except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, it has entities
+            return None
 
     def gains(self) -> bool:
         """Whether a rich message shows it better: tables and task lists have no entities."""

@@ -44,13 +44,16 @@ class Drafts:
         """Whether drafts are wanted, and the server has them."""
         return self._plain_known and is_private(to)
 
-    async def show(self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, rich: bool) -> None:
-        """Show or replace the draft of a text. Raises as a send, and UnknownMethod where there are no drafts."""
+    async def show(self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, rich: str | None) -> None:
+        """Show or replace the draft of a text, as a rich one where `rich` is its HTML.
+
+        Raises as a send, and UnknownMethod where there are no drafts.
+        """
         draft_id, chat_id, thread_id = _number(nonce), chat_id_of(to), thread_id_of(to)
         self._written.keep(to.key, self._clock.monotonic())
-        if rich and self._rich_known:
+        if rich is not None and self._rich_known:
             try:
-                return await bot.api.draft_rich(chat_id, thread_id, draft_id, {"markdown": page.rich()})
+                return await bot.api.draft_rich(chat_id, thread_id, draft_id, rich)
             except UnknownMethod:
                 self._rich_known = self._thoughts_known = False
             except (NotDelivered, BadMarkup):  # half of a text may be no markup; its end has one more try
@@ -72,7 +75,7 @@ class Drafts:
         shown, at_s = self._thoughts.get(key) or ("", 0.0)
         if shown == thought and now_s - at_s < AGAIN_AFTER_S:
             return False
-        block = {"html": f"<tg-thinking>{html.escape(thought)}</tg-thinking>"}
+        block = f"<tg-thinking>{html.escape(thought)}</tg-thinking>"
         try:
             await bot.api.draft_rich(chat_id_of(to), thread_id_of(to), _number(key), block)
         except (NotWelcome, NoTopic):  # of this chat, and nothing about the server

@@ -46,10 +46,10 @@ class TelegramSender:
 
         async def call(chat_id: int) -> int:
             target = _target(bot, chat_id, to, reply_to)
-            if final and self.is_rich(page):
-                rich = await self._unless_refused(lambda: bot.api.send_rich(target, page.rich()))
-                if rich is not None:
-                    return await _checked(bot.api, target, rich, None)
+            if final and (rich := self.rich(page)) is not None:
+                posted = await self._unless_refused(lambda: bot.api.send_rich(target, rich))
+                if posted is not None:
+                    return await _checked(bot.api, target, posted, None)
             answer, shown = await _plain_if_refused(page.rendered(), lambda text: bot.api.send(target, text))
             return await _checked(bot.api, target, answer, shown) if final else int(answer["message_id"])
 
@@ -118,8 +118,8 @@ class TelegramSender:
     ) -> None:
         target = TelegramTarget(chat_id, thread_id_of(to))
         with suppress(NotModified):
-            if final and self.is_rich(page):
-                answer = await self._unless_refused(lambda: api.edit_rich(chat_id, message, page.rich()))
+            if final and (rich := self.rich(page)) is not None:
+                answer = await self._unless_refused(lambda: api.edit_rich(chat_id, message, rich))
                 if answer is not None:
                     return _compare(answer, None, target)
             place, rendered = (chat_id, message), page.rendered()
@@ -136,9 +136,9 @@ class TelegramSender:
                 _compare(*shown, target)
         return None
 
-    def is_rich(self, page: RenderedPage) -> bool:
-        """Whether a text is shown as a rich message."""
-        return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
+    def rich(self, page: RenderedPage) -> str | None:
+        """The HTML of a text that is shown as a rich message; None for another one."""
+        return page.rich() if self._rich_known and (self._rich == "always" or page.gains()) else None
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
         """The answer, or None if the message needs entities instead. A server that knows no rich messages is not asked

@@ -13,6 +13,9 @@ from runtime.core.clock import Clock, SystemClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, PERSON, TOKEN
 
+TABLE = "Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+TABLE_HTML = "<p>Prices:</p><table bordered><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+"""The same as a rich message."""
 ADA = Address("telegram", str(PERSON))
 US = Address("telegram", str(GROUP))
 HOST = Speaker("1000", "Host")

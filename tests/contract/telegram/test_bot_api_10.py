@@ -12,13 +12,12 @@ from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.drafts import AGAIN_AFTER_S
 from runtime.core.address import Address
-from tests.contract.telegram.speaking import ADA, HOST, US, new_adapter, send
+from tests.contract.telegram.speaking import ADA, HOST, TABLE, TABLE_HTML, US, new_adapter, send
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 
-TABLE = "Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 |"
 ADA_ID = f"telegram:{PERSON}"
 
 
@@ -49,7 +48,7 @@ async def test_a_text_that_will_be_rich_grows_as_a_rich_draft_and_others_as_plai
 ) -> None:
     await _preview(drafting, TABLE)
     await _preview(drafting, "no table", nonce="page.1")
-    assert [(draft.rich, draft.text) for draft in platform.chats.drafts] == [(True, TABLE), (False, "no table")]
+    assert [(draft.rich, draft.text) for draft in platform.chats.drafts] == [(True, TABLE_HTML), (False, "no table")]
 
 
 async def test_a_server_without_rich_drafts_is_asked_once_and_shows_plain_ones(

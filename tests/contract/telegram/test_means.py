@@ -14,13 +14,12 @@ from adapters.telegram.limits import CAPABILITIES, MARKS
 from adapters.telegram.options import TelegramOptions
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, RateLimited, ShownDiffers
 from runtime.core.message import Choice, Mark
-from tests.contract.telegram.speaking import ADA, HOST, US, edit, new_adapter, send
+from tests.contract.telegram.speaking import ADA, HOST, TABLE, TABLE_HTML, US, edit, new_adapter, send
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 
-TABLE = "Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 |"
 YES, NO = Choice("yes-1", "Yes"), Choice("no-1", "No")
 
 
@@ -81,7 +80,7 @@ async def test_finished_table_is_a_rich_message_and_a_growing_one_is_not(
     await send(adapter, TABLE)
     growing = await adapter.send(ADA, TABLE, speaker=HOST, nonce="g", final=False)
     whole, part = platform.messages(PERSON)
-    assert (whole.rich, whole.text) == (True, TABLE)
+    assert (whole.rich, whole.text) == (True, TABLE_HTML)
     assert (part.rich, [e["type"] for e in part.entities]) == (False, ["pre"])
     await final_edit(adapter, growing, TABLE)
     assert part.rich
@@ -142,8 +141,33 @@ async def test_rich_message_mentions_whom_it_means_and_nobody_else(
     await send(adapter, f"[@Ada](person:telegram:42), [@Eve](person:slack:T1:U2), @everyone:\n\n{TABLE}")
     [call] = platform.calls_of("sendRichMessage")
     rich = call.params["rich_message"]
-    assert rich["markdown"].startswith("[@Ada](tg://user?id=42), @Eve, @everyone:")
+    assert rich["html"].startswith('<p><a href="tg://user?id=42">@Ada</a>, @Eve, @everyone:</p>')
     assert rich["skip_entity_detection"] is True
+
+
+async def test_a_rich_message_shows_links_as_such_and_nothing_that_telegram_alone_takes_for_a_mark(
+    adapter: TelegramAdapter, platform: TelegramPlatform
+) -> None:
+    await send(adapter, f"see https://e.org/_x_/y, if a==b and c==d, ||x||, <u>, [me](tg://user?id=1)\n\n{TABLE}")
+    shown = platform.messages(PERSON)[0].text.partition("</p>")[0]
+    link = '<a href="https://e.org/_x_/y">https://e.org/_x_/y</a>'
+    assert shown == f"<p>see {link}, if a==b and c==d, ||x||, &lt;u&gt;, me (tg://user?id=1)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(["|" + "a|" * 21, "|" + "-|" * 21, "|" + "b|" * 21]),
+        f"{TABLE}\n\n" + "- a\n" * 500,
+        f"{TABLE}\n\n" + "\n".join("  " * level + "- **a**" for level in range(9)),
+    ],
+    ids=["21 columns", "500 entries", "9 levels"],
+)
+async def test_a_text_with_more_than_a_rich_message_takes_has_entities_at_once(
+    adapter: TelegramAdapter, platform: TelegramPlatform, text: str
+) -> None:
+    await send(adapter, text)
+    assert [(call.method, call.status) for call in platform.calls] == [("sendMessage", 200)]
 
 
 # Whom a text mentions.
@@ -154,7 +178,7 @@ async def test_a_link_of_telegrams_own_mentions_nobody(
     adapter: TelegramAdapter, platform: TelegramPlatform, link: str
 ) -> None:
     await send(adapter, f"[Eve]({link}) <tg://user?id=5>\n\n{TABLE}")
-    assert platform.calls_of("sendRichMessage") == []
+    assert "href" not in platform.messages(PERSON)[0].text
     [posted] = platform.messages(PERSON)
     assert [e for e in posted.entities if e["type"] in ("text_link", "text_mention")] == []
     assert "Eve" in posted.text

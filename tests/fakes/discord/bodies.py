@@ -1,4 +1,4 @@
-"""The bodies of calls with a message, as Discord's own description has them (discord/discord-api-spec, openapi.json)."""
+"""The bodies of calls with a message, as Discord describes them (discord/discord-api-spec, openapi.json)."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from tests.fakes.telegram.markup import MarkupError, parse, units
 from tests.fakes.telegram.refusal import Refusal
+from tests.fakes.telegram.rich import check_rich
 
 MAX_UNITS = 4096
 MAX_CAPTION = 1024
-MAX_RICH = 32_768
 MAX_UPLOAD = 50 * 1000 * 1000
 MAX_PHOTO = 10 * 1000 * 1000
 MAX_CALLBACK_BYTES = 64
@@ -80,10 +80,8 @@ def rich_of(params: Mapping[str, Any], *, draft: bool = False) -> str:
     sources = [given[kind] for kind in ("html", "markdown") if kind in given]
     if len(sources) != 1 or not sources[0].strip():
         raise Refusal(400, "Bad Request: exactly one of html and markdown must be used")
-    if "<tg-thinking>" in sources[0] and not draft:
-        raise Refusal(400, "Bad Request: can't parse rich message: tg-thinking is allowed only in drafts")
-    if len(sources[0]) > MAX_RICH:
-        raise Refusal(400, "Bad Request: rich message is too long")
+    if "html" in given:
+        check_rich(sources[0], draft=draft)
     return str(sources[0])
 
 
