@@ -54,6 +54,11 @@ def may_begin(text: str) -> bool:
     return trigger_kind(text) is TriggerKind.BGN or _PERHAPS_BEGIN.search(text) is not None
 
 
+def speaks_of_people(text: str) -> bool:
+    """Whether a text speaks of what people and agents do."""
+    return _EVENT.search(_VARIABLE.sub("", text)) is not None
+
+
 def trigger_kind(text: str) -> TriggerKind:
     """BGN for the start of the program, EVT for what people and agents do, CND for the state of things."""
     if event_trigger(text) is not None:
@@ -62,6 +67,6 @@ def trigger_kind(text: str) -> TriggerKind:
         return TriggerKind.BGN
     if _OF_A_VARIABLE.match(text.strip()):
         return TriggerKind.CND
-    if _EVENT.search(_VARIABLE.sub("", text)):
+    if speaks_of_people(text):
         return TriggerKind.EVT
     return TriggerKind.CND if _CONDITION.search(text) else TriggerKind.EVT

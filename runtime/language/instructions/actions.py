@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from runtime.language.instructions.conditions.reading import read_change
-from runtime.language.instructions.expression import is_unsure_call, read_expression
+from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
 from runtime.language.instructions.making import DOES_MORE, made, why_free
 from runtime.language.instructions.model import (
     Action,
@@ -115,6 +116,8 @@ _TAKES_PART = re.compile(
 
 _REPLACE = frozenset({"assign", "store", "save"})
 """The verbs with which a value replaces the old one: "Put $x in $list" may add to it."""
+
+_OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
 
 GIVEN = "_given"
 """The variable with the result of a call whose arguments are in words, until it is used."""
@@ -255,11 +258,20 @@ def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> 
             return (Call(called.name, called.arguments, variables[0], called.instruction),)
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
             return (_into_given(called), Set(variables, exact(f"${GIVEN}"), operator))
-    operand = operand_of(value)
+    operand = _opposite(variables[0], value) or operand_of(value)
     if isinstance(operand, Prose) and (DOES_MORE.search(value) or _CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
         return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
     return (Set(variables, operand, operator),)
+
+
+def _opposite(variable: Variable, value: str) -> Expression | None:
+    """What "the opposite" of a truth value is; None for any other value."""
+    said, _, of = value.rstrip(".").partition(" of ")
+    if variable.type != "bool" or variable.path or said.lower() not in _OPPOSITE or of[:1] not in ("$", ""):
+        return None
+    found = read_expression(f"not {of or f'${variable.name}'}")
+    return found and replace(found, source=value)
 
 
 def _into_given(call: Call) -> Call:

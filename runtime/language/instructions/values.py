@@ -58,17 +58,14 @@ def read_value(text: str) -> Expression | None:
 
 
 def _with_all(found: Expression) -> Expression | None:
-    """`$name and "x"` as a value is both, in a list. None where it may be a test as well, as `$a and $b` is."""
+    """`$name and "x"` as a value is both, in a list. None where it may be a test as well, as `$a and $b` is, and where
+    one of several values is to be chosen: `$a or 5`."""
     tree = found.tree
-    if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
+    if not isinstance(tree, ast.BoolOp) or all(isinstance(part, _TESTS) for part in tree.values):
         return found
-    if all(isinstance(part, _TESTS) for part in tree.values):
-        return found
-    if any(isinstance(part, _NO_TESTS) for part in tree.values) and not any(
-        isinstance(part, _TESTS) for part in tree.values
-    ):
-        return replace(found, tree=ast.List(tree.values, ast.Load()))
-    return None
+    plain = any(isinstance(part, _NO_TESTS) for part in tree.values)
+    both = plain and isinstance(tree.op, ast.And) and not any(isinstance(part, _TESTS) for part in tree.values)
+    return replace(found, tree=ast.List(tree.values, ast.Load())) if both else None
 
 
 def _in_symbols(text: str) -> str | None:

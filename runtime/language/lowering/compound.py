@@ -25,6 +25,13 @@ _SETS_ALONE = re.compile(
 )
 """The beginning of "Set $a, $b and $c to 0"."""
 _SET_AS_WELL = re.compile(r"^\$\w+(?::\w+)?\s+(?:to|be|as)\s")
+_WAITS_FOR_CALL = re.compile(
+    r"^(?:and\s+|then\s+)*wait\s+(?:for\s+(?:it|that|(?:the|its)\s+(?:results?|call|outcome|return(?:ed)?(?:\s+value)?))"
+    r"(?:\s+to\s+\w+|\s+to\s+be\s+\w+)?|(?:until|till)\s+it(?:['\u2019]s|\s+\w+)?\s+\w+)[.;]?$",
+    re.IGNORECASE,
+)
+"""Behind a call, the wait that it has anyway: "and wait for it to finish"."""
+_WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -135,7 +142,7 @@ class Compound:
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = called.known and called.op is Op.QUE and called.talk is None and not called.after
-            if is_call and self._classify(tail).known:
+            if is_call and (_WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -179,6 +186,12 @@ class Compound:
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
             if again.known and again.text.startswith(kept[1]):
                 return _Part(f"{before.text}{mark} {part}", again)
+        if whole_call and _WAITS_FOR_CALL.match(part):
+            call = before.found.text.removesuffix("; YLD for call")
+            waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
+            return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
+        if whole_call and _WAITS_ALONE.match(part):
+            return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))

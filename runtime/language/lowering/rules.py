@@ -21,6 +21,7 @@ from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
 from runtime.language.lowering.meeting_waits import MeetingWaits
+from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
 from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
 from runtime.language.pbasm.step_lines import given_steps
@@ -30,7 +31,7 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 24
+_VERSION = 25
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
@@ -145,6 +146,7 @@ class _StepLowering:
         self._classifier = classifier
         self._notes = notes
         self._loops = 0
+        self._occasions = Occasions(_triggers(playbook.triggers))
         self._answers: dict[str, str] = {}
         """The steps that depend on an answer alone, by their lines."""
         classifier.speech.given = {param.name for param in playbook.params}
@@ -168,6 +170,7 @@ class _StepLowering:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
             self._classifier.speech.given |= sets(decode(step))
+            self._occasions.note(step)
             steps.append(step)
         return tuple(steps)
 
@@ -178,8 +181,7 @@ class _StepLowering:
             return None
         if not (phrases.BRANCH_AT_START.match(before.text) or phrases.ELSE.match(before.text)):
             return None
-        item = _folded(item) if item.children else item
-        return self._written(free(item.text, "the condition that it belongs to is free"), item, line)
+        return self._written(*_whole(item, "the condition that it belongs to is free"), line)
 
     def _lower(self, item: ListItem, line: str, before: Step | None, above: LoweredInstruction | None) -> Step:
         found, item = self._understood(item)
@@ -190,12 +192,13 @@ class _StepLowering:
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)
+        once = found.known and found.op is Op.CND and not (found.loop or self._loops)
+        if once and self._occasions.is_for_later(found.text):
+            found, item = _whole(item, "it may be meant for later, and a trigger of a playbook waits for that")
         noted, started = len(self._notes), len(self._classifier.background.started)
         again = phrases.AGAIN_IF.match(found.text) is not None
         if found.loop and found.known and not (again or isinstance(decode_text(Op.CND, found.text).head, Loop)):
-            found = free(item.text, "the list that it goes through is unclear", whole=True)
-            item = _folded(item) if item.children else item
-            found = replace(found, text=item.text)
+            found, item = _whole(item, "the list that it goes through is unclear")
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
@@ -218,17 +221,13 @@ class _StepLowering:
         """A step that depends on *so* or *not* alone, with what that answers in its place; a free one that would be too
         deep."""
         if line.count(".") >= _DEEPEST and (found.after or found.body is not None):
-            item = _folded(item) if item.children else item
-            return free(item.text, "it has too many parts within each other"), item
+            return _whole(item, "it has too many parts within each other")
         answer = answer_in(found) if found.known else None
         if answer is None:
             return found, item
         self._answers[line] = answer
         found = answering(found, answer, before, self._answers.get(before.line) if before else None, above)
-        if found.known:
-            return found, item
-        item = _folded(item) if item.children else item
-        return replace(found, text=item.text), item
+        return (found, item) if found.known else _whole(item, found.reason)
 
     def _understood(self, item: ListItem) -> tuple[LoweredInstruction, ListItem]:
         """The meaning of an item, and the item with the details that belong to its sentence."""
@@ -299,6 +298,12 @@ def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
+
+
+def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:
+    """A free step with the text of the steps below it in its own."""
+    item = _folded(item) if item.children else item
+    return free(item.text, reason), item
 
 
 def _folded(item: ListItem) -> ListItem:

@@ -145,6 +145,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "begins": begins,
     "variable": _variable,
     "manifold": lambda factor, target: ChangeMeaning(target, "", f"({target} {factor[0]} {factor[1:]})"),
+    "toggled": lambda _, target: ChangeMeaning(target, "", f"(not {target})"),
     "stepped": lambda sign, target: ChangeMeaning(target, sign, "1"),
     "increased": _increased,
     "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),

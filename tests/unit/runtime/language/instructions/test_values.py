@@ -22,6 +22,7 @@ NAMES = {"n": 4, "order": {"total": 9}, "unset": None}
         ("the value of $order.total", 9),
         ('"big" if $n is at least 5, otherwise "small"', "small"),
         ("true if $n > 3, else false", True),
+        ("$n > 5 or $n < 5", False),
         ("$n if $unset is given, otherwise nothing", None),
         ("$n when $n is 4, otherwise return the value of $order.total", 4),
         ("\u201cIt is {$n}\u201d", "It is 4"),
@@ -34,7 +35,18 @@ def test_value_in_words_with_one_reading_is_exact(text: str, value: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["the result", "an empty room", "the value of the house", "3 if it rains, otherwise 4", "nothing", "the $n"]
+    "text",
+    [
+        "the result",
+        "an empty room",
+        "the value of the house",
+        "3 if it rains, otherwise 4",
+        "nothing",
+        "the $n",
+        "$n or 5",
+        '$unset or "x"',
+        "$n or $unset",
+    ],
 )
 def test_what_a_model_has_to_judge_stays_prose(text: str) -> None:
     assert read_value(text) is None
