@@ -22,7 +22,7 @@ NAMES = {"n": 4, "order": {"total": 9}, "unset": None}
         ("the value of $order.total", 9),
         ('"big" if $n is at least 5, otherwise "small"', "small"),
         ("true if $n > 3, else false", True),
-        ("$n > 5 or $n < 5", False),
+        ("$n > 5 or $n < 5", True),
         ("$n if $unset is given, otherwise nothing", None),
         ("$n when $n is 4, otherwise return the value of $order.total", 4),
         ("\u201cIt is {$n}\u201d", "It is 4"),
