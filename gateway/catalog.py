@@ -86,6 +86,7 @@ def _telegram(ground: Ground) -> Listed | None:
         translations=ground.translations,
         alone=ALONE,
         chats=own.allow_chats,
+        keep_hours=ground.settings.context.keep_hours,
     )
     records = ground.records("telegram")
     adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)

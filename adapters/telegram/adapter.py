@@ -124,10 +124,12 @@ class TelegramAdapter:
         return f"{PLATFORM}:{self._memory.current(chat_id_of(to))}", shared
 
     async def check(self) -> str:
-        roster = self._new_roster()
+        roster, own = self._new_roster(), self._options
         try:
             lines = [
-                await found(bot.api, agent=bot.agent, webhook=self._webhook(bot), chats=self._options.chats)
+                await found(
+                    bot.api, agent=bot.agent, webhook=self._webhook(bot), chats=own.chats, keep_hours=own.keep_hours
+                )
                 for bot in roster
             ]
         finally:

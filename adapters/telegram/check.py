@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.inbound.intake import Webhook
 from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
 
+_ABSENT: Final = ("left", "kicked")
 
-async def found(api: TelegramApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str]) -> str:
+
+async def found(
+    api: TelegramApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str], keep_hours: float
+) -> str:
     """One line. Raises AuthFailed for a bad token, NotDelivered if Telegram cannot be asked."""
     try:
         bot = await api.me(agent)
     except (OutcomeUncertain, RateLimited) as error:
         raise NotDelivered(f"{error}. So Parley cannot tell whether the token is valid") from error
     whose = f" for {agent}" if agent is not None else ""
-    notes = [*_privacy(bot), *await _webhook(api, webhook), *await _memberships(api, bot, chats)]
+    groups = [chat for chat in chats if chat.lstrip("-").isdigit() and chat.startswith("-")]
+    statuses = {chat: await _status(api, bot, int(chat)) for chat in groups}
+    notes = [
+        *_privacy(bot),
+        *await _webhook(api, webhook),
+        *_memberships(statuses),
+        _keeping(bot, statuses, keep_hours),
+    ]
     return ". ".join([f"Telegram knows this bot{whose} as @{bot.username} ({bot.name})", *notes])
 
 
@@ -45,20 +57,33 @@ async def _webhook(api: TelegramApi, wanted: Webhook | None) -> list[str]:
     return []
 
 
-async def _memberships(api: TelegramApi, bot: TelegramBot, chats: Sequence[str]) -> list[str]:
+async def _status(api: TelegramApi, bot: TelegramBot, chat: int) -> str:
+    try:
+        return await api.membership(chat, bot.id)
+    except AdapterError:
+        return "left"
+
+
+def _memberships(statuses: Mapping[str, str]) -> list[str]:
     """The missing permissions in the groups that the settings name."""
     notes = []
-    for chat in chats:
-        if not chat.lstrip("-").isdigit() or not chat.startswith("-"):
-            continue
-        try:
-            status = await api.membership(int(chat), bot.id)
-        except AdapterError:
-            status = "left"
-        if status in ("left", "kicked"):
+    for chat, status in statuses.items():
+        if status in _ABSENT:
             notes.append(f"It is not in chat {chat}: add it there")
         elif status == "restricted":
             notes.append(f"It is restricted in chat {chat}: allow it to write, send files and react there")
         elif status == "member":
             notes.append(f"In chat {chat} it sees reactions only as an administrator")
     return notes
+
+
+def _keeping(bot: TelegramBot, statuses: Mapping[str, str], keep_hours: float) -> str:
+    """Where what people say in groups is kept for programs, and why nowhere else."""
+    if keep_hours == 0:
+        return "It keeps nothing of what it hears in groups: context.keep_hours is 0"
+    kept = f"for {keep_hours:g} hours (context.keep_hours)"
+    if bot.hears_all:
+        return f"It keeps what people with access say in all its groups {kept}: privacy mode is off"
+    heard = [chat for chat, status in statuses.items() if status in ("administrator", "creator")]
+    where = f"in chat {', '.join(heard)}, where it is an administrator" if heard else "where it is an administrator"
+    return f"It keeps what people with access say {where}, {kept}; in other groups it hears only what is for it"

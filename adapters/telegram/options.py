@@ -19,7 +19,7 @@ class TelegramOptions:
     waits at most `poll_timeout_s` for a message; with `webhook_url` there are no polls, updates come there.
     `listen` says whether people in a topic where we speak are always speaking to us. `commands` stand in the menu with
     their descriptions, `translations` are descriptions by language; of `alone` in groups only the bot hears.
-    `chats` are groups where we should be.
+    `chats` are groups where we should be. `keep_hours` is how long what is heard in groups is kept; a check says so.
     """
 
     base_url: str | None = None
@@ -33,5 +33,6 @@ class TelegramOptions:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     alone: Collection[str] = ()
     chats: Sequence[str] = ()
+    keep_hours: float = 0
     call_timeout_s: float = 10.0
     poll_timeout_s: float = 25.0

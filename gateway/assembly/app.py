@@ -43,10 +43,11 @@ from gateway.dev.board import DevBoard
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
+from gateway.inbound.entrance import Entrance
 from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.router import InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
@@ -80,6 +81,7 @@ from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
@@ -197,12 +199,14 @@ async def _start(
     reporting = reporting_of(foundation, notices, tasks)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    known = _knowing_the_past(foundation, platforms)
-    member, gauges, heard_of = _member(known, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
+    earlier = _earlier(foundation, platforms)
+    member, gauges, heard_of = _member(
+        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, attend, reporting, tasks
+    )
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
     platforms |= await _platforms(
-        chosen, people, records, clock, replace(entrance, kept=heard_of, reload=reloads.answer)
+        chosen, people, records, clock, replace(entrance, kept=heard_of, hears=earlier.keep, reload=reloads.answer)
     )
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
@@ -246,10 +250,10 @@ def _member(  # noqa: PLR0913 - the parts of a node
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 
-def _knowing_the_past(foundation: Foundation, platforms: Mapping[str, Platform]) -> Foundation:
+def _earlier(foundation: Foundation, platforms: Mapping[str, Platform]) -> EarlierMessages:
     own = foundation.settings.context
-    limits = ContextLimits(own.messages, own.chars, own.hours, own.files)
-    return replace(foundation, earlier=EarlierMessages(platforms, limits))
+    limits = ContextLimits(own.messages, own.chars, own.hours, own.files, own.keep_hours)
+    return EarlierMessages(platforms, limits, RedisKeptWords(foundation.connection), foundation.clock)
 
 
 def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:

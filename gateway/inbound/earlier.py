@@ -1,11 +1,11 @@
-"""What was said in a place before, read back from its platform: only by those who may be heard there."""
+"""What was said in a place before, asked of its platform or kept by us: only by those who may be heard there."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 import anyio
@@ -14,11 +14,14 @@ from adapters.adapter import Adapter, Inbound
 from adapters.history import CanReadBack
 from gateway.access.admission import Access
 from gateway.access.roles import Role
-from gateway.inbound.sanitizing import tidied
+from gateway.inbound.sanitizing import says_something, shortened, tidied
+from runtime.core.address import Address
+from runtime.core.clock import Clock
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sessions.inbound.past import EarlierWords
 from runtime.stores.inbox import InboxEvent
+from runtime.stores.kept_words import KeptWords, KeptWordsStore
 
 WITHIN_S: Final = 5.0
 """The time that a platform has to say what was said before; the answer does not wait longer."""
@@ -34,12 +37,14 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class ContextLimits:
     """The number of earlier messages that a program is told, their characters and their age; no messages is none. At
-    most so many of their files are read."""
+    most so many of their files are read. For `keep_hours` it is kept what platforms do not tell again.
+    """
 
     messages: int = 50
     chars: int = 20_000
     hours: float = 168.0
     files: int = 5
+    keep_hours: float = 0.0
 
 
 class AskedPlatform(Protocol):
@@ -55,41 +60,66 @@ class AskedPlatform(Protocol):
 class EarlierMessages:
     """Implements `runtime.sessions.inbound.past.PastSource`."""
 
-    def __init__(self, platforms: Mapping[str, AskedPlatform], limits: ContextLimits) -> None:
+    def __init__(
+        self, platforms: Mapping[str, AskedPlatform], limits: ContextLimits, kept: KeptWordsStore, clock: Clock
+    ) -> None:
         self._platforms = platforms
         self._limits = limits
+        self._kept = kept
+        self._clock = clock
+
+    async def keep(self, event: Inbound, /) -> None:
+        """Keep what somebody says in a group, where the platform does not tell it again. Raises StorageUnavailable."""
+        platform, limits = self._platforms[event.address.platform], self._limits
+        if event.private or event.command is not None or isinstance(platform.adapter, CanReadBack):
+            return
+        left_s = limits.keep_hours * 3_600 - (self._clock.now() - event.sent_at).total_seconds()
+        if limits.messages == 0 or left_s <= 0 or not await _may_be_heard(event, platform.access):
+            return
+        words = _words(replace(event, text=shortened(event.text)))
+        if event.act == "message" and says_something(event):
+            await self._kept.keep(event.address, words, keep_s=left_s, at_most=limits.messages + 1)
+        elif event.act == "edit":
+            await self._kept.change(event.address, words)
 
     async def before(self, event: InboxEvent, /) -> EarlierWords:
         """See `PastSource`."""
-        platform, at_most = self._platforms.get(event.address.platform), self._limits.messages
-        if platform is None or at_most == 0:
-            return EarlierWords()
-        adapter = platform.adapter
-        if not isinstance(adapter, CanReadBack):
+        platform = self._platforms.get(event.address.platform)
+        if platform is None or self._limits.messages == 0:
             return EarlierWords()
         try:
             with anyio.fail_after(WITHIN_S):
-                found = await adapter.earlier(event.address, event.message_id or "", at_most=at_most)
-                return await self._heard(event, found, platform.access)
+                return self._within_limits(event, await self._said(event, platform))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the past, what is said now is answered
             _log.warning("What was said before cannot be read", extra={"error": repr(error)})
             return EarlierWords()
 
-    async def _heard(self, event: InboxEvent, found: Iterable[Inbound], access: Access) -> EarlierWords:
+    async def _said(self, event: InboxEvent, platform: AskedPlatform) -> list[KeptWords]:
+        """What was said before an event by those who may be heard, oldest first."""
+        to, before, adapter, access = event.address, event.message_id or "", platform.adapter, platform.access
+        if isinstance(adapter, CanReadBack):
+            told = await adapter.earlier(to, before, at_most=self._limits.messages)
+            return [_words(tidied(one)) for one in told if await _may_be_heard(one, access)]
+        if self._limits.keep_hours == 0:
+            return []
+        kept = (await self._kept.before(to, before))[-self._limits.messages :]
+        return [words for words in kept if await _may_be_heard(_as_event(to, words.said), access)]
+
+    def _within_limits(self, event: InboxEvent, said: Sequence[KeptWords]) -> EarlierWords:
         since = event.sent_at - timedelta(hours=self._limits.hours)
-        said = [one for one in found if one.sent_at >= since and await _may_be_heard(one, access)]
-        kept: list[Inbound] = []
+        kept: list[KeptWords] = []
         left = self._limits.chars
-        for one in map(tidied, reversed(said)):
-            left -= len(one.text) + sum(len(quote.text) for quote in one.around)
+        for one in reversed(said):
+            left -= len(one.said.text) + sum(len(quote.text) for quote in one.said.inside)
             if left < 0:
                 break
-            kept.insert(0, one)
-        return EarlierWords(tuple(map(_quoted, kept)), self._files(kept))
+            if one.said.said_at is None or one.said.said_at >= since:
+                kept.insert(0, one)
+        return EarlierWords(tuple(one.said for one in kept), self._files(kept))
 
-    def _files(self, said: Sequence[Inbound]) -> tuple[Attachment, ...]:
+    def _files(self, said: Sequence[KeptWords]) -> tuple[Attachment, ...]:
         """The latest files, but for recordings: they would be taken for what the person says."""
-        files = [file for one in said for file in one.attachments if not file.media_type.startswith(_SOUNDS)]
+        files = [file for one in said for file in one.files if not file.media_type.startswith(_SOUNDS)]
         return tuple(files[max(0, len(files) - self._limits.files) :])
 
 
@@ -100,9 +130,15 @@ async def _may_be_heard(said: Inbound, access: Access) -> bool:
     return role is not None and role > Role.BLOCKED
 
 
-def _quoted(said: Inbound) -> Quote:
+def _as_event(to: Address, said: Quote) -> Inbound:
+    """The event as which it came, as far as it decides who is heard."""
+    at = said.said_at or datetime.min.replace(tzinfo=UTC)
+    return Inbound(to, "", said.person, said.author, said.text, at, private=False, addressed=False)
+
+
+def _words(said: Inbound) -> KeptWords:
     answered = () if said.quote is None else (replace(said.quote, text=said.quote.text[:_ANSWERED_CHARS]),)
-    return Quote(
+    quote = Quote(
         said.message_id or "",
         said.person_name,
         said.text,
@@ -112,3 +148,4 @@ def _quoted(said: Inbound) -> Quote:
         said.sent_at,
         said.person_id,
     )
+    return KeptWords(quote, said.attachments)

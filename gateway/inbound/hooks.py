@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from adapters.adapter import Inbound
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -12,6 +13,9 @@ from runtime.stores.inbox import InboxEvent
 
 Kept = Callable[[InboxEvent], None]
 """Hears of each event that is in an inbox now."""
+
+Hears = Callable[[Inbound], Awaitable[None]]
+"""Hears of each event that a platform brings, before anything becomes of it."""
 
 Reload = Callable[[Texts, bool], Awaitable[str]]
 """Reads programs and settings again. What came of it, in words; errors and keys only where owners alone read them."""
@@ -39,6 +43,10 @@ PutMark = Callable[[Address, str, Mark | None], object]
 
 def unheard(_event: InboxEvent) -> None:
     """Nobody hears of it."""
+
+
+async def unheeded(_event: Inbound) -> None:
+    """Nothing is kept of it."""
 
 
 async def nothing_to_reload(texts: Texts, _private: bool) -> str:

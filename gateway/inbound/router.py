@@ -6,42 +6,29 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 
 from adapters.adapter import Adapter, BringsTogether, CanTellAlone, Inbound
-from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
-from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.hooks import AnswerPerson, Kept, PutMark, Reload, SayOutside, TellAlone, nothing_to_reload, unheard
+from gateway.inbound.entrance import Entrance
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
-from gateway.inbound.origins import Origins
-from gateway.inbound.overheard import Overheard
-from gateway.inbound.personal import PersonalCommand
-from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
-from gateway.inbound.usage_limits import Limits
-from gateway.models.usage import Ledger
-from gateway.reports.again import Decisions
 from gateway.reports.desk import AGAIN, LEAVE
-from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice
 from runtime.core.plain_text import whole_number
-from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
-from runtime.stores.inbox import Inbox
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
+from runtime.stores.meeting_places import HeldPlace
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""
@@ -53,35 +40,6 @@ _ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", V
 
 PROGRAM_CHOICE = "program."
 """The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
-    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
-
-    inbox: Inbox
-    say: SayOutside
-    tell_alone: TellAlone
-    mark: PutMark
-    bus: Bus
-    texts: Texts
-    routes: Routes
-    chosen: Records
-    origins: Origins
-    limits: Limits
-    ledger: Ledger
-    people: People
-    owners: OwnerNotices
-    decisions: Decisions
-    message_chars: int
-    places: PlaceStore
-    personal: Mapping[str, PersonalCommand]
-    kept: Kept = unheard
-    reload: Reload = nothing_to_reload
-    answer: AnswerPerson | None = None
-    takes_feedback: bool = True
-    overheard: Overheard = field(default_factory=Overheard)
 
 
 class InboundRouter:
@@ -137,6 +95,9 @@ class InboundRouter:
     async def take(self, event: Inbound) -> None:
         """Admit one event and store it, or answer why not."""
         event = tidied(event)
+        await self._entrance.hears(event)
+        if not event.person_id:
+            return
         if not event.addressed and await self._held(event) is not None:
             await self._entrance.overheard.repeat(event.address)
             event = replace(event, addressed=True)  # a place is there for nothing else

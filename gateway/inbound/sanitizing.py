@@ -44,14 +44,18 @@ def tidied(event: Inbound) -> Inbound:
 def _bounded(quote: Quote, level: int = 1) -> Quote:
     """The quote within the limits, and what is in it."""
     inside = quote.inside[:MAX_AROUND] if level < MAX_LEVELS else ()
-    text = _whole(quote.text)
     return replace(
         quote,
         author=clean_name(quote.author),
-        text=text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…",
+        text=shortened(_whole(quote.text)),
         files=tuple(map(clean_file_name, quote.files)),
         inside=tuple(_bounded(one, level + 1) for one in inside),
     )
+
+
+def shortened(text: str) -> str:
+    """The text at the length to which quoted texts are kept."""
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
 
 
 def _whole(text: str) -> str:

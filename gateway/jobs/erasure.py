@@ -191,6 +191,8 @@ class Erasure:
             await self._traces.messages(room, list(messages))
         for place in places:
             await self._places.release(place, session)
+        for said_in in (address, *places):
+            await self._traces.said(said_in)
         await self._catalog.delete(session, force=force)
         return files
 

@@ -42,12 +42,14 @@ class LimitSettings(Section):
 
 class ContextSettings(Section):
     """What a program is told of what was said in a place before it was first spoken to there: the number of messages,
-    0 for none, their characters, their age, and how many of their files are read."""
+    0 for none, their characters, their age, and how many of their files are read. How many hours what a bot hears in
+    groups is kept where the platform cannot be asked for it; 0 keeps nothing."""
 
     messages: int = Field(default=50, ge=0, le=200)
     chars: int = Field(default=20_000, ge=0)
     hours: float = Field(default=168, gt=0)
     files: int = Field(default=5, ge=0)
+    keep_hours: float = Field(default=0, ge=0, le=168)
 
 
 class FileSettings(Section):

@@ -84,3 +84,14 @@ def sender_of(message: Json) -> Json | None:
         return None
     chat = message["sender_chat"]
     return {"id": chat["id"], "first_name": chat.get("title", "")}
+
+
+def bystander_of(message: Json) -> Json | None:
+    """Who wrote a message of a group that nobody is asked by, without an id: another bot, which Telegram tells where
+    bots may hear each other, or the channel that posts into the group. None for what a person wrote.
+    """
+    if message["chat"]["type"] == "private" or sender_of(message) is not None:
+        return None
+    if "sender_chat" in message:
+        return {"first_name": message["sender_chat"].get("title", "")}
+    return {"first_name": name_of(message["from"])} if message.get("from") else None

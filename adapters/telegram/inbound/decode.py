@@ -23,7 +23,7 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import attachments_of
 from adapters.telegram.codec.brought import answered_by, files_answered, forwarded_in, quoted_in
 from adapters.telegram.codec.entities import SaidText, formatted, said
-from adapters.telegram.codec.envelope import Known, name_of, sender_of
+from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
 from adapters.telegram.codec.rich_content import rich_text_of
 from adapters.telegram.codec.wordless import wordless_of
 from runtime.core.address import Address
@@ -146,8 +146,8 @@ class _Reading:
 
     def _message(self, update: Json, album: Sequence[Json]) -> Inbound | Ignored:
         """The message that came in an update, or in several: an album's files come one by one, each with a caption."""
-        sender = sender_of(album[0])
-        if sender is None:
+        sender = sender_of(album[0]) or bystander_of(album[0])
+        if sender is None or (album[0].get("from") or {}).get("id") in self.receiver.us.by_id:
             return Ignored("no person")
         reads = [self._read(message) for message in album]
         if any(read.for_another_bot for read in reads):
@@ -163,7 +163,7 @@ class _Reading:
     def _read(self, message: Json) -> SaidText:
         text = message.get("text", message.get("caption")) or rich_text_of(message)
         entities = message.get("entities", message.get("caption_entities", ()))
-        if "forward_origin" in message:  # whoever passes something on gives no command in it and addresses nobody
+        if "forward_origin" in message or sender_of(message) is None:  # nobody is asked by it, and it has no command
             return SaidText(formatted(text, entities))
         return said(text, entities, self.receiver.us, self.known.people)
 
@@ -176,17 +176,18 @@ class _Reading:
         quoted = self._answered_bot(message)
         topic = topic_of(message)
         lives = self.receiver.hears_topics and self.known.speaks and topic is not None
+        for_us = private or bool(read.to) or quoted is not None or lives
         passed_on = forwarded_in(message, read.text)
         read = read if passed_on is None else replace(read, text="")
         return Inbound(
             address=self._address(chat, topic),
             event_id=self._event_id(update),
-            person_id=f"{PLATFORM}:{sender['id']}",
+            person_id=f"{PLATFORM}:{sender['id']}" if "id" in sender else "",
             person_name=name_of(sender),
             text=self._to_agents(read, quoted, private=private),
             sent_at=datetime.fromtimestamp(message.get("edit_date") or message["date"], UTC),
             private=private,
-            addressed=private or bool(read.to) or quoted is not None or lives,
+            addressed=for_us and "id" in sender,
             command=read.command,
             attachments=(*attachments, *files_answered(message, self.receiver.mark, ours=quoted is not None)),
             message_id=str(self._message_id(chat["id"], message["message_id"])),

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
 
 
@@ -27,6 +28,10 @@ class Traces(Protocol):
         """Remove messages from a room of ours, and every quote of them. A room that is then empty goes as well."""
         ...
 
+    async def said(self, conversation: Address, /) -> None:
+        """Forget what is kept of what was said in a conversation."""
+        ...
+
     async def files(self, ids: Collection[str], /) -> None:
         """Remove files from our own store."""
         ...
@@ -35,9 +40,9 @@ class Traces(Protocol):
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
 
         Schedules; events that wait or could not be processed, also those by which forks of their sessions begin or
-        end; quotes of them, by their names, in such events of others; known event ids, messages and reactions in rooms,
-        notices there that name them; their names in titles of rooms; roles, requests, choices, sums, and what adapters
-        remember. Sessions are not touched.
+        end; quotes of them, by their names, in such events of others; what they said that is kept for a while; known
+        event ids, messages and reactions in rooms, notices there that name them; their names in titles of rooms; roles,
+        requests, choices, sums, and what adapters remember. Sessions are not touched.
         """
         ...
 

@@ -47,6 +47,21 @@ async def test_groups_of_the_settings_are_looked_into(options: TelegramOptions, 
     assert f"not in chat {GROUP}" in await checked(here)
 
 
+async def test_it_is_said_what_is_kept_of_groups_and_why_nothing_else(
+    options: TelegramOptions, platform: TelegramPlatform
+) -> None:
+    here = replace(options, chats=(str(GROUP),))
+    assert "keeps nothing of what it hears in groups: context.keep_hours is 0" in await checked(here)
+    keeps = replace(here, keep_hours=24)
+    assert "in all its groups for 24 hours (context.keep_hours): privacy mode is off" in await checked(keeps)
+    platform.main.hears_all = False
+    assert "say where it is an administrator, for 24 hours" in await checked(keeps)
+    platform.chats.administered.add(GROUP)
+    told = await checked(keeps)
+    assert f"say in chat {GROUP}, where it is an administrator, for 24 hours (context.keep_hours)" in told
+    assert "in other groups it hears only what is for it" in told
+
+
 async def test_every_bot_is_checked(options: TelegramOptions, platform: TelegramPlatform) -> None:
     platform.add_bot("777:guide", "GuideBot", "Guide")
     text = await checked(replace(options, agents={"Guide": "777:guide"}))

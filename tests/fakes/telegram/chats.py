@@ -54,6 +54,23 @@ class Draft:
     can_stop: bool = False
 
 
+ADMINISTRATORS_RIGHTS = (
+    "can_be_edited",
+    "is_anonymous",
+    "can_manage_chat",
+    "can_delete_messages",
+    "can_manage_video_chats",
+    "can_restrict_members",
+    "can_promote_members",
+    "can_change_info",
+    "can_invite_users",
+    "can_post_stories",
+    "can_edit_stories",
+    "can_delete_stories",
+)
+"""The fields that every ChatMemberAdministrator has."""
+
+
 class Chats:
     """Where bots may write. `limits` None means no flood control, `knows_rich` False a server older than rich messages,
     `mislays` a server that shows another text than it was sent. `topic_names` are the topics that bots opened,
@@ -326,8 +343,12 @@ class Chats:
 
     def member(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
         chat_id = self._admit(params, bot, counted=False)
-        status = "member" if self.is_in(params["user_id"], chat_id) else "left"
-        return {"status": status, "user": self._bots[params["user_id"]]}
+        user = self._bots[params["user_id"]]
+        if not self.is_in(params["user_id"], chat_id):
+            return {"status": "left", "user": user}
+        if chat_id not in self.administered:
+            return {"status": "member", "user": user}
+        return {"status": "administrator", "user": user} | dict.fromkeys(ADMINISTRATORS_RIGHTS, False)
 
     def _admit(self, params: Mapping[str, Any], bot: Bot, *, counted: bool) -> int:
         """The chat of a call, when the bot may write there now. Sends and edits are counted for the chat as well."""

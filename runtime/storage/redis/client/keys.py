@@ -18,6 +18,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:memories:<scope>       hash    number -> a memory, JSON; id:<id>: its number; last: the last number given;
                                            version: changes with them; gone:<id>: when it was forgotten, server seconds
 {parley:17}:memory-vectors:<scope> hash    id of a memory -> what it means to a model, JSON; made again where it is gone
+{parley:17}:said:<conv>            zset    message id -> its place in the order in which what was said came
+{parley:17}:said-message:<n>:<conv>:<id> hash  text: such a message, JSON; gone after context.keep_hours
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
                                            anchors: all of its anchors are known
@@ -158,6 +160,12 @@ class ShardKeys:
     def memory_vectors(self, scope: str) -> str:
         return self._key(f"memory-vectors:{scope}")
 
+    def said(self, conversation: str) -> str:
+        return self._key(f"said:{conversation}")
+
+    def said_message(self, conversation: str, message: str) -> str:
+        return self._key(f"said-message:{len(conversation)}:{conversation}:{message}")
+
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")
 
@@ -231,6 +239,12 @@ class ShardKeys:
 
     def room_versions(self, room: str) -> str:
         return self._key(f"room-versions:{room}")
+
+
+def conversation_of_said(rest: str) -> str:
+    """The conversation in the rest of the key of a message that was said."""
+    length, _, named = rest.partition(":")
+    return named[: int(length)]
 
 
 @dataclass(frozen=True, slots=True)

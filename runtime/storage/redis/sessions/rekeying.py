@@ -6,7 +6,7 @@ import base64
 import re
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.events import EventForm
+from runtime.storage.encoding.kept_words import KeptWordsForm
 from runtime.storage.encoding.letters import letter_anew, letter_key
 from runtime.storage.encoding.memories import MemoryForm
 from runtime.storage.encoding.rooms import RoomForm
@@ -30,7 +31,7 @@ from runtime.storage.encoding.sealing import (
     value_binding,
 )
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys
+from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.locations import SessionPlaces
@@ -64,6 +65,7 @@ class Rekeying:
         self._events = EventForm(connection.sealing)
         self._memories = MemoryForm(connection.sealing)
         self._rooms = RoomForm(connection.sealing, platform)
+        self._words = KeptWordsForm(connection.sealing)
         self._in_entries: Mapping[str, Callable[[Mapping[str, str]], str]] = {
             "tape": lambda entry: key_of(entry.get("d", "")),
             "early": lambda entry: key_of(entry.get("d", "")),
@@ -80,8 +82,16 @@ class Rekeying:
             "memories": lambda fields: (self._memories.key_of(kept) for _, kept in _numbered(fields)),
             "memory-vectors": lambda fields: map(self._memories.key_of, fields.values()),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
+            "said-message": lambda fields: map(self._words.key_of, fields.values()),
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
+        self._by_rest: Mapping[str, Callable[[str, str], Awaitable[bool]]] = {
+            "memories": self._renew_memories,
+            "memory-vectors": self._renew_vectors,
+            "room": partial(self._renew_each, self._rooms.anew),
+            "said-message": partial(self._renew_each, self._said_anew),
+        }
+        """What renews a key, by its kind, of which the rest of the key says all."""
 
     async def survey(self) -> Counter[str]:
         """The number of entries under each key, by its id; under "" those that are not encrypted."""
@@ -133,17 +143,14 @@ class Rekeying:
             return await self._renew_events(key)
         if kind == "schedules":
             return await self._renew_schedules(key)
-        if kind == "memories":
-            return await self._renew_memories(key, Scope.of_key(rest))
-        if kind == "memory-vectors":
-            return await self._renew_vectors(key, Scope.of_key(rest))
         if kind == "value":
             return await self._renew_value(key, value_binding(keys.shard, rest))
         if kind == "snapshot":
             session = SessionId(rest)
             sealing = await self._places.sealing(keys, session)
             return await self._renew_snapshots(key, sealing, session)
-        return kind == "room" and await self._renew_room(key, rest)
+        renew = self._by_rest.get(kind)
+        return renew is not None and await renew(key, rest)
 
     async def _renew_stream(
         self, keys: ShardKeys, key: str, sealing: Sealing, renewed: Callable[[str, Mapping[str, str]], dict[str, str]]
@@ -201,14 +208,14 @@ class Rekeying:
             changed = await self._replace(key, number, kept, anew) or changed
         return changed
 
-    async def _renew_memories(self, key: str, scope: Scope) -> bool:
-        changed = False
+    async def _renew_memories(self, key: str, rest: str) -> bool:
+        scope, changed = Scope.of_key(rest), False
         for number, kept in _numbered(await self._fields(key)):
             changed = await self._replace(key, number, kept, self._memories.anew(scope, kept)) or changed
         return changed
 
-    async def _renew_vectors(self, key: str, scope: Scope) -> bool:
-        changed = False
+    async def _renew_vectors(self, key: str, rest: str) -> bool:
+        scope, changed = Scope.of_key(rest), False
         for id_, kept in (await self._fields(key)).items():
             changed = await self._replace(key, id_, kept, self._memories.vector_anew(scope, id_, kept)) or changed
         return changed
@@ -246,11 +253,10 @@ class Rekeying:
                 changed = await self._replace(key, field, text, anew) or changed
         return changed
 
-    async def _renew_room(self, key: str, room: str) -> bool:
+    async def _renew_each(self, anew: Callable[[str, str], str], key: str, rest: str) -> bool:
         changed = False
-        for message, kept in (await self._fields(key)).items():
-            anew = self._rooms.anew(room, kept)
-            changed = (anew != kept and await self._replace(key, message, kept, anew)) or changed
+        for field, kept in (await self._fields(key)).items():
+            changed = await self._replace(key, field, kept, anew(rest, kept)) or changed
         return changed
 
     async def _renew_file(self, key: str) -> bool:
@@ -272,6 +278,9 @@ class Rekeying:
             written = base64.b64encode(anew).decode("ascii")
             changed = await self._replace(key, str(number), piece, written) or changed
         return changed
+
+    def _said_anew(self, rest: str, kept: str) -> str:
+        return self._words.anew(conversation_of_said(rest), kept)
 
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
         return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))

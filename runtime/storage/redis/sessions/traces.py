@@ -10,6 +10,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
 from runtime.core.quote import without_author
@@ -18,10 +19,11 @@ from runtime.storage.encoding.codec import UNREADABLE_AT
 from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.letters import seat_of_letter
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import SHARD_KEY
+from runtime.storage.redis.client.keys import SHARD_KEY, conversation_of_said
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.kept_words import RedisKeptWords
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.sessions.room_traces import OF_SEVERAL, RoomTraces, whole_words
 from runtime.stores.inbox import (
@@ -61,10 +63,14 @@ class RedisTraces:
         self._clock = SystemClock()
         self._form = EventForm(connection.sealing)
         self._memories = RedisMemories(connection)
+        self._words = RedisKeptWords(connection)
         self._rooms = RoomTraces(connection)
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
         await self._rooms.forget_messages(room, "", ids)
+
+    async def said(self, conversation: Address, /) -> None:
+        await self._words.forget(conversation.key)
 
     async def files(self, ids: Collection[str], /) -> None:
         for id_ in ids:
@@ -126,6 +132,8 @@ class RedisTraces:
                 return await self._forget_schedules(key, rest, whose)
             if kind == "memories":
                 return await self._memories.forget_person(Scope.of_key(rest), whose)
+            if kind == "said-message":
+                return await self._words.forget_person(conversation_of_said(rest), key, whose)
             if kind == "seen" and names.conversation.search(rest):
                 return await self._remove(key)
         elif key.startswith(("{parley:count:", "{parley:runs:")) and names.anything.search(key):

@@ -12,10 +12,11 @@ from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.inbound.entrance import Entrance
 from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand, RecordedSilence
 from gateway.inbound.origins import Origins
-from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.usage import Ledger

@@ -20,6 +20,8 @@ from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sessions.inbound.past import EarlierWords
 from runtime.stores.inbox import InboxEvent
+from tests.fakes.clock import FakeClock
+from tests.fakes.memory.kept_words import MemoryKeptWords
 from tests.unit.gateway.inbound.arrivals import NOW, event, opened, people
 
 pytestmark = pytest.mark.anyio
@@ -53,9 +55,14 @@ def said(text: str, person: str = "42", **more: Any) -> Inbound:
     return replace(one, person_id=one.person_id if person else "", person_name="Ada" if person else "Grafana")
 
 
+def reading(limits: ContextLimits, clock: FakeClock | None = None, **platforms: Place) -> EarlierMessages:
+    clock = clock or FakeClock()
+    return EarlierMessages(platforms, limits, MemoryKeptWords(clock), clock)
+
+
 async def told(history: History, limits: ContextLimits | None = None, access: Access | None = None) -> EarlierWords:
     place = Place(cast("Adapter", history), access or await opened("open"))
-    return await EarlierMessages({"test": place}, limits or ContextLimits()).before(ASKED)
+    return await reading(limits or ContextLimits(), test=place).before(ASKED)
 
 
 async def test_it_is_told_with_names_times_bots_cards_and_files() -> None:
@@ -99,6 +106,80 @@ async def test_nobody_is_asked_where_it_is_switched_off_or_the_platform_tells_no
     assert await told(history, ContextLimits(messages=0)) == EarlierWords()
     assert history.asked == []
     silent = Place(cast("Adapter", object()), await opened("open"))
-    assert await EarlierMessages({"test": silent}, ContextLimits()).before(ASKED) == EarlierWords()
-    assert await EarlierMessages({}, ContextLimits()).before(ASKED) == EarlierWords()
+    assert await reading(ContextLimits(), test=silent).before(ASKED) == EarlierWords()
+    assert await reading(ContextLimits()).before(ASKED) == EarlierWords()
     await anyio.lowlevel.checkpoint()
+
+
+KEEPS = ContextLimits(messages=5, keep_hours=2)
+
+
+async def mute(mode: Any = "open", **roles: Role) -> Place:
+    """A platform that cannot be asked for its past."""
+    return Place(cast("Adapter", object()), await opened(mode, store=people(**roles)))
+
+
+async def test_what_a_silent_platform_brought_is_kept_as_it_is_now_and_told_from_before_the_mention() -> None:
+    clock, place = FakeClock(), await mute()
+    past = reading(KEEPS, clock, test=place)
+    card = Quote("", "Grafana", "CPU", "card")
+    for number, text in enumerate(["zero", "one", "two", "three"]):
+        await past.keep(said(text, message_id=f"m{number}", around=(card,)))
+    await past.keep(replace(said("won", message_id="m1"), act="edit", sent_at=NOW + timedelta(hours=1)))
+    await past.keep(said("", person="", message_id="m4", around=(card,)))
+    await past.keep(said("sum this up", message_id="m9"))
+    await past.keep(said("later", message_id="m10"))
+    words = await past.before(ASKED)
+    assert [(one.text, one.kind) for one in words.said] == [
+        ("won", "said"),
+        ("two", "said"),
+        ("three", "said"),
+        ("", "bot"),
+    ]
+    assert {(one.said_at, one.inside) for one in words.said[1:]} == {(NOW, (card,))}
+    assert words.said[0].said_at == NOW
+    await clock.advance(2 * 3_600)
+    assert await past.before(ASKED) == EarlierWords()
+
+
+@pytest.mark.parametrize(
+    "heard",
+    [
+        replace(said("private"), private=True),
+        said("", command="help"),
+        said(" "),
+        said("a mark", act="reaction"),
+        said("old", id="x"),
+        said("a stranger", "45"),
+        said("blocked", "43"),
+        said("a guest", "44"),
+    ],
+    ids=lambda one: one.text or str(one.command),
+)
+async def test_what_is_private_a_command_old_or_of_people_without_access_is_not_kept(heard: Inbound) -> None:
+    place = await mute("pairing", _42=Role.MEMBER, _43=Role.BLOCKED, _44=Role.GUEST)
+    past = reading(KEEPS, test=place)
+    await past.keep(replace(heard, sent_at=NOW - timedelta(hours=3)) if heard.text == "old" else heard)
+    assert await past.before(ASKED) == EarlierWords()
+    await past.keep(said("mine"))
+    assert len((await past.before(ASKED)).said) == 1
+
+
+async def test_who_lost_access_since_is_not_told_and_without_the_setting_nothing_is_kept() -> None:
+    clock, kept = FakeClock(), MemoryKeptWords(FakeClock())
+    before = EarlierMessages({"test": await mute()}, KEEPS, kept, clock)
+    await before.keep(said("mine"))
+    await before.keep(said("theirs", "43", message_id="m2"))
+    since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, KEEPS, kept, clock)
+    assert [one.text for one in (await since.before(ASKED)).said] == ["mine"]
+    off = EarlierMessages({"test": await mute()}, ContextLimits(), kept, clock)
+    await off.keep(said("more", message_id="m3"))
+    assert await off.before(ASKED) == EarlierWords()
+    assert len((await before.before(ASKED)).said) == 2
+
+
+async def test_of_a_platform_that_tells_its_past_nothing_is_kept() -> None:
+    kept, clock = MemoryKeptWords(FakeClock()), FakeClock()
+    place = Place(cast("Adapter", History([])), await opened("open"))
+    await EarlierMessages({"test": place}, KEEPS, kept, clock).keep(said("one"))
+    assert list(await kept.before(HERE, "")) == []

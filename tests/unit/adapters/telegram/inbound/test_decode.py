@@ -102,6 +102,22 @@ def test_mention_of_another_person_by_name_does_not_address() -> None:
     assert not _read(text="Parley hi", entities=[_entity("text_mention", 0, 6, user={"id": 8})]).addressed
 
 
+@pytest.mark.parametrize(
+    ("author", "name"),
+    [
+        ({"from": {"id": 9, "is_bot": True, "first_name": "Grafana"}}, "Grafana"),
+        ({"sender_chat": {"id": -1, "title": "News"}, "is_automatic_forward": True}, "News"),
+    ],
+)
+def test_what_another_bot_or_the_linked_channel_says_is_heard_and_asks_nobody(
+    author: dict[str, Any], name: str
+) -> None:
+    ours = {"message_id": 1, "from": {"id": 7}}
+    said = _read(text="/stop @ParleyBot", entities=[_entity("bot_command", 0, 5)], reply_to_message=ours, **author)
+    assert (said.person_id, said.person_name, said.text) == ("", name, "/stop @ParleyBot")
+    assert (said.addressed, said.command) == (False, None)
+
+
 def test_reply_to_the_bot_addresses() -> None:
     assert _read(text="yes", reply_to_message={"message_id": 1, "from": {"id": 7}}).addressed
     assert not _read(text="yes", reply_to_message={"message_id": 1, "from": {"id": 8}}).addressed
@@ -135,8 +151,8 @@ def test_command_for_another_bot_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ({"text": "x", "from": ADA | {"is_bot": True}}, "no person"),
-        ({"text": "x", "sender_chat": {"id": -1}, "is_automatic_forward": True}, "no person"),
+        ({"text": "x", "from": ADA | {"is_bot": True}, "chat": PRIVATE}, "no person"),
+        ({"text": "x", "from": {"id": 7, "is_bot": True, "first_name": "Parley"}}, "no person"),
         ({"text": "x", "from": None}, "no person"),
         ({"new_chat_members": [ADA]}, "no content"),
     ],

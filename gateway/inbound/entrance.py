@@ -1,0 +1,63 @@
+"""What the ways in of all platforms share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adapters.records import Records
+from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import People
+from gateway.inbound.hooks import (
+    AnswerPerson,
+    Hears,
+    Kept,
+    PutMark,
+    Reload,
+    SayOutside,
+    TellAlone,
+    nothing_to_reload,
+    unheard,
+    unheeded,
+)
+from gateway.inbound.origins import Origins
+from gateway.inbound.overheard import Overheard
+from gateway.inbound.personal import PersonalCommand
+from gateway.inbound.routing import Routes
+from gateway.inbound.usage_limits import Limits
+from gateway.models.usage import Ledger
+from gateway.reports.again import Decisions
+from runtime.bus import Bus
+from runtime.core.texts import Texts
+from runtime.stores.inbox import Inbox
+from runtime.stores.meeting_places import PlaceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
+    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
+
+    inbox: Inbox
+    say: SayOutside
+    tell_alone: TellAlone
+    mark: PutMark
+    bus: Bus
+    texts: Texts
+    routes: Routes
+    chosen: Records
+    origins: Origins
+    limits: Limits
+    ledger: Ledger
+    people: People
+    owners: OwnerNotices
+    decisions: Decisions
+    message_chars: int
+    places: PlaceStore
+    personal: Mapping[str, PersonalCommand]
+    kept: Kept = unheard
+    hears: Hears = unheeded
+    reload: Reload = nothing_to_reload
+    answer: AnswerPerson | None = None
+    takes_feedback: bool = True
+    overheard: Overheard = field(default_factory=Overheard)
