@@ -28,7 +28,7 @@ async def found(
         *_privacy(bot),
         *await _webhook(api, webhook),
         *_memberships(statuses),
-        _keeping(bot, statuses, keep_hours),
+        *_keeping(bot, statuses, keep_hours),
     ]
     return ". ".join([f"Telegram knows this bot{whose} as @{bot.username} ({bot.name})", *notes])
 
@@ -77,13 +77,15 @@ def _memberships(statuses: Mapping[str, str]) -> list[str]:
     return notes
 
 
-def _keeping(bot: TelegramBot, statuses: Mapping[str, str], keep_hours: float) -> str:
-    """Where what people say in groups is kept for programs, and why nowhere else."""
+def _keeping(bot: TelegramBot, statuses: Mapping[str, str], keep_hours: float) -> list[str]:
+    """Where what people say in groups is kept for programs, and why nowhere else; nothing where nothing could be."""
+    heard = [chat for chat, status in statuses.items() if status in ("administrator", "creator")]
     if keep_hours == 0:
-        return "It keeps nothing of what it hears in groups: context.keep_hours is 0"
+        return (
+            ["It keeps nothing of what it hears in groups: context.keep_hours is 0"] if bot.hears_all or heard else []
+        )
     kept = f"for {keep_hours:g} hours (context.keep_hours)"
     if bot.hears_all:
-        return f"It keeps what people with access say in all its groups {kept}: privacy mode is off"
-    heard = [chat for chat, status in statuses.items() if status in ("administrator", "creator")]
+        return [f"It keeps what people with access say in all its groups {kept}: privacy mode is off"]
     where = f"in chat {', '.join(heard)}, where it is an administrator" if heard else "where it is an administrator"
-    return f"It keeps what people with access say {where}, {kept}; in other groups it hears only what is for it"
+    return [f"It keeps what people with access say {where}, {kept}; in other groups it hears only what is for it"]

@@ -116,7 +116,7 @@ KEEPS = ContextLimits(messages=5, keep_hours=2)
 
 async def mute(mode: Any = "open", **roles: Role) -> Place:
     """A platform that cannot be asked for its past."""
-    return Place(cast("Adapter", object()), await opened(mode, store=people(**roles)))
+    return Place(cast("Adapter", object()), await opened(mode, store=people(None, **roles)))
 
 
 async def test_what_a_silent_platform_brought_is_kept_as_it_is_now_and_told_from_before_the_mention() -> None:
