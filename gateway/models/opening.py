@@ -23,11 +23,12 @@ from runtime.llm.client import EMBED, TRANSCRIBE, LLMClient
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, SERVICES, Models
+from runtime.llm.thoughts import ThoughtHabit
 from runtime.llm.whisper.models import PREFIX as WHISPER
 from runtime.llm.whisper.process import LocalWhisper
 
 if TYPE_CHECKING:
-    from runtime.llm.options import ModelOptions, Prices
+    from runtime.llm.options import ModelOptions
 
 
 SERVICE_URLS = {
@@ -167,15 +168,13 @@ async def _clients(
     clock = SystemClock()
     process = ModelProcess(list(options.values()), model_environment(), clock, on_event, keys=hidden_keys())
     await stack.enter_async_context(process)
-    return {
-        source: AnsweringClient(process.provider(number), replace(one, api_key=None), clock, _prices(settings, source))
-        for number, (source, one) in enumerate(options.items())
-    }
-
-
-def _prices(settings: Settings, source: str) -> Prices | None:
-    entry = settings.models.get(source)
-    return entry.prices if isinstance(entry, ModelServer) else None
+    found = dict[str, AnsweringClient]()
+    for number, (source, one) in enumerate(options.items()):
+        server = settings.models.get(source)
+        told = server if isinstance(server, ModelServer) else ModelServer(model=one.name)
+        kept, habit = replace(one, api_key=None), ThoughtHabit(told.thought_marks)
+        found[source] = AnsweringClient(process.provider(number), kept, clock, told.prices, habit)
+    return found
 
 
 def _line(settings: Settings, models: Models, found: Mapping[str, ModelChoice | NoModel]) -> str:

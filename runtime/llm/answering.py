@@ -17,7 +17,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
 from runtime.llm.client import CompletionRequest, KnowsPrices, KnowsSight, Provider, Usage
 from runtime.llm.options import ModelOptions, Prices
-from runtime.llm.thoughts import Thoughts
+from runtime.llm.thoughts import ThoughtHabit
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
@@ -30,9 +30,17 @@ _PICTURE_TOKENS = 1_500
 class AnsweringClient:
     """The client that the rest of Parley uses. Its creator opens and closes the provider."""
 
-    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock, prices: Prices | None = None) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        options: ModelOptions,
+        clock: Clock,
+        prices: Prices | None = None,
+        habit: ThoughtHabit | None = None,
+    ) -> None:
         """`prices` go before those of litellm's list."""
         self._prices = prices
+        self._habit = habit or ThoughtHabit()
         self._provider = provider
         self._options = options
         self._clock = clock
@@ -52,7 +60,7 @@ class AnsweringClient:
     def answer(self, request: CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
         options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
-        return StreamedAnswer(self._provider, request, options, self._clock, self._prices)
+        return StreamedAnswer(self._provider, request, options, self._clock, self._prices, self._habit)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[StreamedAnswer]:
@@ -74,8 +82,10 @@ class StreamedAnswer:
         options: ModelOptions,
         clock: Clock,
         prices: Prices | None = None,
+        habit: ThoughtHabit | None = None,
     ) -> None:
         self._prices = prices
+        self._habit = habit or ThoughtHabit()
         self._provider = provider
         self._request = request
         self._options = options
@@ -117,15 +127,18 @@ class StreamedAnswer:
         return self._iteration
 
     async def _pieces(self) -> AsyncGenerator[str, None]:
-        thoughts = Thoughts()
+        thoughts = self._habit.thoughts()
         piece = await self._first_piece()
         while piece is not None:
             self._chars += len(piece)
             if said := thoughts.without(piece):
                 yield said
+            self._habit.heard(thoughts, whole=False)
             piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
         self._worked = False
-        if rest := thoughts.end():
+        rest = thoughts.end()
+        self._habit.heard(thoughts, whole=True)
+        if rest:
             yield rest
 
     async def aclose(self) -> None:

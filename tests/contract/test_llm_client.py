@@ -215,6 +215,14 @@ async def test_a_thought_before_the_answer_is_no_part_of_it_and_is_paid_for(
     assert usage.output_tokens == 9
 
 
+async def test_a_model_that_ends_a_thought_without_beginning_it_is_known_for_it_afterwards(
+    client: AnsweringClient, server: OpenAIServer
+) -> None:
+    for _ in range(2):
+        server.add(Reply("One or two?\n</think>\n\nTwo"))
+    assert ["".join((await ask(client))[0]) for _ in range(2)] == ["One or two?\n\nTwo", "Two"]
+
+
 async def test_empty_answer_has_no_pieces(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(""))
     pieces, usage = await ask(client)

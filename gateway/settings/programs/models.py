@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 class ModelServer(Section):
     """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, a file with its key, and
     prices in US dollars for a million tokens: those in, those of them that are cached (unset: as the others), those
-    out.
+    out. `thought_marks` are how a thought begins in its text, "" where the answer begins in one, and how it ends.
     """
 
     model: str
@@ -31,6 +31,7 @@ class ModelServer(Section):
     usd_in: float | None = Field(default=None, ge=0)
     usd_cached: float | None = Field(default=None, ge=0)
     usd_out: float | None = Field(default=None, ge=0)
+    thought_marks: tuple[str, Annotated[str, Field(min_length=1)]] | None = None
 
     @model_validator(mode="after")
     def _has_both_prices(self) -> ModelServer:

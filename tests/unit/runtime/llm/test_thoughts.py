@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.llm.thoughts import Thoughts
+from runtime.llm.thoughts import ThoughtHabit, Thoughts
 
 
-def said(text: str, size: int) -> str:
-    thoughts = Thoughts()
+def said(text: str, size: int, thoughts: Thoughts | None = None) -> str:
+    thoughts = thoughts or Thoughts()
     pieces = [thoughts.without(text[start : start + size]) for start in range(0, len(text), size)]
     return "".join([*pieces, thoughts.end()])
 
@@ -38,6 +38,13 @@ def said(text: str, size: int) -> str:
         ("  two blanks first", "  two blanks first"),
         (" \n", " \n"),
         ("", ""),
+        ("One <think>two</think> three </think>.", "One <think>two</think> three </think>."),
+        ("A thought</think>Hello!", "A thought\n\nHello!"),
+        ("A thought\n[/THINK]\n\nHello! a < b", "A thought\n\nHello! a < b"),
+        ("Write `</think>` at its end.", "Write `</think>` at its end."),
+        ("```\n</think>\n```", "```\n</think>\n```"),
+        ('The tag "</think>" ends it', 'The tag "</think>" ends it'),
+        ("a < b </thin", "a < b </thin"),
     ],
 )
 def test_thoughts_before_an_answer_are_no_part_of_it(text: str, answer: str, size: int) -> None:
@@ -56,3 +63,52 @@ def test_a_long_thought_leaves_the_answer_behind_it() -> None:
     for _ in range(1_000):
         assert thoughts.without("and then " * 10) == ""
     assert thoughts.without("</think>Done") == "Done"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_a_model_that_once_ended_a_thought_without_beginning_it_is_held_until_it_does(size: int) -> None:
+    habit = ThoughtHabit()
+
+    def heard(text: str) -> str:
+        thoughts = habit.thoughts()
+        answer = said(text, size, thoughts)
+        habit.heard(thoughts, whole=True)
+        return answer
+
+    assert heard("I think.\n</think>\n\nOne") == "I think.\n\nOne"  # it was seen already: only the mark is left out
+    assert heard("I think again.</think>\n\nTwo") == "Two"
+    assert heard("<think>Openly.</think>Three") == "Three"
+    assert heard("Hm</think>Four") == "Hm\n\nFour"
+    assert heard("No thought at all, `</thin`") == "No thought at all, `</thin`"
+    pieces = habit.thoughts()
+    assert pieces.without("Now it is seen as it comes ") == "Now it is seen as it comes "
+
+
+def test_an_answer_that_was_left_keeps_what_is_known_of_the_model() -> None:
+    habit = ThoughtHabit()
+    left = habit.thoughts()
+    left.without("Hm</think>So")
+    habit.heard(left, whole=False)
+    again = habit.thoughts()
+    assert again.without("Hm, ") == ""
+    habit.heard(again, whole=False)
+    assert habit.thoughts().without("Hm, ") == ""
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("marks", "text", "answer"),
+    [
+        (("<mull>", "</mull>"), "<Mull>Hm</mull>Hello!", "Hello!"),
+        (("<mull>", "</mull>"), "<think>Hm</think><mull>Hm</mull>Hello!", "Hello!"),
+        (("", "</mull>"), "Hm</mull>Hello!", "Hello!"),
+        (("", "</mull>"), "Hm</think>Hello!", "Hello!"),
+        (("", "</mull>"), "Hello!", "Hello!"),
+    ],
+)
+def test_marks_of_the_settings_are_those_of_thoughts(marks: tuple[str, str], text: str, answer: str, size: int) -> None:
+    habit = ThoughtHabit(marks)
+    for _ in range(2):
+        thoughts = habit.thoughts()
+        assert said(text, size, thoughts) == answer
+        habit.heard(thoughts, whole=True)

@@ -87,6 +87,14 @@ def test_what_is_no_model_is_refused_and_what_there_is_is_listed(toml: str, says
         loaded(tmp_path, f"[models]\n{toml}")
 
 
+def test_how_a_models_thoughts_begin_and_end_is_a_pair_with_an_end(tmp_path: Path) -> None:
+    models = loaded(tmp_path, TABLE + 'thought_marks = ["", "</mull>"]\n').models
+    assert models["own"] == ModelServer(model="qwen", base_url="http://127.0.0.1:1/v1", thought_marks=("", "</mull>"))
+    for wrong in ('["<mull>", ""]', '["<mull>"]', '"<mull>"'):
+        with pytest.raises(ConfigError, match=r"models\.own\.thought_marks"):
+            loaded(tmp_path, TABLE + f"thought_marks = {wrong}\n")
+
+
 def test_a_key_in_the_table_is_refused_and_not_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r'there is no key "api_key"; did you mean "api_key_file"') as refused:
         loaded(tmp_path, "[models.own]\nmodel = 'x'\napi_key = 'very-secret'")
