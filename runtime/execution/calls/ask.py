@@ -17,6 +17,7 @@ from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.prompt.file_names import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.invitations import LEFT
 from runtime.tape.facts.calls import (
     CallReturned,
@@ -94,6 +95,7 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
+            check_waits(self._journal.state, frame, call)
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}

@@ -28,6 +28,7 @@ from runtime.execution.speech.live_stream import LiveStream, SpokenText
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
+from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.taking_part import check_takes_part, comes_too_late, within
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
@@ -191,6 +192,8 @@ class Utterances:
             raise PlaybookError(f"what is said to a meeting has no type of its own; send the {saying.type} to an agent")
         await self._pages.room()
         async with self._turn(frame, target):
+            if not isinstance(target.recipient, AgentId):
+                check_waits(self._journal.state, frame, call)
             if isinstance(text, AsyncIterable):
                 said = await self._say_written(saying, target, text)
             else:

@@ -57,12 +57,24 @@ def hear(frame: FrameState, heard: str, notes: Sequence[str], said: Sequence[str
     frame.heard, frame.unwaited = heard, 0
 
 
+def spoke(state: SessionState, frame: FrameState | None) -> None:
+    """Something was said or asked: by a frame, and so by those that called it."""
+    while frame is not None:
+        frame.spoken += 1
+        frame = _caller(state, frame)
+
+
 def waited(state: SessionState, frame: FrameState | None) -> None:
     """Somebody was waited for: by a frame, and so by those that called it."""
     while frame is not None:
+        frame.spoken = 0
         for loop in frame.loops.values():
             loop.update(dict.fromkeys(loop.keys() & {"idle", "same"}, 0))
-        frame = state.frames.get(frame.caller.frame) if frame.caller is not None else None
+        frame = _caller(state, frame)
+
+
+def _caller(state: SessionState, frame: FrameState) -> FrameState | None:
+    return state.frames.get(frame.caller.frame) if frame.caller is not None else None
 
 
 def changed(frame: FrameState) -> None:

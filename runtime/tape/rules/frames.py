@@ -29,7 +29,7 @@ from runtime.tape.facts.frames import (
     TurnEnded,
 )
 from runtime.tape.facts.pages import PageFinished, PageHeld
-from runtime.tape.rules.course import changed, end_exchange, hear, waited
+from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.registry import rule
 from runtime.tape.rules.schedules import fail_runs
 from runtime.tape.state.acks import settle_message
@@ -66,8 +66,11 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
         return
     pos = fact.pos
     key = CallKey(frame.id, pos)
-    if state.waits.pop(key, None) is not None:
+    wait = state.waits.pop(key, None)
+    if wait is not None and wait.lasts:
         waited(state, frame)
+    if _is_spoken(fact):
+        spoke(state, frame)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
     state.questions.pop(key, None)
@@ -92,6 +95,11 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
     if fact.name == "Step" and fact.error is None:
         frame.step = fact.value
         frame.turn_steps.append(fact.value)
+
+
+def _is_spoken(fact: CallReturned) -> bool:
+    """Whether it says something to people or a meeting, or asks them."""
+    return fact.name == "Ask" or bool(fact.to and not fact.to.startswith("agent "))
 
 
 def note_addressed(agent: AgentState, to: str | None) -> None:
@@ -322,7 +330,9 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
     frame = state.frames[fact.frame]
     taken = take_messages(state, frame.agent, fact.messages)
     keep_heard(frame, taken)
-    waited(state, frame)
+    wait = state.waits.get(CallKey(frame.id, fact.pos))
+    if taken or wait is None or wait.lasts:
+        waited(state, frame)
     if fact.pos == TURN:
         state.waits.pop(CallKey(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]

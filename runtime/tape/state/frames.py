@@ -142,6 +142,8 @@ class FrameState:
     """The playbook's description with values in the place of its placeholders, where it has any."""
     unwaited: int = 0
     """Turns in a row that waited for nobody."""
+    spoken: int = 0
+    """What it, and what it called, has said to people and meetings, and asked, since anybody was waited for."""
     since: float = 0.0
     """When it began, in seconds since the epoch."""
     at: str | None = None
@@ -189,6 +191,11 @@ class WaitState:
     seq: int
     since: float = 0.0
     """When it began, in seconds since the epoch."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it was given any time."""
+        return self.due is None or self.due > self.since
 
 
 @dataclass(slots=True)
