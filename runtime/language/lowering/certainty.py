@@ -130,7 +130,9 @@ def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
     for head, tail in joints(plain):
         bare = phrases.PREFIX.sub("", tail).strip(" .;")
         first = bare.partition(" ")[0].lower()
-        if _GOES.match(bare) and not _TO_PEOPLE.search(head):
+        apart = "," in plain[len(head) : len(plain) - len(tail)] or not messages.is_indirect(head)
+        jumps = not apart if bare.lower() == "return" else _GOES.match(bare) and not _TO_PEOPLE.search(head)
+        if jumps:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"

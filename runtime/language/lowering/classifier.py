@@ -32,6 +32,8 @@ from runtime.language.program import Op
 _MOST_CLAUSES = 12
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""
+_MORE_THAN_A_VERB = 2
+_ABOVE = (["this"], ["that"], ["it"], ["everything"])
 _CHECKS = frozenset({"validate", "check", "verify"})
 _ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
@@ -102,11 +104,14 @@ class Classifier:
     def alone(self, text: str) -> LoweredInstruction:
         """A condition without steps below it, whose sentence contains the action."""
         cuts = [match for match in phrases.CLAUSE_START.finditer(open_text(text)) if text[match.end() :].strip()]
+        rest = text[cuts[0].end() :] if cuts else ""
+        above = text.lower().split()[1:2] in _ABOVE
+        repeats = phrases.REPEATS_NOTHING.match(text) and (above if not cuts else not self.classify(rest).known)
+        endless = not cuts and phrases.LOOP.match(text) and " " in text
+        if repeats or (endless and not isinstance(decode_text(Op.CND, text).head, Loop)):
+            return free(text, "the repeated steps are not below it")
         if not cuts:
-            endless = phrases.REPEATS_NOTHING.match(text) or (phrases.LOOP.match(text) and " " in text)
-            endless = endless and not isinstance(decode_text(Op.CND, text).head, Loop)
-            return free(text, "the repeated steps are not below it") if endless else LoweredInstruction(Op.CND, text)
-        rest = text[cuts[0].end() :]
+            return LoweredInstruction(Op.CND, text)
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
             return free(text, "the end of its condition is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
@@ -197,7 +202,12 @@ class Classifier:
         """Whether the condition has ended, because an action begins: "say that it is over, and …"."""
         cut = phrases.CLAUSE_START.search(open_text(rest))
         first = self.classify(rest[: cut.start()]) if cut and cut.start() else None
-        return first is not None and first.known and first.op is Op.QUE
+        if cut is None or first is None:
+            return False
+        speaks = phrases.TELL.match(rest) or phrases.ASK_ALWAYS.match(rest)
+        return (
+            first.op is Op.QUE if first.known else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
+        )
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""

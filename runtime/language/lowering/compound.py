@@ -32,6 +32,11 @@ _WAITS_FOR_CALL = re.compile(
 )
 """Behind a call, the wait that it has anyway: "and wait for it to finish"."""
 _WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
+_STATES = re.compile(
+    r"\b(?:we|I|he|she|it|they|there|you|nobody|somebody|someone)(?:['\u2019](?:s|re|ll|ve|d|m)\b|\s+[a-z])",
+    re.IGNORECASE,
+)
+"""A statement in a message, which may have a condition of its own: "Tell them we call if it is urgent"."""
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -141,8 +146,10 @@ class Compound:
         """ "Get order status and tell the user": a call, and a second action."""
         for head, tail in joints(text):
             called = self._classify(head)
-            is_call = called.known and called.op is Op.QUE and called.talk is None and not called.after
+            is_call = _is_call(called)
             if is_call and (_WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
+                return self._sequence(text, [head, tail])
+            if called.talk is not None and called.known and not is_indirect(head) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -154,7 +161,8 @@ class Compound:
         if phrases.ELSE_INSIDE.search(open_text(match[3])):
             return free(text, "both sides of a condition are in one sentence", whole=True)
         denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
-        head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
+        unless = "Unless" if read_condition(match[1]) else "If it is not true that"
+        head = f"{unless} {match[1]}" if denied else f"If {match[1]}"
         return LoweredInstruction(Op.CND, head, match[3] or None)
 
     def _sequence(self, text: str, parts: Sequence[str]) -> LoweredInstruction:
@@ -235,6 +243,7 @@ class Compound:
             return None
         cut = cuts[-1]
         head, condition = text[: cut.start(1)].rstrip(), text[cut.end() :].rstrip(" .;:")
+        head = head.removesuffix(" only")
         if phrases.ELSE_INSIDE.search(open_text(condition)):
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut[1].lower() == "if" and self._means_whether(head):
@@ -243,17 +252,18 @@ class Compound:
         unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
-        part_of_it = first.talk is not None and is_indirect(head) and read_condition(condition) is None
+        told = is_indirect(head) or _STATES.search(unquoted(head))
+        part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
-            told = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
-            return None if told else unclear
+            belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
+            return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear
         return LoweredInstruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
-        if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
+        if re.search(r"\b(?:as|even|what|and|or|know|see|decide|check|wonder|whether|ask)\s*$", head, re.IGNORECASE):
             return True
         words = phrases.PREFIX.sub("", head)
         if phrases.ASKS_SOMEBODY.match(words):
@@ -296,10 +306,12 @@ class Compound:
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
         if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
-            return None
-        if phrases.ACTS.match(bare) and not self._reach.meant(bare):
-            return free(text, f"{tail!r} is something else to be done")
+            return free(text, f"{tail!r} may be part of what is said") if self._for_another(found, bare) else None
         second = self._classify(tail)
+        if phrases.ACTS.match(bare) and not self._reach.meant(bare):
+            exact = second.known and phrases.SAYS_QUOTED_WHOLE.match(phrases.PREFIX.sub("", head))
+            other = free(text, f"{tail!r} is something else to be done")
+            return self._sequence(text, [head, tail]) if exact else other
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         if asked is not None and asked.asks and second.talk is not None and not second.talk.asks:
             between = text[len(head) : len(text) - len(tail)].lower()
@@ -308,6 +320,12 @@ class Compound:
         if not second.known or not self._is_another(found, second, bare):
             return None
         return self._sequence(text, [head, tail])
+
+    def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
+        """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
+        if found.talk is None or not (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare)):
+            return False
+        return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)
 
     def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""
@@ -332,6 +350,10 @@ class Compound:
         if found.talk is None:
             return phrases.TELL.match(bare) is not None or phrases.ASK_ALWAYS.match(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
+
+
+def _is_call(found: LoweredInstruction) -> bool:
+    return found.known and found.op is Op.QUE and found.talk is None and not found.after
 
 
 def _else_alone(groups: Sequence[_Part]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from runtime.language.instructions.conditions.reading import read_answer
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -63,6 +64,18 @@ _SAYS_A_THING = frozenset(
 )
 _OWN = frozenset({"their", "his", "her"})
 _NEAR = 3
+_GRANTS = frozenset({"give", "grant"})
+_GRANTED = frozenset({"percent", "discount", "refund", "credit", "off", "bonus"})
+_EACH_ALONE = (["everyone"], ["everybody"])
+_EACH_OF = (
+    ["each", "of"],
+    ["all", "of"],
+    ["every", "one"],
+    ["each", "person"],
+    ["each", "player"],
+    ["each", "participant"],
+)
+_TYPED = re.compile(r"\b(?:as|set|setting|into)\s+(?:the\s+|an?\s+)?\$(\w+):[A-Za-z]")
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = re.compile(
@@ -122,6 +135,21 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
     return at is not None and len(words) - _NEAR <= at + 1 < len(words) and words[at + 1].removeprefix("$") in given
 
 
+def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
+    """Why a message may be more than its words, or more than one; "" where it is not."""
+    words = bare.lower().replace(",", " ").split()
+    typed = _TYPED.findall(QUOTATION.sub(" ", bare))
+    if not asks:
+        new = next((name for name in typed if name not in given), None)
+        if new is not None:
+            return f"it does not say who gives ${new}"
+        return "it may be more than words" if words[0] in _GRANTS and (_GRANTED & {*words} or "%" in bare) else ""
+    if not meeting and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF):
+        return "it asks several people, and one answer would end it"
+    until = phrases.UNTIL.search(bare)
+    return "until when is not said" if until and read_answer(until[1]) else ""
+
+
 def before_what(text: str) -> str:
     """A step up to its message: "Tell only Ada that …"."""
     what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
@@ -131,7 +159,7 @@ def before_what(text: str) -> str:
 def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
     whole = ADDRESSED.sub(" ", unquoted(bare))
-    told = phrases.INDIRECT.search(whole)
+    told = phrases.INDIRECT.search(whole) or re.search(r"\b(?:if|whether)\b", whole)
     whole = whole[: told.start()] if told else whole
     when = LATER.search(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.search(whole))
     return free(text, "when it is said is part of the sentence") if when else None

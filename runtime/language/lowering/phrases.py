@@ -107,7 +107,7 @@ SAYS_QUOTED_WHOLE = re.compile(
     r"^(?:say|print|show|display|tell (?:the user|them))\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
 )
 SAYS_QUOTED = re.compile(r"^(?:say|print|show|display)\b\s*:?\s*[\"\u201c]", re.IGNORECASE)
-CLAUSE_START = re.compile(r",\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
+CLAUSE_START = re.compile(r",(?!\d{3}\b)\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
 END_PROGRAM = re.compile(
     r"^(?:(?:end|exit|quit|terminate|stop|finish)(?:\s+(?:the\s+)?program)?|shut\s?down"
@@ -135,7 +135,7 @@ RETURNED_TO = re.compile(r"(?:^|\s)(?:to|into|from)\s+(?!me\b)\S", re.IGNORECASE
 """A "return" that goes to a place, or brings something to somebody."""
 GO_TO = re.compile(
     r"^(?:(?:go|jump|skip|return|continue|proceed|loop)\s+(?:back\s+)?(?:to|with|from|at)\s+(?:the\s+)?step\s+"
-    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart)\s+from\s+step\s+|repeat\s+step\s+)(\d+)"
+    r"|(?:(?:go|jump)\s+(?:back\s+)?to|goto)\s+(?:step\s+)?|(?:repeat|restart|(?:start|begin)\s+(?:over|again))\s+(?:from|at|with)\s+step\s+|repeat\s+step\s+)(\d+)"
     r"(?:,?\s+((?:if|unless|until|while|as long as)\b.*))?$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -185,7 +185,11 @@ ASK_ALWAYS = re.compile(
 ASK_IF_OBJECT = re.compile(
     r"^(?:get|have|check|keep|help|offer|verify|collect|obtain|gather|let|review|request|query)\b", re.IGNORECASE
 )
-ASKS_INSIDE = re.compile(r"(?:\band|\bthen|,)\s+ask\b|\b(?:and|then)\s+(?:wait|get|collect|request)\b", re.IGNORECASE)
+ASKS_INSIDE = re.compile(
+    r"(?:\band|\bthen|,)\s+ask\b|\b(?:and|then)\s+(?:wait|get|collect|request)\b"
+    r"|\b(?:and|then)\s+(?:have|let)\s+(?:them|him|her|the\s+\w+)\s+(?:choose|pick|select|enter|decide|name|type|say|answer)\b",
+    re.IGNORECASE,
+)
 TELL = re.compile(
     r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
     r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
@@ -241,7 +245,7 @@ ACTS = re.compile(
 )
 """Actions besides the message or the thought before them."""
 WORKS_BY_CALL = re.compile(
-    r"^(?:get|fetch|retrieve|load|look\s+up|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
+    r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
     r"|delete|remove|add|submit|register|record|check|validate|verify|reserve|process|pay|charge|place)\s"
     r"(?!.*\b(?:and|or|not|if|unless|then|until|while)\b.*\()[\w'\u2019 -]*?\s*"
     r"\b(?:with|using|from|via|through|by(?:\s+(?:calling|using))?)\s+(?:the\s+)?(?P<call>[^\W\d][\w.]*\(.*\))$",

@@ -88,9 +88,8 @@ class Speech:
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
         self._asked_last: list[str] = []
-        """The variables of the last question."""
         self._asked: set[str] = set()
-        """The variables of all questions."""
+        """The variables of the last question, and of all questions."""
         self.about: list[str] = []
         """The variables of the condition that a step stands under."""
         self.given: set[str] = set()
@@ -142,7 +141,7 @@ class Speech:
             if messages.only_waits(bare):
                 return free(text, "for what it waits is part of the sentence")
         said = _YIELD_BEHIND.sub("", text)
-        if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said):
+        if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said, asks):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
             if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
@@ -155,11 +154,12 @@ class Speech:
         heard_by = self.target(target, text)
         return self.spoken(LoweredTalk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
 
-    def _perhaps_another(self, text: str, bare: str, said: str) -> LoweredInstruction | None:
+    def _perhaps_another(self, text: str, bare: str, said: str, asks: bool) -> LoweredInstruction | None:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
         if messages.about_what_is_given(bare, self.given):
             return free(text, "it may ask for a value that is there, or about it")
-        return _perhaps_over(text, said) or messages.perhaps_later(text, bare)
+        more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.given)
+        return free(text, more) if more else _perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
     def _unsure_who_hears(
         self, text: str, bare: str, target: str | None, others: Sequence[str]
