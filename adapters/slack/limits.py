@@ -14,6 +14,11 @@ SECTION_TEXT_UNITS = 2650
 """The amount of CommonMark that fits into a section with a speaker's name, closing marks, escapes and a table's
 columns.
 """
+MAX_TABLE_ROWS = 100
+MAX_TABLE_COLUMNS = 20
+MAX_TABLE_CHARS = 10_000
+"""Most rows, with the head, columns, and characters in all cells of a table, of which a message has one (Block Kit
+reference, table block)."""
 MAX_FALLBACK_BYTES = 4000
 """Most bytes of `text` that chat.update takes; more is `msg_too_long` (openclaw#115027, tried on the live API)."""
 MAX_BUTTONS: Final = 20

@@ -9,6 +9,8 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack.api.calls import SlackCalls, header_of, told
 from adapters.slack.codec.addresses import Face, SlackBot, SlackPerson
+from adapters.slack.codec.block_text import tables_in
+from adapters.slack.codec.escaping import escape
 from adapters.slack.limits import MAX_FALLBACK_BYTES
 
 NONCE_EVENT: Final = "parley_message"
@@ -232,5 +234,6 @@ def nonce_of(message: Mapping[str, Any]) -> str | None:
 
 def _fallback(blocks: Blocks) -> str:
     """The text of notifications: the start, within the limit of chat.update."""
-    first = blocks[0]["text"]["text"] if "text" in blocks[0] else blocks[0]["title"]
+    told = (block["text"]["text"] if "text" in block else block.get("title") for block in blocks)
+    first = next(filter(None, told), None) or escape(tables_in(blocks, str))
     return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")

@@ -33,6 +33,7 @@ class Workspace:
     has_thumbs: bool = True
     has_tasks: bool = True
     has_plans: bool = True
+    has_tables: bool = True
 
 
 class Workspaces:

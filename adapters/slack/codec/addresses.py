@@ -10,7 +10,7 @@ from typing import Any
 from adapters.markdown.paging import split_pages
 from adapters.markdown.text_length import measure_utf16
 from adapters.slack.codec.escaping import bold
-from adapters.slack.codec.markup import render
+from adapters.slack.codec.markup import render, render_parts
 from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice
@@ -87,22 +87,29 @@ def team_of(address: Address) -> str:
     return address.conversation.partition(":")[0]
 
 
-def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) -> list[dict[str, Any]]:
+def blocks_of(
+    text: str, heading: str | None, choices: Sequence[Choice] = (), *, tables: bool = False
+) -> list[dict[str, Any]]:
     """CommonMark as the blocks of a message: sections of mrkdwn, under a bold line with the speaker's name where there
-    is one, and a row of buttons for the choices.
+    is one, and a row of buttons for the choices. With `tables`, the first table is a block of its own.
 
     A section shows without the word "edited" under it, whole, and with no names made links.
     """
     line = "" if heading is None else f"{bold(heading)}\n"
     fits = measure_utf16(text) <= SECTION_TEXT_UNITS
     pages = [text] if fits else split_pages(text, SECTION_TEXT_UNITS, measure_utf16)
-    blocks = []
+    blocks = list[dict[str, Any]]()
     for page in pages:
-        shown = line + render(page, MAX_SECTION_UNITS - measure_utf16(line))
-        text_object = {"type": "mrkdwn", "text": shown, "verbatim": True}
-        blocks.append({"type": "section", "expand": True, "text": text_object})
-        line = ""
+        room = MAX_SECTION_UNITS - measure_utf16(line)
+        parts = render_parts(page, room) if tables and fits else [render(page, room)]
+        for part in parts if isinstance(parts[0], str) or not line else ["", *parts]:
+            blocks.append(_section(line + part) if isinstance(part, str) else part)
+            line = ""
     return [*blocks, _buttons(choices)] if choices else blocks
+
+
+def _section(mrkdwn: str) -> dict[str, Any]:
+    return {"type": "section", "expand": True, "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
 
 
 def task_card(task: str, doing: str, status: str = "in_progress") -> dict[str, Any]:

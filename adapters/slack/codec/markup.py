@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markdown_it.token import Token
 
 from adapters.markdown.reading import parsed
+from adapters.markdown.tables import table_of
 from adapters.markdown.text_length import measure_utf16
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.slack.codec.escaping import escape, full_width, is_link, link_target
 from adapters.slack.codec.mentions import person_of
+from adapters.slack.codec.table_block import table_block
 
 _EDGE = "\u200b"
 _SIGNS: dict[MarkKind, str] = {"heading": "*", "strong": "*", "em": "_", "s": "~"}
@@ -33,6 +36,28 @@ def render(markdown: str, room: int) -> str:
         if shown and measure_utf16(shown) <= room:
             return shown
     return full_width(source)
+
+
+def render_parts(markdown: str, room: int) -> list[str | dict[str, Any]]:
+    """The text around its first table in mrkdwn, each part as `render`, and the table as a block; only the text where
+    there is no table, or none that Slack takes.
+    """
+    whole: list[str | dict[str, Any]] = [render(markdown, room)]
+    if "|" not in markdown:
+        return whole
+    try:
+        tokens = parsed(markdown.encode("utf-8", "replace").decode("utf-8"))
+        begin = next((at for at, token in enumerate(tokens) if token.type == "table_open" and not token.level), None)
+        if begin is None:
+            return whole
+        end = next(at for at in range(begin, len(tokens)) if tokens[at].type == "table_close") + 1
+        block = table_block(table_of(iter(tokens[begin + 1 : end])))
+        around = [_written(tokens[:begin]), _written(tokens[end:])]
+    except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, it is a text
+        return whole
+    if block is None or any(measure_utf16(text) > room for text in around):
+        return whole
+    return [part for part in (around[0], block, around[1]) if part]
 
 
 def _formatted(source: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -18,9 +18,9 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
-from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.outbound.alone import SlackAlone
+from adapters.slack.outbound.answers import AnswerBlocks
 from adapters.slack.outbound.identities import AgentIcons
 from adapters.slack.outbound.indicators import SlackIndicators
 from adapters.slack.outbound.plans import Plans, is_planned
@@ -50,7 +50,7 @@ class SlackSender(SlackAlone):
     ) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
         super().__init__(workspaces, threads)
-        self._thumbs = thumbs
+        self._answers = AnswerBlocks(texts, thumbs=thumbs)
         self._clock = clock
         self._faces = AgentIcons(REMEMBERED)
         self._streams = Streams(self._faces)
@@ -73,9 +73,8 @@ class SlackSender(SlackAlone):
         if message is None:
             message = await self._post(to, text, speaker, nonce, workspace, final=final)
         elif nonce in self._adopted:
-            blocks = blocks_of(text, _heading(speaker, workspace))
-            rated = partial(workspace.api.edit, channel_of(to), message)
-            await self._rated(blocks, speaker, workspace, rated, final=final)
+            shown = partial(workspace.api.edit, channel_of(to), message)
+            await self._answers.show(_said(text, speaker, workspace), speaker, workspace, shown, final=final)
         self._doubtful.forget(nonce)
         self._adopted.forget(nonce)
         self._unless.forget(nonce)
@@ -97,9 +96,9 @@ class SlackSender(SlackAlone):
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """A message keeps the name under which it was posted."""
         workspace = await self._workspaces.of(team_of(to))
-        blocks = blocks_of(text, _heading(speaker, workspace))
         shown = partial(self._show, to, message, nonce=nonce, workspace=workspace)
-        answer = await self._rated(blocks, speaker, workspace, shown, final=final)
+        said = _said(text, speaker, workspace)
+        answer, blocks = await self._answers.show(said, speaker, workspace, shown, final=final)
         if final:
             check_shown(answer, blocks, None)
             self._streams.answered(to, speaker)
@@ -112,8 +111,10 @@ class SlackSender(SlackAlone):
         """Buttons in a row under the text."""
         workspace = await self._workspaces.of(team_of(to))
         labelled = [replace(one, label=self._texts("forms.answer")) if one.free else one for one in choices]
-        blocks = blocks_of(text, _heading(speaker, workspace), labelled)
-        check_shown(await self._show(to, message, blocks, nonce, workspace), blocks, None)
+        shown = partial(self._show, to, message, nonce=nonce, workspace=workspace)
+        said = _said(text, speaker, workspace, labelled)
+        answer, blocks = await self._answers.show(said, speaker, workspace, shown, final=False)
+        check_shown(answer, blocks, None)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         """Delete a message. A file is deleted with its message."""
@@ -257,7 +258,7 @@ class SlackSender(SlackAlone):
         """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
         close = partial(self._streams.close, to, message, text, workspace, StreamEnd(self._signs.works_on(to)))
-        await self._rated([], speaker, workspace, close, final=True)
+        await self._answers.show(lambda _tables: [], speaker, workspace, close, final=True)
         self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
 
@@ -295,29 +296,6 @@ class SlackSender(SlackAlone):
         except StillStreaming:
             await self._streams.end_for_edits(to, message, nonce, workspace, works_on=self._signs.works_on(to))
             return await workspace.api.edit(channel_of(to), message, blocks)
-
-    async def _rated(
-        self,
-        blocks: list[dict[str, Any]],
-        speaker: Speaker,
-        workspace: Workspace,
-        show: Callable[[list[dict[str, Any]]], Awaitable[_Answer]],
-        *,
-        final: bool,
-    ) -> _Answer:
-        """Show blocks, with thumbs below where an agent has spoken to its end and Slack has them."""
-        if final and self._has_thumbs(speaker, workspace):
-            try:
-                return await show([*blocks, feedback_block(self._texts)])
-            except BadMarkup as error:
-                _log.info("Slack has no thumbs here", extra={"error": str(error)})
-            answer = await show(blocks)
-            workspace.has_thumbs = False  # the same without them is taken
-            return answer
-        return await show(blocks)
-
-    def _has_thumbs(self, speaker: Speaker, workspace: Workspace) -> bool:
-        return self._thumbs and bool(speaker.id) and workspace.has_thumbs
 
     async def _posted_before(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
@@ -375,12 +353,12 @@ class SlackSender(SlackAlone):
     async def _post_once(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, *, final: bool
     ) -> str:
-        blocks = blocks_of(text, _heading(speaker, workspace))
+        said = _said(text, speaker, workspace)
         self._doubtful.keep(nonce, True)
         try:
             face = self._face(to, speaker, workspace)
             post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
-            answer = await self._rated(blocks, speaker, workspace, post, final=final)
+            answer, blocks = await self._answers.show(said, speaker, workspace, post, final=final)
         except OutcomeUncertain:
             raise
         except AdapterError:
@@ -395,6 +373,11 @@ class SlackSender(SlackAlone):
         return self._faces.of(to, speaker) if workspace.own_names else None
 
 
-def _heading(speaker: Speaker, workspace: Workspace) -> str | None:
-    """The speaker's name above the text, if the message cannot appear under it."""
-    return None if workspace.own_names else shown_name(speaker)
+def _said(
+    text: str, speaker: Speaker, workspace: Workspace, choices: Sequence[Choice] = ()
+) -> Callable[[bool], list[dict[str, Any]]]:
+    """How a text is made blocks, with tables or without; under the speaker's name, if the message cannot appear under
+    it.
+    """
+    heading = None if workspace.own_names else shown_name(speaker)
+    return lambda tables: blocks_of(text, heading, choices, tables=tables)

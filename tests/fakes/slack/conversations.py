@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.clock import Clock
 from tests.fakes.slack.refusal import Refusal
-from tests.fakes.slack.text import content, pings
+from tests.fakes.slack.text import content, pings, rows_of
 
 TEAM = "T0001"
 BOT_USER = "U0BOT"
@@ -40,7 +40,8 @@ class Posted:
     @property
     def shown(self) -> str:
         """What people read."""
-        return "\n".join(block["text"]["text"] for block in self.blocks if "text" in block) or self.text
+        shown = (block["text"]["text"] if "text" in block else _table(block) for block in self.blocks)
+        return "\n".join(filter(None, shown)) or self.text
 
     def data(self, *, with_metadata: bool = False) -> dict[str, Any]:
         """As the Web API gives it."""
@@ -56,6 +57,10 @@ class Posted:
         if with_metadata and self.metadata is not None:
             told["metadata"] = self.metadata
         return told
+
+
+def _table(block: Mapping[str, Any]) -> str:
+    return rows_of(block) if block["type"] == "table" else ""
 
 
 @dataclass(slots=True)

@@ -17,6 +17,9 @@ MAX_ACTIONS = 25
 MAX_BUTTON_CHARS = 75
 MAX_CONTEXT_ACTIONS = 5
 MAX_VALUE_CHARS = 2_000
+MAX_TABLE_ROWS = 100
+MAX_TABLE_COLUMNS = 20
+MAX_TABLE_CHARS = 10_000
 
 _EXPLICIT = re.compile(r"<(!(?:here|channel|everyone)|@[UW][A-Z0-9]+|!subteam\^\w+)(?:\|[^>]*)?>")
 _TYPED = re.compile(r"(?<![\w<])@(?:here|channel|everyone)\b")
@@ -49,6 +52,9 @@ def pings(params: Mapping[str, Any], *, update: bool) -> list[str]:
     sections = [block.get("text", {}) for block in params.get("blocks") or [] if "text" in block]
     texts = [section.get("text", "") for section in sections] or [params.get("text") or ""]
     found = [name for text in texts for name in _EXPLICIT.findall(text)]
+    cells = [cell for block in params.get("blocks") or [] for row in block.get("rows", ()) for cell in row]
+    pieces = [piece for cell in cells if cell["type"] == "rich_text" for piece in _rich_pieces(cell)]
+    found += [f"@{piece['user_id']}" for piece in pieces if piece["type"] == "user"]
     default = "client" if update else "none"
     looks = params.get("parse", default) != "none" and not sections
     loose = [section["text"] for section in sections if not section.get("verbatim")]
@@ -67,6 +73,7 @@ def check_blocks(blocks: Any) -> None:
         raise Refusal("invalid_blocks_format")
     if len(blocks) > MAX_BLOCKS:
         raise Refusal("invalid_blocks")
+    _check_tables([block for block in blocks if block.get("type") == "table"])
     for block in blocks:
         text = block.get("text", {}).get("text", "")
         if block.get("type") == "actions":
@@ -79,6 +86,48 @@ def check_blocks(blocks: Any) -> None:
             _check_thumbs(block["elements"])
         if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:
             raise Refusal("invalid_blocks")
+
+
+def _check_tables(tables: Any) -> None:
+    """One table in a message; its cells have something in them (Block Kit reference, table block)."""
+    if len(tables) > 1:
+        raise Refusal("only_one_table_allowed")
+    chars = 0
+    for row in (row for table in tables for row in table["rows"]):
+        if not 1 <= len(row) <= MAX_TABLE_COLUMNS:
+            raise Refusal("invalid_blocks")
+        for cell in row:
+            pieces = [cell] if cell["type"] == "raw_text" else _rich_pieces(cell)
+            chars += sum(len(piece.get("text", "")) for piece in pieces)
+            empty = any(piece["type"] in ("text", "raw_text") and not piece["text"] for piece in pieces)
+            if not pieces or empty or any(piece["type"] == "link" and not piece.get("url") for piece in pieces):
+                raise Refusal("invalid_blocks")
+    for table in tables:
+        settings = table.get("column_settings", [])
+        aligned = all(one.get("align", "left") in ("left", "center", "right") for one in settings)
+        if not 1 <= len(table["rows"]) <= MAX_TABLE_ROWS or len(settings) > MAX_TABLE_COLUMNS or not aligned:
+            raise Refusal("invalid_blocks")
+    if chars > MAX_TABLE_CHARS:
+        raise Refusal("invalid_blocks")
+
+
+def _rich_pieces(cell: Any) -> list[Any]:
+    if cell["type"] != "rich_text":
+        raise Refusal("invalid_blocks")
+    return [piece for part in cell["elements"] for piece in part["elements"]]
+
+
+def rows_of(table: Any) -> str:
+    """What people read in a table: its rows as lines, its cells between bars."""
+    return "\n".join(
+        " | ".join(
+            cell["text"]
+            if cell["type"] == "raw_text"
+            else "".join(piece.get("text") or f"<@{piece.get('user_id')}>" for piece in _rich_pieces(cell))
+            for cell in row
+        )
+        for row in table["rows"]
+    )
 
 
 def _check_card(block: Any) -> None:
