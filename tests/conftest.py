@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.e2e.warm_starts import WarmStarts
+from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 from tests.selection import Selection
@@ -44,14 +43,18 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One loaded process for the whole run, of which gateways are copies: on Linux, where a copy is a whole process."""
-    if sys.platform != "linux":
+    """One loaded process for the whole run, of which gateways are copies."""
+    with WarmStarts.of(tmp_path_factory.mktemp("warm")) as WarmStarts.running:
         yield
-        return
-    WarmStarts.running = warm = WarmStarts(tmp_path_factory.mktemp("warm"))
-    yield
     WarmStarts.running = None
-    warm.end()
+
+
+@pytest.fixture(scope="session")
+def warm_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One loaded process for the whole run, of which servers of remote agents are copies."""
+    with WarmStarts.of(tmp_path_factory.mktemp("servers"), SERVERS) as WarmStarts.servers:
+        yield
+    WarmStarts.servers = None
 
 
 @pytest.fixture(scope="session")

@@ -178,7 +178,7 @@ def load(
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
     fields = {} if sections is None else added_fields(layers, sections, Settings.model_fields)
-    tree: type[Settings] = create_model("Settings", __base__=Settings, **fields)
+    tree = create_model("Settings", __base__=Settings, **fields) if fields else Settings
     _refuse_secrets(layers[3], tree)
     for layer in layers:
         refuse_secrets_for_files(layer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -11,9 +10,10 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
+from tests.fakes.people.remote_stand import served_by
 from tests.fakes.protocols.mcp_server import Ledger
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240), pytest.mark.usefixtures("warm_servers")]
 
 EXAMPLE = ROOT / "examples" / "weather.pb"
 ASK = "Name a city, such as **Oslo**, and I ask the weather server about it."
@@ -41,15 +41,14 @@ async def Answer():
 # Bank:MCP
 remote:
   type: mcp
-  command: {python}
-  args: [-m, tests.fakes.protocols.mcp_server, {ledger}]
+  {bank}
   env: [PYTHONPATH]
 """
 
 
 def shop(tmp_path: Path) -> Path:
     program = tmp_path / "shop.pb"
-    program.write_text(PROGRAM.format(python=sys.executable, ledger=tmp_path / "ledger"))
+    program.write_text(PROGRAM.format(bank=served_by(tmp_path / "ledger")))
     return program
 
 

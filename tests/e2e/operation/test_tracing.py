@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.gateway_process import Gateway, Room, gateway
 from tests.fakes.observing.span_collector import KEYS, Collector, collecting
 from tests.fakes.observing.span_tree import traces
+from tests.fakes.people.remote_stand import served_by
 from tests.fakes.protocols.mcp_server import Ledger
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240), pytest.mark.usefixtures("warm_servers")]
 
 PROGRAM = """\
 # Shop
@@ -59,8 +59,7 @@ async def Check(url: str):
 # Bank:MCP
 remote:
   type: mcp
-  command: {python}
-  args: [-m, tests.fakes.protocols.mcp_server, {ledger}]
+  {bank}
   env: [PYTHONPATH]
 """
 FIRST = """\
@@ -107,7 +106,7 @@ async def room_of(running: Gateway, stack: AsyncExitStack) -> Room:
 
 async def test_a_conversation_is_a_tree_of_spans_that_goes_on_behind_a_kill(tmp_path: Path) -> None:
     program, ledger = tmp_path / "shop.pb", Ledger(tmp_path / "ledger")
-    program.write_text(PROGRAM.format(python=sys.executable, ledger=tmp_path / "ledger"))
+    program.write_text(PROGRAM.format(bank=served_by(tmp_path / "ledger")))
     async with collecting() as collector, gateway(tmp_path, program, settings_of(tmp_path, collector)) as running:
         async with AsyncExitStack() as stack:
             room = await room_of(running, stack)

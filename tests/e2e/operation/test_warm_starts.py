@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 from itertools import combinations
 from pathlib import Path
 
@@ -71,3 +74,36 @@ def _open_files(process: int) -> set[str]:
 def test_what_is_looked_at_while_loading_asks_for_a_fresh_process(tmp_path: Path, more: dict[str, str]) -> None:
     assert plain(environment_of(tmp_path, {}))
     assert not plain(environment_of(tmp_path, more))
+
+
+def test_a_stand_in_passes_on_input_outputs_signals_and_the_end_of_its_copy(tmp_path: Path) -> None:
+    assert WarmStarts.running is not None
+    folder, pipe = tmp_path / "here", subprocess.PIPE
+    folder.mkdir()
+    (folder / "own.py").write_text(OWN, encoding="utf-8")
+    for word, code in (("end", 7), ("wait", -signal.SIGTERM), ("forever", -signal.SIGKILL)):
+        line = WarmStarts.running.command("own", "ünicode")
+        with subprocess.Popen(line, cwd=folder, env=OWN_ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{word}\n".encode())
+            process.stdin.close()
+            told = json.loads(process.stdout.readline())
+            if code < 0:
+                process.send_signal(-code)
+            assert process.stdout.read() == b"", "the copy has ended"
+            assert process.wait(timeout=60) == code
+        assert told.pop("process") != process.pid
+        assert told == {"word": word, "arguments": ["ünicode"], "environment": OWN_ENVIRONMENT, "folder": str(folder)}
+
+
+OWN_ENVIRONMENT = {"A": "b", "LC_CTYPE": "C.UTF-8"}
+OWN = """
+import json, os, signal, sys, time
+word = sys.stdin.readline().strip()
+told = {"word": word, "arguments": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd()}
+print(json.dumps(told | {"process": os.getpid()}), flush=True)
+if word != "end":
+    time.sleep(600)
+sys.exit(7)
+"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from tests.contract.storage_samples import HERE, NODE, SHARD, event, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.fakes.people.remote_stand import served_by
 
 PASSWORD = "a-password-for-the-console"
 WORKS = ROOT / "tests" / "e2e" / "programs" / "works.pb"
@@ -25,8 +25,7 @@ BANK = """
 # Bank:MCP
 remote:
   type: mcp
-  command: {python}
-  args: [-m, tests.fakes.protocols.mcp_server, {ledger}]
+  {bank}
   env: [PYTHONPATH]
 """
 
@@ -52,7 +51,7 @@ async def at_work(data_dir: Path, **more: str) -> AsyncIterator[Gateway]:
     """
     await _left_before(data_dir)
     program = data_dir / "works.pb"
-    program.write_text(WORKS.read_text() + BANK.format(python=sys.executable, ledger=data_dir / "ledger"))
+    program.write_text(WORKS.read_text() + BANK.format(bank=served_by(data_dir / "ledger")))
     environment = {
         "PARLEY_CONSOLE__PASSWORD": PASSWORD,
         "PARLEY_CONSOLE__ACTS": "true",

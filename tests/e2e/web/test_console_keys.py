@@ -14,7 +14,7 @@ from tests.e2e.browsing import LIMIT_MS
 from tests.e2e.gateway_process import Gateway
 from tests.e2e.web.console_stand import PASSWORD, at_work
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240), pytest.mark.usefixtures("warm_servers")]
 
 SCREENS = ("Now", "Sessions", "Work", "Decisions", "People", "Programs", "Models", "Tools")
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.remote.pool import RemotePool
 from runtime.remote.server import RemoteOptions
+from tests.e2e.warm_starts import server_command
 
 ROOT = Path(__file__).parents[3]
 MINIMAL = {"PATH": os.environ["PATH"]}
@@ -32,7 +33,14 @@ def remote(name: str = "Weather", /, **said: Any) -> AgentSpec:
 
 def by_stdio(ledger: Path, *era: str, **more: Any) -> AgentSpec:
     """The server of the tests as a process; of the era "2025", or of today's."""
-    return remote(command=sys.executable, args=["-m", "tests.fakes.protocols.mcp_server", str(ledger), *era], **more)
+    command, *args = server_command("tests.fakes.protocols.mcp_server", str(ledger), *era)
+    return remote(command=command, args=args, **more)
+
+
+def served_by(ledger: Path) -> str:
+    """The same as keys of a `remote:` block in a program's text."""
+    command, *args = server_command("tests.fakes.protocols.mcp_server", str(ledger))
+    return f"command: {command}\n  args: {json.dumps(args)}"
 
 
 def by_http(port: int, **more: Any) -> AgentSpec:

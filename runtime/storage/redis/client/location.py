@@ -109,6 +109,7 @@ class Location:
             retry=Retry(NoBackoff(), 0),
             protocol=2,
             decode_responses=True,
+            driver_info=None,  # the library would read its own package's metadata for each connection
             **place,
             **options,
         )

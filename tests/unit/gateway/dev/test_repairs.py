@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gateway.dev.repairs import repairs
 from gateway.settings.tree import load
+from tests.e2e.gateway_process import ROOT
+from tests.e2e.warm_starts import parley_command
 
-ROOT = Path(__file__).parents[4]
+pytestmark = pytest.mark.usefixtures("warm_starts")
 
 
 def mended(folder: Path, toml: str) -> list[str]:
@@ -76,8 +76,8 @@ def test_what_is_not_sure_is_left_alone(toml: str, tmp_path: Path) -> None:
 
 def test_the_command_says_what_it_would_mend_and_mends_it_when_asked(tmp_path: Path) -> None:
     def doctor(*options: str) -> subprocess.CompletedProcess[str]:
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "gateway", "doctor", *options]
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+        command = parley_command(["doctor", *options], environment)
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
         )

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
 import pytest
 
+from tests.e2e.gateway_process import environment_of
+from tests.e2e.warm_starts import parley_command
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
 
-pytestmark = pytest.mark.anyio
-
-ROOT = Path(__file__).parents[5]
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("warm_starts")]
 
 
 async def _check(directory: Path, **variables: str) -> tuple[int, dict[str, str], str]:
     """Exit code, the mark of each line, and everything printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
-    command = [sys.executable, "-m", "gateway", "check"]
+    environment = environment_of(directory / "data", {"HOME": str(directory), **variables})
+    command = parley_command(["check"], environment)
     with anyio.fail_after(60):
         done = await anyio.run_process(command, cwd=directory, env=environment, check=False, stderr=subprocess.STDOUT)
     text = done.stdout.decode()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,15 +13,17 @@ from gateway.cli.output.program_overview import overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
 from runtime.language.pbasm.notation import read
+from tests.e2e.gateway_process import environment_of
+from tests.e2e.warm_starts import parley_command
 
-ROOT = Path(__file__).parents[5]
+pytestmark = pytest.mark.usefixtures("warm_starts")
+
 HELLO = "# Greeter\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Greet the user\n- End program\n"
 
 
 def _check(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment = {**kept, "PYTHONPATH": str(ROOT), **variables}
-    command = [sys.executable, "-m", "gateway", "check", *arguments]
+    environment = environment_of(directory, variables)
+    command = parley_command(["check", *arguments], environment)
     return subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, timeout=60, check=False
     )

@@ -15,8 +15,11 @@ import anyio
 import pytest
 
 from gateway.cli.author.exec import READER, Lines
+from tests.e2e.gateway_process import environment_of
+from tests.e2e.warm_starts import parley_command
 
-ROOT = Path(__file__).parents[5]
+pytestmark = pytest.mark.usefixtures("warm_starts")
+
 PROGRAM = """#!/usr/bin/env -S parley exec
 # Desk
 ```python
@@ -38,9 +41,9 @@ def command(
     folder: Path, *words: str, through: Sequence[str] = (), stdin: int = subprocess.PIPE
 ) -> subprocess.Popen[str]:
     (folder / "greet").write_text(PROGRAM, encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(folder / "data")}
-    line = [*through, sys.executable, "-m", "gateway", "exec", *words]
+    environment = environment_of(folder / "data", {"HOME": str(folder)})
+    started = [sys.executable, "-m", "gateway", "exec", *words]
+    line = [*through, *started] if through else parley_command(["exec", *words], environment)
     pipe = subprocess.PIPE
     return subprocess.Popen(line, cwd=folder, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, text=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 import sys
@@ -16,15 +15,16 @@ from gateway.dev.folder import WantedFolder, files_of
 from gateway.dev.templates import TEMPLATES, ProgramTemplate
 from gateway.programs.loading import routes_of
 from gateway.settings.tree import load
+from tests.e2e.gateway_process import environment_of
+from tests.e2e.warm_starts import parley_command
 
-ROOT = Path(__file__).parents[5]
+pytestmark = pytest.mark.usefixtures("warm_starts")
 
 
 def _new(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "gateway", "new", *arguments]
+    environment = environment_of(folder, {})
     return subprocess.run(
-        command,
+        parley_command(["new", *arguments], environment),
         cwd=folder,
         env=environment,
         capture_output=True,

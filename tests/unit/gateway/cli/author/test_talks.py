@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -14,12 +12,13 @@ from anyio import to_thread
 from typer.testing import CliRunner
 
 from gateway.cli.commands import app
+from tests.e2e.gateway_process import environment_of, key_in
+from tests.e2e.warm_starts import parley_command
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.talks.rig import ECHO, GREETER
 
-pytestmark = pytest.mark.timeout(420)
+pytestmark = [pytest.mark.timeout(420), pytest.mark.usefixtures("warm_starts")]
 
-ROOT = Path(__file__).parents[5]
 PASSES = "## It says it again\n- Ada: /start\n- Ada: one\n- Echo: You said one\n"
 FAILS = "## It says <three> & more\n- Ada: /start\n- Ada: two\n- Echo: You said three\n"
 BLOCKS = ECHO.replace('await Var("last", text)', "import time\n    time.sleep(60)")
@@ -29,11 +28,9 @@ def run_in(folder: Path, program: str, talks: str, *options: str, model: str = "
     """What came of `parley test` in a folder with a program and its talks, and a model at an address."""
     (folder / "it.pb").write_text(program, encoding="utf-8")
     (folder / "it.test.md").write_text(talks, encoding="utf-8")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    if model:
-        kept |= {"PARLEY_MODEL": "openai/test", "PARLEY_MODEL_BASE_URL": model, "PARLEY_MODEL_API_KEY": "key"}
-    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(folder / "data"), "COLUMNS": "80"}
-    line = [sys.executable, "-m", "gateway", "test", *options]
+    given = {"PARLEY_MODEL": "openai/test", "PARLEY_MODEL_BASE_URL": model, **key_in(folder)} if model else {}
+    environment = environment_of(folder / "data", {"HOME": str(folder), "COLUMNS": "80", **given})
+    line = parley_command(["test", *options], environment)
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,16 @@ def test_what_a_client_has_no_use_for_is_left_out() -> None:
         ("one", 6379), size=1, connect_s=1, read_s=1, without=("db", "password")
     )
     assert not {"db", "password"} & pool.connection_pool.connection_kwargs.keys()
+
+
+def test_a_connection_reads_no_metadata_of_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = locate("redis://one").client(("one", 6379), size=1, connect_s=1, read_s=1)
+
+    def refuse(name: str) -> str:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(metadata, "version", refuse)
+    assert client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(
