@@ -48,6 +48,9 @@ class Nobody:
         """There are none."""
         return None
 
+    async def private_with(self, _to: Address, _person: str, /) -> Address | None:
+        return None
+
     async def link(self, _to: Address, /) -> str | None:
         """There are none."""
         return None

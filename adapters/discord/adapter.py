@@ -219,10 +219,13 @@ class DiscordAdapter:
         """Tell the person in the private conversation: in channels, Discord shows only replies to interactions to one
         person alone.
         """
+        alone = await self.private_with(to, person_id)
+        await self._voice.post(Utterance(alone, text, GATEWAY, uuid.uuid4().hex), final=True)
+
+    async def private_with(self, to: Address, person_id: str, /) -> Address:
+        """As the port says."""
         channel = await self._api.private_channel(person_id.partition(":")[2])
-        await self._voice.post(
-            Utterance(address_of(channel, private=True), text, GATEWAY, uuid.uuid4().hex), final=True
-        )
+        return address_of(channel, private=True)
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """Answer a command from the menu in the place of its receipt; in private conversations nobody reads along."""

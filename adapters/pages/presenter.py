@@ -19,6 +19,7 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import NO_EXTRAS, Extras, Line
 from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext, Record
+from adapters.private import CanWriteAlone
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.events.happening import Tell, unheard
@@ -81,6 +82,12 @@ class Presenter:
     async def link(self, to: Address) -> str | None:
         """The link to a conversation; None if it has none. Raises AdapterError."""
         return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
+
+    async def private_with(self, to: Address, person_id: str) -> Address | None:
+        """The private conversation with one of the people of a conversation; None where there is none. Raises
+        AdapterError.
+        """
+        return await self.adapter.private_with(to, person_id) if isinstance(self.adapter, CanWriteAlone) else None
 
     async def tell_alone(self, to: Address, person_id: str, text: str) -> None:
         """Tell one person something in private, where the platform can. Raises AdapterError."""

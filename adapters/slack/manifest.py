@@ -20,6 +20,7 @@ SCOPES: Final = (
     "groups:read",
     "im:history",
     "im:read",
+    "im:write",
     "mpim:history",
     "mpim:read",
     "reactions:read",

@@ -26,6 +26,7 @@ from adapters.telegram.codec.addresses import (
     MessageId,
     OurBots,
     TelegramBot,
+    address_of,
     chat_id_of,
     is_private,
     thread_id_of,
@@ -185,6 +186,11 @@ class TelegramAdapter:
         bot = self._roster.speaking(to, speaker)
         page = self._page(bot, to, text, speaker)
         await self._drafts.show(bot, to, page, nonce=nonce, rich=self._sender.rich(page))
+
+    async def private_with(self, to: Address, person_id: str, /) -> Address | None:
+        """The chat of the main bot with a person, who may have to begin it; None for a chat that speaks itself."""
+        number = int(person_id.partition(":")[2])
+        return address_of(number, None) if number > 0 else None
 
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As the port says: in groups, where the bot is an administrator and the server has such messages."""

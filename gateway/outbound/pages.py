@@ -100,6 +100,14 @@ class Outbound:
         except AdapterError:
             return None
 
+    async def private_with(self, to: Address, person: str, /) -> Address | None:
+        presenter = self._presenters.get(to.platform)
+        try:
+            return None if presenter is None else await presenter.private_with(to, person)
+        except AdapterError as error:
+            _log.info("A person cannot be written to in private", extra={"person": person, "error": str(error)})
+            return None
+
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, chosen, done)
 

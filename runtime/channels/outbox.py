@@ -132,6 +132,10 @@ class Outbox(Protocol):
         """The address of a link that leads to a conversation; None where there is none now."""
         ...
 
+    async def private_with(self, to: Address, person: str, /) -> Address | None:
+        """The private conversation with one of the people of a conversation; None where there is none now."""
+        ...
+
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         """The question of `page`, shown as `text`, is closed: the text `chosen` takes the place of its choices, where
         there is room. Never blocks; see `Done`.

@@ -29,6 +29,9 @@ class TextsAlone:
         """See `Outbox`; there is one place for all."""
         return None
 
+    async def private_with(self, _to: Address, _person: str, /) -> Address | None:
+        return None
+
     async def link(self, _to: Address, /) -> str | None:
         """See `Outbox`; there is nothing to lead to."""
         return None

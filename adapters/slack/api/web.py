@@ -78,6 +78,11 @@ class WebApi:
                 link_names=False,
             )
 
+    async def direct_channel(self, user: str) -> str:
+        """The conversation of the app with a person; it is opened if it is not there. Also raises MissingScope."""
+        with self._calls.call("conversations.open"):
+            return str((await self._calls.client.conversations_open(users=user))["channel"]["id"])
+
     async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:
         """Raises MessageGone if the message does not exist. By default, chat.update would turn names into pings."""
         with self._calls.call("chat.update"):

@@ -23,6 +23,12 @@ class SlackAlone:
         thread = to.thread if to.key in self._threads.spoken_in else None
         await workspace.api.tell_alone(channel_of(to), thread, person_id.rpartition(":")[2], blocks_of(text, None))
 
+    async def private_with(self, to: Address, person_id: str, /) -> Address:
+        """The direct conversation with a person. Raises MissingScope for an app without `im:write`."""
+        workspace = await self._workspaces.of(team_of(to))
+        channel = await workspace.api.direct_channel(person_id.rpartition(":")[2])
+        return Address(to.platform, f"{team_of(to)}:{channel}")
+
     async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
         """As `tell_alone`, in channels; in a direct conversation nobody else reads along."""
         if is_private(to):

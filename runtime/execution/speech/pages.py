@@ -302,7 +302,7 @@ class Pages:
         delivered: bool | None = None
         try:
             await self._journal.commit()
-            delivered = await live.finish(page.text)
+            delivered = await live.finish(self._said(page))
         except AdapterError as error:
             self._bus.publish(talk_events.PageFailed(*self._place(page), str(error)))
         finally:
@@ -310,7 +310,7 @@ class Pages:
             self._room.send()
         self._live.pop(page.id, None)
         self._texts.pop(page.id, None)
-        if delivered is False and self._is_moved_home(page):
+        if delivered is False and (self._is_moved_home(page) or await self._is_moved_on(page)):
             self.show(page)
         elif delivered is not None:
             self._journal.note(PageShown(page.id, lost=not delivered))
@@ -328,6 +328,34 @@ class Pages:
             self._journal.note(MeetingPlaceLost(meeting.id))
         self._journal.note(PageMoved(page.id))
         return True
+
+    async def _is_moved_on(self, page: PageState) -> bool:
+        """Whether a page that was refused for good is shown elsewhere; then that is noted. From a thread it goes to
+        what the thread is in, from there to the person who is answered, in private. A late notice in the place of
+        something that is over goes nowhere.
+        """
+        if not page.agent and page.place is not None and not page.moved:
+            return False
+        place = self._spec(page.id, page.agent, {}, None, page.place).address
+        further = replace(place, thread=None)
+        if place.thread is None and not self._journal.state.private:
+            person = self._asker(page)
+            further = (await self._outbox.private_with(place, person) if person else None) or place
+        if further == place:
+            return False
+        self._journal.note(PageMoved(page.id, further))
+        return True
+
+    def _asker(self, page: PageState) -> str | None:
+        """Who is answered by a page; by a notice, who came last."""
+        state = self._journal.state
+        agent = state.agent(page.agent)
+        latest = max(state.people, key=lambda person: state.people[person].named_at, default=None)
+        return page.alone or (agent.person if agent is not None else None) or latest
+
+    def _said(self, page: PageState) -> str:
+        """The text of a page as it is shown."""
+        return f"{self.texts('session.moved')}\n\n{page.text}" if page.moved else page.text
 
     def _place(self, page: PageState) -> tuple[str, str, str, str]:
         return self._journal.session, page.agent, page.id, page.frame

@@ -101,9 +101,10 @@ class PageClosed(Content):
 
 @fact("moved")
 class PageMoved(Content):
-    """A page could not be shown in its place."""
+    """A page could not be shown in its place: it starts again at `to`, or where the session lives."""
 
     page: str = key("page")
+    to: Address | None = key("to", form=ADDRESS, default=None)
 
 
 @fact("shown")

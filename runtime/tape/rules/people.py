@@ -216,12 +216,12 @@ def _close(state: SessionState, _: int, fact: PageClosed) -> None:
 
 @rule(PageMoved)
 def _moved(state: SessionState, _: int, fact: PageMoved) -> None:
-    """A page could not be shown in its place: it starts again where the session lives."""
     page = state.pages[fact.page]
-    page.place, page.reply_to, page.parts, page.opened, page.stands = None, None, {}, {}, ""
+    page.place, page.reply_to, page.parts, page.opened, page.stands = fact.to, None, {}, {}, ""
+    page.moved = fact.to is not None
     for question in state.questions.values():
         if question.page == page.id:
-            question.place, question.reply_to, question.parts = None, None, {}
+            question.place, question.reply_to, question.parts = fact.to, None, {}
 
 
 @rule(PageShown)

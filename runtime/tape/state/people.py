@@ -45,6 +45,8 @@ class PageState:
     file: Attachment | None = None
     place: Address | None = None
     """Where it is shown, if not in the session's own conversation."""
+    moved: bool = False
+    """Whether it is shown in another place than the one where it was asked for."""
     alone: str = ""
     """The id of the one person who is to see it; "" for everybody there."""
     step: str = ""

@@ -357,6 +357,9 @@ class RigOutbox:
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         return await self._presenter.open_thread(to, title, nonce)
 
+    async def private_with(self, _to: Address, _person: str, /) -> Address | None:
+        return None
+
     async def link(self, _to: Address, /) -> str | None:
         return None
 

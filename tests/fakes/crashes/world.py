@@ -451,6 +451,9 @@ class World:
     async def link(self, to: Address, /) -> str | None:
         return f"at:{to.key}"
 
+    async def private_with(self, to: Address, person: str, /) -> Address | None:
+        return Address(to.platform, f"alone with {person}")
+
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         if self.reached:
             self.settled.append(page)

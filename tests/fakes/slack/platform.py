@@ -29,7 +29,8 @@ CLIENT_ID, CLIENT_SECRET = "1.2", "client-secret"
 SIGNING_SECRET = "signing-secret"
 SCOPES = (
     "assistant:write channels:history channels:read chat:write chat:write.customize commands files:read files:write "
-    "groups:history groups:read im:history im:read mpim:history mpim:read reactions:read reactions:write users:read"
+    "groups:history groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write "
+    "users:read"
 )
 NEEDS: Mapping[str, str] = {
     "agents.sessions.setStatus": "chat:write",
@@ -45,6 +46,7 @@ NEEDS: Mapping[str, str] = {
     "chat.update": "chat:write",
     "conversations.history": "channels:history",
     "conversations.info": "channels:read",
+    "conversations.open": "im:write",
     "conversations.replies": "channels:history",
     "files.completeUploadExternal": "files:write",
     "files.delete": "files:write",
@@ -214,6 +216,7 @@ class SlackPlatform(People):
             "chat.update": self.conversations.update,
             "conversations.history": self.conversations.history,
             "conversations.info": self.conversations.info,
+            "conversations.open": self._direct,
             "conversations.replies": self.conversations.replies,
             "files.completeUploadExternal": self.files.complete,
             "files.delete": self.files.delete,
@@ -227,6 +230,13 @@ class SlackPlatform(People):
             "views.open": self.surfaces.open_view,
             "users.info": self._person,
         }
+
+    def _direct(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """conversations.open: the direct message with a person, the same each time."""
+        if params.get("users") not in self.names:
+            raise Refusal("user_not_found")
+        channel = DIRECT if params["users"] == PERSON else f"D{params['users'][1:]}"
+        return {"channel": {"id": self.conversations.open(channel).id}}
 
     def _tell_alone(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """chat.postEphemeral: the person must be in the channel, and nothing of it is kept. Below a message without
