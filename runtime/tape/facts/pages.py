@@ -104,7 +104,7 @@ class PageMoved(Content):
     """A page could not be shown in its place: it starts again at `to`, or where the session lives."""
 
     page: str = key("page")
-    to: Address | None = key("to", form=ADDRESS, default=None)
+    to: Address | None = key("place", form=ADDRESS, default=None)
 
 
 @fact("shown")

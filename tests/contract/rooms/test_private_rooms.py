@@ -341,8 +341,8 @@ async def test_a_file_of_a_private_room_is_for_who_sees_a_room_with_it() -> None
         assert await status(EVE) == 200
 
 
-async def test_nobody_writes_in_an_archived_room_but_takes_back_what_they_said() -> None:
-    async with three() as (_, ada, _, _):
+async def test_nobody_writes_in_an_archived_room_but_takes_back_what_they_said_and_an_answer_stands() -> None:
+    async with three() as (chat, ada, _, _):
         await ada.send("open", name="Ideas")
         await ada.until("opened")
         await ada.join("ideas")
@@ -353,6 +353,9 @@ async def test_nobody_writes_in_an_archived_room_but_takes_back_what_they_said()
         for kind, more in (("change", {"text": "Pie"}), ("react", {"mark": "👍"}), ("press", {"choice": "x"})):
             await ada.send(kind, room="ideas", id=said, **more)
             assert (await ada.until("error"))["text"] == "This room is archived."
+        host = Speaker("1000", "Host")
+        await chat.adapter.send(Address("web", "ideas"), "too late", speaker=host, nonce="n", final=True)
+        assert (await ada.until("message"))["message"]["text"] == "too late"
         await ada.send("take_back", room="ideas", id=said)
         assert (await ada.until("message"))["message"]["deleted"]
 

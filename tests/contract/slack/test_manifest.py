@@ -56,6 +56,7 @@ async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None
     await adapter.close_stream(to, stream, "c", speaker=HOST)
     ts = await send(adapter, "hi", to=Address("slack", f"T0001:{CHANNEL}"))
     await adapter.offer(to, ts, "hi", [Choice("a", "A")], speaker=HOST, nonce="n")
+    assert await adapter.private_with(to, "slack:T0001:U0ADA") == Address("slack", f"T0001:{DIRECT}")
     await adapter.react(to, root, "seen")
     await adapter.react(to, root, None)
     await adapter.delete(to, ts, speaker=HOST)

@@ -101,6 +101,7 @@ class Chats:
         self._bots: dict[int, Bot] = {}
         self._said: dict[tuple[int, int], int | None] = {}
         self._topics: set[tuple[int, int]] = set()
+        self._closed: set[tuple[int, int]] = set()
         self._outside: set[tuple[int, int]] = set()
         self._known: dict[int, dict[str, Any]] = {}
         self._posted: dict[tuple[int, int], Posted] = {}
@@ -133,6 +134,10 @@ class Chats:
         self._topics.add((chat_id, topic))
 
     def close_topic(self, chat_id: int, topic: int) -> None:
+        """Only administrators with a right to topics write there from now on."""
+        self._closed.add((chat_id, topic))
+
+    def delete_topic(self, chat_id: int, topic: int) -> None:
         self._topics.discard((chat_id, topic))
 
     def heard(self, chat_id: int, message_id: int, thread: int | None) -> None:
@@ -240,6 +245,8 @@ class Chats:
         thread = params.get("message_thread_id")
         if thread is not None and (posted.chat_id, thread) not in self._topics:
             raise Refusal(400, "Bad Request: message thread not found")
+        if (posted.chat_id, thread) in self._closed:
+            raise Refusal(400, "Bad Request: TOPIC_CLOSED")
         posted.thread, posted.by, posted.buttons = thread, bot["id"], buttons_of(params)
         posted.history.append(posted.text)
         posted.reply_to = self._replied(posted.chat_id, params.get("reply_parameters"))
