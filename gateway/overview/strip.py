@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
 from runtime.tape.facts.agents import AgentCreated, AgentStopped
 from runtime.tape.facts.calls import CallReturned, EffectIntended, QuestionAsked, WaitBegun, WaitEnded
@@ -279,7 +280,7 @@ def _source(source: Mapping[str, Any] | None) -> str:
     if "meeting" in source:
         return f"meeting {source['meeting']}"
     agents = source.get("agents")
-    return f"agent {' '.join(map(str, agents))}" if agents else "people"
+    return " ".join(as_named(str(agent)) for agent in agents) if agents else "people"
 
 
 def _short(value: Any) -> str:

@@ -9,7 +9,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, ParticipantId, PersonId, person_id
+from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, CounterpartId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.prompt.quoted_text import PAST_VARIABLE, past_lines
@@ -151,7 +151,7 @@ class AgentRegistry:
             return self.human
         if isinstance(who, GuestId):
             return self._guests[who.name]
-        if who not in self._journal.state.people:
+        if isinstance(who, CounterpartId) or who not in self._journal.state.people:
             raise KeyError(who)
         return self.person(who)
 

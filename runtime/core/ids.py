@@ -47,7 +47,16 @@ class GuestId(str):
         return self.removeprefix(_GUEST)
 
 
-ParticipantId = AgentId | PersonId | GuestId
+class CounterpartId(str):
+    """The other end of a task, which is a session of its own: "task 7" for who has ordered it, ORDERER for the task."""
+
+    __slots__ = ()
+
+
+ORDERER = CounterpartId("orderer")
+"""Who has ordered the task that a session is."""
+
+ParticipantId = AgentId | PersonId | GuestId | CounterpartId
 
 MeetingId = NewType("MeetingId", str)
 """Digits from "100" up, unique in a session."""
@@ -68,6 +77,7 @@ ANYONE = PersonId("human")
 _SCHEDULE = "schedule:"
 _GUEST = "guest:"
 _HUMAN_WORDS = frozenset({"user", "human"})
+_TASK = re.compile(r"task \d{1,9}\Z")
 _AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
 _MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
 
@@ -88,7 +98,14 @@ def participant_id(text: str) -> ParticipantId:
         return AgentId(text)
     if text.startswith(_GUEST):
         return GuestId(text)
+    if text == ORDERER or _TASK.match(text):
+        return CounterpartId(text)
     return ScheduleId(text) if text.startswith(_SCHEDULE) else PersonId(text)
+
+
+def as_named(id_: str) -> str:
+    """An agent or the other end of a task as programs name it, by its id: `agent 1001`, `task 7`."""
+    return id_ if isinstance(participant_id(id_), CounterpartId) else f"agent {id_}"
 
 
 def person_id(text: str) -> PersonId:

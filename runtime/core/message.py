@@ -140,7 +140,8 @@ class Message:
     message. No question takes a person's message `aside` for an answer: it is for another person, or older than the
     question. `looking_at` is what a person had open in their client when they wrote it, in words. `within` is the
     meeting of its recipient in which it is said in private, NO_MEETING where its sender is not in that meeting; None
-    where its recipient is in none.
+    where its recipient is in none. `hops` words between tasks and their orderers have led to it, one after the other,
+    itself included.
     """
 
     id: MessageId
@@ -171,6 +172,7 @@ class Message:
     aside: bool = False
     looking_at: str | None = None
     within: str | None = None
+    hops: int | None = None
 
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
@@ -194,6 +196,7 @@ _OPTIONAL = (
     ("aside", "aside"),
     ("view", "looking_at"),
     ("within", "within"),
+    ("hops", "hops"),
 )
 """Fields that are JSON data as they are: the key of each in the data, and its name."""
 
@@ -280,4 +283,5 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         aside=data.get("aside", False),
         looking_at=data.get("view"),
         within=data.get("within"),
+        hops=data.get("hops"),
     )

@@ -41,6 +41,8 @@ class Form(StrEnum):
     MARKED = 'put {whom} on "'
     UNMARKED = "took their mark off"
     LOOKING_AT = "(looking at"
+    TASK = "{whom} (task {number})", "{called} (task {number})"
+    ORDERER = "{whom} (orderer)", "{called} (orderer)"
     QUOTED = "> {whom}:"
     WITH_FILES = "[with"
     PAST = "[said here before,"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
@@ -15,6 +16,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.llm.client import LLMClient
 from runtime.memories.session_memory import SessionMemory
 from runtime.sandbox.executor import Sandbox
+from runtime.tape.state.session import AgentState
 
 TRANSCRIPT_CHARS = 100_000
 """A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
@@ -51,3 +53,12 @@ class ExecutionContext(SessionContext):
     """What extensions let programs call, by name."""
     memory: SessionMemory | None = None
     """What is remembered of people; None where nothing is."""
+
+    def steering(self, agent: AgentState) -> list[Message]:
+        """What an agent at work is to see before it goes on: words of its tasks and of who has ordered this one, and
+        what people say, where that is for the work to see."""
+        return [
+            message
+            for message in agent.queue
+            if message.hops is not None or (self.steers and message.from_human and message.type != MessageType.CHOICE)
+        ]

@@ -35,6 +35,7 @@ from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
+from runtime.execution.calls.telling import TellCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
@@ -206,6 +207,7 @@ def assembled(
             logs,
             AgentCalls(journal, agents, program, pages.all_shown),
             task_calls,
+            TellCalls(journal, task_calls, is_task=session_of(record.address) is not None),
         ),
         *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
         PublishCalls(journal, record.program, around.events),
@@ -244,7 +246,14 @@ def assembled(
         *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
+        *(
+            task_calls.noted,
+            task_orders.noted,
+            task_orders.words.noted,
+            task_work.noted,
+            task_questions.noted,
+            memory_posts.noted,
+        ),
         *(spoken_answers.noted, open_questions.noted, published.noted),
         *Failures(record, journal, tasks, around.reports).listeners,
         Ratings(record, around.bus).noted,

@@ -40,8 +40,9 @@ from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
 from runtime.sessions.tasks.question_threads import is_below_question
+from runtime.sessions.tasks.words import word_late
 from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
+from runtime.stores.inbox import FORK, TASK, TASK_OVER, TASK_WORD, Inbox, InboxEntry
 from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.facts.registry import read_as
@@ -237,7 +238,9 @@ class Conversation:
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
-        if entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts)):
+        if (entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts))) or (
+            entry.event.kind == TASK_WORD and (told := word_late(entry.event, self._around.texts))
+        ):
             await self._say(entry, told)
         elif entry.event.kind == "choice":
             await self._tell(entry, "session.question_closed")

@@ -8,10 +8,23 @@ from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork
-from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_AGAIN, TASK_ASKS, TASK_CANCEL, TASK_OVER, InboxEvent
+from runtime.stores.inbox import (
+    MERGED,
+    PARTICIPANT,
+    TASK,
+    TASK_AGAIN,
+    TASK_ASKS,
+    TASK_CANCEL,
+    TASK_HEARD,
+    TASK_OVER,
+    TASK_WORD,
+    InboxEvent,
+)
 from runtime.stores.timers import TIMER
 
-OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN})
+OWN_EVENTS = frozenset(
+    {TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD}
+)
 """Their kinds. What is due at a time, a frame knows by the tape; a session has taken its own order already."""
 
 
@@ -58,7 +71,7 @@ class OwnEvents:
             self.questions.take(event)
         elif event.kind == TASK_AGAIN:
             self._orders.order_again(event)
-        elif event.kind == TASK_OVER and (told := self._orders.take(event)):
+        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := self._orders.take(event)):
             self._pages.tell(told)
 
     async def _answer(self, event: InboxEvent) -> None:

@@ -60,6 +60,14 @@ TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
 `runtime.sessions.tasks.letters.TaskAsking` writes."""
 
+TASK_WORD = "task_word"
+"""The kind of the event by which an agent says something to a task of its own, or a task to its orderer; `text` is what
+`runtime.sessions.tasks.letters.TaskWord` writes."""
+
+TASK_HEARD = "task_heard"
+"""The kind of the event that says that such words were taken; `text` is what
+`runtime.sessions.tasks.letters.TakenWords` writes."""
+
 TASK_AGAIN = "task_again"
 """The kind of the event by which a session orders a task of its own again; `text` is what
 `runtime.sessions.tasks.letters.TaskAgain` writes."""

@@ -38,6 +38,7 @@ from runtime.tape.rules import (  # noqa: F401 - their rules
     tasks,
     turns,
     voice,
+    words,
 )
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
+from runtime.core.ids import as_named
 from runtime.core.message import Message
 from runtime.tape.facts.agents import AgentStopped
 from runtime.tape.facts.calls import CallReturned, VariableSet, WaitBegun, WaitEnded
@@ -379,7 +380,7 @@ def _source(source: Mapping[str, Any]) -> str:
     if "meeting" in source:
         return f"meeting {source['meeting']}"
     agents = source.get("agents")
-    return f"agent {' '.join(agents)}" if agents else "user"
+    return " ".join(map(as_named, agents)) if agents else "user"
 
 
 def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

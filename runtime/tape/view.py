@@ -16,7 +16,7 @@ from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.published import EventPublished
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import ProgramBroken
-from runtime.tape.facts.tasks import OrderOver
+from runtime.tape.facts.tasks import OrderOver, WordToOrderer
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState
 from runtime.tape.state.tasks import PROGRAM_BROKEN
@@ -31,6 +31,7 @@ CRON_TRIGGER = "cron.trigger"
 TOOL_RESULT = "tool.result"
 DEBUG_REPORT = "debug.report"
 FEEDBACK_GIVEN = "feedback.given"
+TASK_MESSAGE = "task.message"
 
 SESSION_EVENTS = (
     HUMAN_MESSAGE,
@@ -42,6 +43,7 @@ SESSION_EVENTS = (
     TOOL_RESULT,
     DEBUG_REPORT,
     FEEDBACK_GIVEN,
+    TASK_MESSAGE,
 )
 """The types of all events of sessions, but those that programs publish."""
 
@@ -110,6 +112,7 @@ _TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
     CallReturned: _of_call,
     FailureReported: lambda _fact, _: DEBUG_REPORT,
     FeedbackGiven: lambda _fact, _: FEEDBACK_GIVEN,
+    WordToOrderer: lambda _fact, _: TASK_MESSAGE,
     EventPublished: lambda fact, _: fact.type,
 }
 
@@ -156,5 +159,6 @@ _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
     CallReturned: _called,
     FeedbackGiven: _rated,
     FailureReported: lambda fact: (None, {"report": fact.report, "count": fact.count, "fact": fact.seq}, {}),
+    WordToOrderer: lambda fact: (fact.agent, {}, {"text": fact.text}),
     EventPublished: lambda fact: (fact.agent, dict(fact.values), {}),
 }

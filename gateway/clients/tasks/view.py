@@ -16,7 +16,7 @@ from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGr
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver
+from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver, WordToOrderer
 from runtime.tape.state.tasks import WORKING, TaskStatus
 from runtime.tape.tape import Fact, TapeStore
 
@@ -161,6 +161,11 @@ def _closed(view: TaskView, fact: Fact, content: PageClosed) -> None:
         _finished(view, fact, content)
 
 
+def _told(view: TaskView, fact: Fact, content: WordToOrderer) -> None:
+    said = TaskUtterance(fact.seq, fact.at, content.text, own=True, page=str(fact.seq))
+    view.said = [*view.said[-MAX_SAID + 1 :], said]
+
+
 def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
     whose = "" if view.home is None else f"in./clients/{view.home.conversation}."
     named = content.message.removeprefix(whose)
@@ -208,6 +213,7 @@ _TAKES: Mapping[type[Content], Callable[[TaskView, Fact, Any], None]] = {
     PageFinished: _finished,
     PageClosed: _closed,
     MessageHeard: _heard,
+    WordToOrderer: _told,
     QuestionAsked: _asked,
     QuestionAskedAgain: _asked_again,
     OrderAsks: _asks,

@@ -19,6 +19,7 @@ from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.schedules import ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
+from runtime.execution.calls.telling import TellCalls
 from runtime.execution.frames.signatures import Signature, call, declared
 from runtime.execution.speech.utterances import Utterances
 
@@ -36,8 +37,18 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, MeetingCalls),
-    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, PublishCalls, Control),
+    *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, TellCalls),
+    *(
+        MeetingCalls,
+        FileCalls,
+        DescribeCalls,
+        ProgramFiles,
+        ArtifactCalls,
+        MemoryCalls,
+        LogCalls,
+        PublishCalls,
+        Control,
+    ),
 )
 
 SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

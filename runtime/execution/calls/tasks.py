@@ -133,14 +133,14 @@ class TaskCalls:
         """
         key = CallKey(frame.id, call.pos)
         begun = self._journal.state.waits.get(key)
-        number = self._meant(frame, task) if begun is None else int((begun.source or {})["task"])
+        number = self.meant(frame, task) if begun is None else int((begun.source or {})["task"])
         if begun is None:
-            self._find(number)
+            self.find(number)
             due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
             self._journal.note(WaitBegun(*site(frame, call), {"task": number}, due))
-        if not self._find(number).over:
+        if not self.find(number).over:
             await self._wait(frame, key, number, timeout_s)
-        found = self._find(number)
+        found = self.find(number)
         if not found.over:
             self._journal.note(WaitEnded(*site(frame, call), messages=[]))
             return
@@ -152,7 +152,7 @@ class TaskCalls:
         else:
             raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) {ended_in_words(found)}")
 
-    def _meant(self, frame: Frame, task: object) -> int:
+    def meant(self, frame: Frame, task: object) -> int:
         """The number of a task, by its name or by what it does. Raises UnknownTarget."""
         klass, _, playbook = str(task).partition(".")
         if not playbook:
@@ -175,7 +175,7 @@ class TaskCalls:
                     tasks.start_soon(
                         self._end_at, tasks.cancel_scope, wait.due, inf if timeout_s is None else timeout_s
                     )
-                while not self._find(number).over:
+                while not self.find(number).over:
                     await self._over.wait()
                 tasks.cancel_scope.cancel()
 
@@ -212,7 +212,7 @@ class TaskCalls:
 
         It returns False if the task has already ended.
         """
-        found = self._find(self._number(task))
+        found = self.find(self._number(task))
         if not found.over:
             self._journal.note(TaskCancelled(found.number))
         return not found.over
@@ -223,7 +223,8 @@ class TaskCalls:
             raise UnknownTarget(f'there is no task {named!r}; Spawn gives names such as "task 7"')
         return number
 
-    def _find(self, number: int) -> TaskState:
+    def find(self, number: int) -> TaskState:
+        """The task of a number. Raises UnknownTarget."""
         task = self._journal.state.tasks.get(number)
         if task is not None:
             return task

@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
-from runtime.core.message import Message, MessageType
 from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
@@ -163,7 +162,7 @@ class Interpreter:
         journal.note(
             TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )
-        if waits is None and (steering := self._steering()):
+        if waits is None and (steering := self._context.steering(frame.agent)):
             journal.note(FrameSteered(frame.id, [message.id for message in steering]))
             self._context.builtins.forget(self._agent_id, steering)
 
@@ -221,17 +220,11 @@ class Interpreter:
         """The possible length of the past beside the rest of the last prompt."""
         return self._context.window.past_chars(self._other_chars)
 
-    def _steering(self) -> list[Message]:
-        """People's messages to the working agent, when the work is meant to see them."""
-        if not self._context.steers:
-            return []
-        return [m for m in self._frame.agent.queue if m.from_human and m.type != MessageType.CHOICE]
-
     def _cut(self) -> bool:
-        """End the turn behind the last statement, so that the next one sees what people said meanwhile."""
+        """End the turn behind the last statement, so that the next one sees what was said meanwhile."""
         state = self._frame.state
         done = state.statements and state.statements[-1].done and not state.statements[-1].error
-        if not done or not self._steering():
+        if not done or not self._context.steering(self._frame.agent):
             return False
         self._context.journal.note(EndReached(self._frame.id, "yield", value="call"))
         return True
@@ -377,6 +370,6 @@ class Interpreter:
     def halted(self) -> bool:
         """Whether the last statement ended the turn or failed: nothing more of this reply runs."""
         state = self._frame.state
-        if state.ending is not None or bool(self._steering()):
+        if state.ending is not None or self._context.steering(self._frame.agent):
             return True
         return bool(state.statements and state.statements[-1].error)

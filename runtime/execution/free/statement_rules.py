@@ -69,6 +69,7 @@ _FILES = _line("ReadFile", "Describe", "SendFile")
 _ASK = _line("Ask")
 _REMINDERS = _line("Remind")
 _TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
+_WORDS = _line("Tell")
 _LOG = _line("Log")
 _EVENTS = _line("Publish")
 _MEMORY = _line("Remember", "Recall")
@@ -101,6 +102,7 @@ _NAMED = (
     (re.compile(r"\backnowledge|\back(?:_within_s)?\b|\breceipts?\b", re.I), _ACKNOWLEDGEMENT),
     (re.compile(r"\bremind|\blater\b|\b(?:seconds?|minutes?|hours?|days?|weeks?)\b|\btomorrow\b", re.I), _REMINDERS),
     (re.compile(r"\bbackground\b|\bSpawn\(", re.I), _TASKS),
+    (re.compile(r"\bbackground\b|\bSpawn\(|\borderer\b|\bTell\(", re.I), _WORDS),
     (re.compile(r"\blog(?:s|ged|ging)?\b", re.I), _LOG),
     (re.compile(r"\bpublish", re.I), _EVENTS),
     (re.compile(r"artifact", re.I), _ARTIFACTS),

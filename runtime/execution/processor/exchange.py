@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
-from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import FrameCall as HostCall
@@ -91,12 +91,9 @@ class Exchange:
         return _Seen(state, [*state.notes, *self.work.notes], [*state.said, *self.work.said])
 
     def _steer(self) -> None:
-        """Show what people said to the agent while it worked, when that is for the work to see."""
-        if not self.context.steers:
-            return
+        """Show what was said to the agent while it worked, when that is for the work to see."""
         agent = self.frame.agent
-        steering = [m for m in agent.queue if m.from_human and m.type != MessageType.CHOICE]
-        if steering:
+        if steering := self.context.steering(agent):
             heard = heard_text(self.context.journal.state, steering)
             self.context.journal.note(FrameSteered(self.frame.id, [m.id for m in steering], heard=heard))
             self.context.builtins.forget(agent.id, steering)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runtime.core.foreign_text import foreign, foreign_line, foreign_name
+from runtime.core.ids import ORDERER, CounterpartId
 from runtime.core.message import Message, MessageType
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.quoted_text import past_lines, quoted_lines
@@ -45,6 +46,9 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
     if message.from_human:
         who = message.sender_name or "user"
         who = who if who == "user" else Form.PERSON.format(whom=foreign_name(who))
+    elif isinstance(message.sender_id, CounterpartId):
+        form = Form.ORDERER if message.sender_id == ORDERER else Form.TASK
+        who = form.format(whom=message.sender_class, number=message.sender_id.removeprefix("task "))
     else:
         who = Form.AGENT.format(whom=message.sender_class, number=message.sender_id)
     content = heard_content(message)

@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from runtime.core.address import CLIENT
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
+    ORDERER,
     AgentId,
+    CounterpartId,
     GuestId,
     MeetingId,
     ParticipantId,
@@ -17,6 +20,7 @@ from runtime.core.ids import (
     is_human_word,
     parse_agent_id,
     parse_meeting_id,
+    participant_id,
 )
 from runtime.language.syntax.humans import HumanSpec
 from runtime.tape.state.meetings import MeetingState
@@ -187,6 +191,23 @@ def _ended_unread(text: str, state: SessionState, agent: AgentId, current: str |
     return meeting.id if meeting is not None and meeting.status == "ended" and unread else None
 
 
+def _counterpart(text: str, state: SessionState, population: Population) -> dict[str, Any] | None:
+    """The source of a wait for a task of this session, or for who has ordered it, whom nobody here has the name of.
+    The client that ordered it speaks as a person does. Raises UnknownTarget for a task that says nothing more."""
+    other = participant_id(text.lower())
+    named = isinstance(other, CounterpartId) and not (text in population.classes() or state.people_named(text))
+    if not named:
+        return None
+    if other == ORDERER:
+        by_client = state.order is not None and state.order.home.platform == CLIENT
+        return {"human": True} if by_client else {"agents": [str(other)]} if state.order is not None else None
+    task = next((task for task in state.tasks.values() if task.name == other), None)
+    unread = any(message.sender_id == other for agent in state.agents.values() for message in agent.queue)
+    if task is not None and task.over and not unread:
+        raise UnknownTarget(f"{other} has ended, and says nothing more")
+    return None if task is None else {"agents": [str(other)]}
+
+
 def wait_source(
     text: str, state: SessionState, population: Population, *, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
@@ -223,6 +244,8 @@ def _wait_source(
     spec = declared(words, population)
     if spec is not None and not any(person.declared == spec.declared for person in state.people.values()):
         return {"human": True, "declared": spec.declared}
+    if (other := _counterpart(words, state, population)) is not None:
+        return other
     target = resolve_target(words, state, population, meeting=meeting)
     if target.meeting is not None:
         return {"meeting": str(target.meeting)}

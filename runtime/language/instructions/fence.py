@@ -21,6 +21,7 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
         (("DismissAgent",), r"\b(?:dismiss\w*|remov\w*|let\w*|agents?)\b"),
         (("Remember",), r"\b(?:remember\w*|memori[sz]\w*|not(?:e|es|ed|ing) down|keep\w* in mind)\b"),
         (("Spawn", "Cancel"), r"\b(?:background|tasks?|spawn\w*|cancel\w*)\b"),
+        (("Tell",), r"\b(?:background|tasks?|orderer|ordered)\b"),
         (("Publish",), r"\bpublish\w*\b"),
         (("Share",), r"\b(?:shar\w*|shared)\b"),
         (("InviteToMeeting",), r"\b(?:invit\w*|meetings?|join\w*|bring)\b"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from runtime.language.instructions.text import inside_of, split_at
 from runtime.language.lowering import phrases
-from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import Op
@@ -45,6 +45,22 @@ _ORNAMENT = re.compile(
     r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?|\s+(?:task|work|job|results?)$", re.IGNORECASE
 )
 _ORDERED = re.compile(r'^(?:\$([^\W\d]\w*)(?::\w+)?\s*=\s*)?Spawn\("(\w+)",\s*"(\w+)"')
+
+_WHOM_ORDERED = r"(?:(?:the|its|my|your)\s+)?orderer|who(?:ever)?\s+(?:has\s+)?ordered\s+(?:this|the)(?:\s+task)?"
+_ORDERER = re.compile(rf"^(?:{_WHOM_ORDERED})$", re.IGNORECASE)
+_SPEAKS = re.compile(
+    rf"^(?:tell|inform|ask|let|notify|remind)\s+(?P<whom>{_WHOM_ORDERED}|(?:the\s+)?task\s+(?:\$[^\W\d]\w*|#?\d{{1,9}})"
+    r"|\$[^\W\d]\w*|(?:(?:the|its|this|that)\s+)?(?:(?:[\w'\u2019-]+\s+)?(?:task|work|job)|\w+))(?![\w'\u2019.])\s*(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOLD = re.compile(
+    r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
+)
+_WORD_FROM = re.compile(
+    r"^(?:(?:a|the|its|another|the next)\s+)?(?:words?|messages?|answers?|repl(?:y|ies)|news)\s+(?:from|of|by)\s+(.+)$",
+    re.IGNORECASE,
+)
+_QUOTES = re.compile(r"[\"\u201c\u201d\u201e{}]")
 
 _STEM = 4
 _ENDING = 3
@@ -170,6 +186,8 @@ class Background:
         what = awaited[1].strip().rstrip(".; ")
         if given is None and (kept := _KEPT_AS.search(what)):
             given, what = kept[1], what[: kept.start()]
+        if given is None and (heard := self._hearing(what)):
+            return heard
         what = _RESULT_OF.sub("", _ENDED.sub("", what)).strip()
         target = f"{given} = " if given is not None else ""
         if task := _TASK.match(what):
@@ -184,6 +202,49 @@ class Background:
             return free(text, f"it may mean the words of {meant[0].klass}, or the result of its task")
         task_of = f'"{meant[0].klass}.{meant[0].playbook}"' if meant[0].variable is None else f"${meant[0].variable}"
         return LoweredInstruction(Op.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
+
+    def _hearing(self, what: str) -> LoweredInstruction | None:
+        """ "Wait for the orderer", "Wait for a word from $task"."""
+        word = _WORD_FROM.match(what)
+        whom = word[1].strip() if word else what
+        if self._reach.agents_in(whom):
+            return None
+        if _ORDERER.match(whom):
+            return LoweredInstruction(Op.YLD, "for orderer")
+        named = self._named(whom) if word else None
+        return None if named is None else LoweredInstruction(Op.YLD, f"for {named.strip(chr(34))}")
+
+    def _named(self, whom: str) -> str | None:
+        """The task that words surely mean, as a call names it; None for others."""
+        if task := _TASK.match(whom):
+            return task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
+        meant = self._meant(whom)
+        if len(meant) != 1 or meant[0].under != self._under[: len(meant[0].under)]:
+            return None
+        return f"${meant[0].variable}" if meant[0].variable else f'"{meant[0].klass}.{meant[0].playbook}"'
+
+    def telling(self, text: str, bare: str) -> LoweredInstruction | None:
+        """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
+        where it is surely for a task, and for no agent or person of that name."""
+        spoken = _SPEAKS.match(bare)
+        if spoken is None or self._reach.agents_in(spoken["whom"]):
+            return None
+        whom = spoken["whom"].strip()
+        named = '"orderer"' if _ORDERER.match(whom) else self._named(whom)
+        if named is None:
+            meant = self._meant(whom)
+            return free(text, "which task is meant is unclear") if meant or _ANY_TASK.match(whom) else None
+        told = _TOLD.fullmatch(spoken["rest"])
+        if told is None:
+            return free(text, "what the task is told is left to a model")
+        if told["words"]:
+            return LoweredInstruction(Op.QUE, f"Tell({named}, {told['words']})")
+        said = told["fact"] or f"Please {told['deed']}"
+        if _QUOTES.search(said) or any(True for _ in joints(said)):
+            return free(text, "what exactly the task is told is unclear")
+        words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
+        called = "" if _ANY_TASK.match(whom) or named in (whom, '"orderer"') or _TASK.match(whom) else f": {text}"
+        return LoweredInstruction(Op.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:
         if what.startswith("$"):

@@ -71,6 +71,7 @@ class Classifier:
             self._named,
             self.background.starting,
             self.background.waiting,
+            self.background.telling,
             self._remembering.rule,
             self._asks_again,
             self._control,

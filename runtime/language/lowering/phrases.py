@@ -351,7 +351,7 @@ _TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
 _WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
 _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[^\W\d]\w*(?:\.\w+)?\()")
-RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
+RESULTLESS = frozenset({"Say", "Tell", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
 @lru_cache(maxsize=1024)

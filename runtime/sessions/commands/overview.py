@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime.core.ids import PersonId
+from runtime.core.ids import PersonId, as_named
 from runtime.core.texts import Texts
 from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
@@ -121,3 +121,5 @@ def _names(state: SessionState, source: dict[str, object]) -> Iterator[str]:
         agent = state.agent(str(id_))
         if agent is not None:
             yield agent.klass
+        elif as_named(str(id_)) == id_:
+            yield id_

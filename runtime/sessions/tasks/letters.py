@@ -1,4 +1,4 @@
-"""Letters between orderers and tasks, as the texts of inbox events."""
+"""Letters between orderers and tasks, as the texts of inbox events, and the way into an inbox."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.tape.facts.content import RAISED_AT
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import TaskStatus
 
 PLATFORM = "task"
 """The platform of the addresses of tasks: no adapter has it, and people reach none of them."""
+
+RETRY_S = 1.0
+"""The pause before another try with a full inbox."""
 
 
 def address_of(task: SessionId) -> Address:
@@ -114,6 +120,43 @@ class TaskAsking(_Letter):
     words: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TaskWord(_Letter):
+    """What an agent of the class `klass` says to task `number` of the session `orderer`, which is the session `task`,
+    or `up` to that orderer. `hops` words between tasks and their orderers have led to it, itself included."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    up: bool
+    klass: str
+    text: str
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakenWords(_Letter):
+    """The words up to that of fact `seq` were taken: those to task `number` of the session `orderer`, which is the
+    session `task`, or those `up` to that orderer."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    up: bool
+    seq: int
+
+
 def session_of(address: Address) -> SessionId | None:
     """The session of a task, by its address; None for a conversation of people."""
     return SessionId(address.conversation) if address.platform == PLATFORM else None
+
+
+async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
+    """Put an event into an inbox, as soon as that has room."""
+    while True:
+        try:
+            await inbox.add(event)
+        except InboxFull:
+            await clock.sleep_until(clock.monotonic() + RETRY_S)
+        else:
+            return

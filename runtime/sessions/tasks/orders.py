@@ -11,7 +11,7 @@ from runtime.core.address import address_data
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
-from runtime.core.ids import SessionId
+from runtime.core.ids import CounterpartId, SessionId
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
@@ -23,7 +23,8 @@ from runtime.meetings.taking_part import within
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, TaskAgain, address_of, session_of
+from runtime.sessions.tasks.letters import RETRY_S, Order, Result, TaskAgain, address_of, bring, session_of
+from runtime.sessions.tasks.words import TaskWords
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
@@ -38,9 +39,6 @@ from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 MAX_TOLD_CHARS = 10_000
 """The length of what a place is told; longer results are cut."""
 
-RETRY_S = 1.0
-"""The pause before another try with a full inbox."""
-
 
 class TaskOrders:
     """The orders of one session in memory. They are brought to the tasks after `start`."""
@@ -53,6 +51,8 @@ class TaskOrders:
         self._around = around
         self._inbox = inbox
         self._dispatcher = dispatcher
+        self.words = TaskWords(record, journal, around, inbox, dispatcher)
+        """What is said to tasks, and by a task to its orderer."""
         self._posting = OnDemand(self._post)
         self._posted = Signal()
 
@@ -60,6 +60,7 @@ class TaskOrders:
         """Bring orders to their tasks, in `tasks`."""
         self._posting.start(tasks)
         self._posting.wake()
+        self.words.start(tasks)
 
     @hears(TaskOrdered, TaskCancelled, ResultForPlace, SessionEnded)
     def noted(self, _fact: Content) -> None:
@@ -71,6 +72,7 @@ class TaskOrders:
         while self._owed():
             self._posting.wake()
             await self._posted.wait()
+        await self.words.all_brought()
 
     def _owed(self) -> list[TaskState]:
         return [task for task in self._journal.state.tasks.values() if task.to_post]
@@ -170,7 +172,10 @@ class TaskOrders:
         note_order(self._journal, ordered, limits)
 
     def take(self, event: InboxEvent) -> str | None:
-        """Take in how a task has ended, once; what people are told where nobody here has ordered it."""
+        """Take in how a task has ended, or a word, once; what people are told where nobody here has ordered the
+        task."""
+        if event.kind != TASK_OVER:
+            return self.words.take(event)
         result = Result.read(event.text)
         task = self._journal.state.tasks.get(result.number)
         if task is not None and task.id == result.task:
@@ -183,16 +188,15 @@ class TaskOrders:
             return
         how, where = (result.status, result.value, result.error), (result.first, result.last)
         self._journal.note(TaskOver(task.number, *how, *where, result.error_type, result.raised_at))
-        if result.status == "canceled" or task.deliver == NOBODY:
+        sources = [wait.source or {} for wait in self._journal.state.waits.values()]
+        if any(task.name in source.get("agents", ()) for source in sources):
+            self._tell(task)  # that it says nothing more
+        elif result.status == "canceled" or task.deliver == NOBODY:
             return
-        if task.deliver in self._around.task_places:
+        elif task.deliver in self._around.task_places:
             self._journal.note(ResultForPlace(task.number))
-        elif not self._is_waited_for(task):
+        elif all(source.get("task") != task.number for source in sources):
             self._tell(task)
-
-    def _is_waited_for(self, task: TaskState) -> bool:
-        sources = (wait.source or {} for wait in self._journal.state.waits.values())
-        return any(source.get("task") == task.number for source in sources)
 
     def _tell(self, task: TaskState) -> None:
         """One message to who has ordered it."""
@@ -201,7 +205,7 @@ class TaskOrders:
         facts = f" (facts {task.first} to {task.last} of session {task.id})" if task.last else ""
         message = Message(
             task.message,
-            task.agent,
+            CounterpartId(task.name),
             "Task",
             f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",
             self._around.clock.now(),
@@ -251,17 +255,6 @@ async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> N
     home = ADDRESS.read(taken.home)
     event = InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), clock.now(), kind=TASK_OVER)
     await bring(event, inbox, clock)
-
-
-async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
-    """Put an event into an inbox, as soon as that has room."""
-    while True:
-        try:
-            await inbox.add(event)
-        except InboxFull:
-            await clock.sleep_until(clock.monotonic() + RETRY_S)
-        else:
-            return
 
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:

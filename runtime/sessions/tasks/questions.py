@@ -13,8 +13,7 @@ from runtime.core.background import OnDemand
 from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import TaskAsking, address_of
-from runtime.sessions.tasks.orders import bring
+from runtime.sessions.tasks.letters import TaskAsking, address_of, bring
 from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.stores.inbox import TASK_ASKS, Inbox, InboxEvent
 from runtime.tape.facts.content import Content

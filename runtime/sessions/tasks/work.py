@@ -14,8 +14,7 @@ from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.budget import TaskBudget
-from runtime.sessions.tasks.letters import Order, Result
-from runtime.sessions.tasks.orders import bring
+from runtime.sessions.tasks.letters import Order, Result, bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, RAISED_AT

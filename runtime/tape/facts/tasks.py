@@ -100,7 +100,53 @@ class AnswerMeant(Content):
     ask: str = key("ask")
 
 
+@fact("word_down")
+class WordToTask(Content):
+    """An agent tells a task something. `hops` words between tasks and their orderers have led to it, one after the
+    other, itself included."""
+
+    agent: AgentId = key("agent")
+    number: int = key("task")
+    text: str = key("text")
+    hops: int = key("hops", default=1, always=True)
+
+
+# -- of both
+
+
+@fact("word_done", session=True)
+class WordBrought(Content):
+    """The inbox of whom it is for has the word of fact `seq`."""
+
+    seq: int = key("seq")
+
+
+@fact("word_heard", session=True)
+class WordsHeard(Content):
+    """The task of a number, 0 for the orderer, has taken the words up to that of fact `seq`."""
+
+    number: int = key("task")
+    seq: int = key("seq")
+
+
+@fact("word_told", session=True)
+class HearingTold(Content):
+    """The inbox of the other end of a task knows that its words up to `seq` were taken here."""
+
+    other: str = key("other")
+    seq: int = key("seq")
+
+
 # -- of the task
+
+
+@fact("word_up")
+class WordToOrderer(Content):
+    """An agent of a task tells its orderer something; see `WordToTask`."""
+
+    agent: AgentId = key("agent")
+    text: str = key("text")
+    hops: int = key("hops", default=1, always=True)
 
 
 @fact("order", session=True)

@@ -32,6 +32,7 @@ from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.registry import rule
 from runtime.tape.rules.schedules import fail_runs
+from runtime.tape.rules.words import end_chain, note_taken_words
 from runtime.tape.state.acks import settle_message
 from runtime.tape.state.frames import (
     CallKey,
@@ -64,8 +65,7 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
     frame = state.frames.get(fact.frame)
     if frame is None:
         return
-    pos = fact.pos
-    key = CallKey(frame.id, pos)
+    pos, key = fact.pos, CallKey(frame.id, fact.pos)
     wait = state.waits.pop(key, None)
     if wait is not None and wait.lasts:
         waited(state, frame)
@@ -152,6 +152,7 @@ def take_messages(
     if read:
         for task in state.tasks.values():
             task.heard = task.heard or task.message in wanted
+    note_taken_words(state, taken)
     for message in taken:
         if message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=read)
@@ -252,6 +253,7 @@ def _stop(state: SessionState, _: int, fact: AgentStopped) -> None:
     for message in owner.queue:
         if message.id in dropped and message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=False)
+    note_taken_words(state, [message for message in owner.queue if message.id in dropped])
     leave_mailbox(owner, dropped)
     if owner.participant is not None:
         owner.stops += 1
@@ -333,6 +335,7 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
     wait = state.waits.get(CallKey(frame.id, fact.pos))
     if taken or wait is None or wait.lasts:
         waited(state, frame)
+    end_chain(state, wait)
     if fact.pos == TURN:
         state.waits.pop(CallKey(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]

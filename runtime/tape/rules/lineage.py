@@ -30,6 +30,7 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     """Leave to the other session what it was about to show; ask again what can be asked again. What it heard in another
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
+    state.words, state.words_taken = [], {}
     state.broken, state.runs, state.failures, state.voices.speeches = None, {}, [], {}
     if state.order is not None:
         state.order.scope = state.order.owner = ""  # whoever is here, no order was given here

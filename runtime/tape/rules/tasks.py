@@ -20,7 +20,13 @@ from runtime.tape.facts.tasks import (
 )
 from runtime.tape.rules.registry import rule
 from runtime.tape.state.session import SessionState
-from runtime.tape.state.tasks import MAX_CLOSED_QUESTIONS, MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
+from runtime.tape.state.tasks import (
+    MAX_CLOSED_QUESTIONS,
+    MAX_KEPT_TASKS,
+    OrderState,
+    TaskQuestion,
+    TaskState,
+)
 
 
 @rule(TaskOrdered)
@@ -75,6 +81,7 @@ def _over(state: SessionState, seq: int, fact: TaskOver) -> None:
         _close(task, ask)
         _pass_on(state, ask, None)
     task.to_post, task.arguments, task.answers = [], {}, {}
+    state.words = [word for word in state.words if word.number != task.number]
     over = [task.number for task in state.tasks.values() if task.over and not task.to_post]
     for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
         if number != fact.number:

@@ -28,7 +28,7 @@ from runtime.tape.state.people import (
 )
 from runtime.tape.state.reminders import ReminderState
 from runtime.tape.state.run import FailureState, PublishedState, RunState
-from runtime.tape.state.tasks import OrderState, TaskState
+from runtime.tape.state.tasks import OrderState, TaskState, WordState
 from runtime.tape.state.voice import Voices
 
 MAX_ARTIFACTS = 50
@@ -151,6 +151,13 @@ class SessionState:
     """Runs of schedules that have not ended, by the ids of their events."""
     failures: list[FailureState] = field(default_factory=list)
     published: list[PublishedState] = field(default_factory=list)
+    words: list[WordState] = field(default_factory=list)
+    """What tasks are told, and the orderer, until they have taken it."""
+    words_taken: dict[str, int] = field(default_factory=dict)
+    """The latest words that agents here took, and whose speakers are still to know that: by the name of that task, or
+    of the orderer, the number of its fact there."""
+    hops: int = 0
+    """How many words between tasks and their orderers have led to what is done now; 0 after a person's, or a pause."""
 
     @property
     def has_guests(self) -> bool:
@@ -257,7 +264,8 @@ class SessionState:
         """Whether a task is to hear something, or its orderer is."""
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         tells = self.order is not None and not self.ended and bool(self.order.to_tell)
-        return answers or tells or any(task.to_post for task in self.tasks.values())
+        words = bool(self.words_taken) or any(not word.brought for word in self.words)
+        return answers or tells or words or any(task.to_post for task in self.tasks.values())
 
     def owes_word(self) -> bool:
         """Whether others are to hear of a failure, or how a run ended if no work goes on, or people a spoken answer."""

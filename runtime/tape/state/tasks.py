@@ -115,6 +115,21 @@ class TaskState:
 
 
 @dataclass(slots=True)
+class WordState:
+    """Something that `agent` tells the task of a number, or with the number 0 the orderer of the task that this session
+    is, and that waits there or on the way. `seq` is its fact, `at_s` its time in seconds since the epoch. `brought`:
+    their inbox has it."""
+
+    seq: int
+    at_s: float
+    agent: AgentId
+    number: int
+    text: str
+    hops: int
+    brought: bool = False
+
+
+@dataclass(slots=True)
 class OrderState:
     """The task that this session is: what was ordered, and what has come of it.
 

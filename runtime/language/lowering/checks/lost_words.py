@@ -43,6 +43,9 @@ _STOOD_FOR = {
     "YLD for meeting": "wait hold pause yield meeting reply replies answer answers respond responds response message"
     " messages say says something anything somebody someone anyone everyone until next speak speaks others yld"
     " attendees participants contribution contributions",
+    "YLD for orderer": "wait word words message messages answer reply news whoever ordered task",
+    "YLD for $": "wait word words message messages answer reply news task",
+    "YLD for task": "wait word words message messages answer reply news",
     "YLD for call": "wait yield call result return returns yld",
     "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
     "YLD for return": "yield return yld",
@@ -57,6 +60,7 @@ _STOOD_FOR = {
     "Spawn": "start launch spawn begin run kick off execute order background task new another give",
     "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
     " put until finish finished end ended complete completed come back return returned ready over",
+    "Tell": "tell inform let know task background work job orderer whoever ordered",
     "Sleep": "wait sleep pause second seconds minute minutes hour hours day days half quarter quarters two three"
     " four five six seven eight nine ten twelve",
 }

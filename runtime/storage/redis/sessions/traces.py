@@ -34,7 +34,9 @@ from runtime.stores.inbox import (
     TASK,
     TASK_AGAIN,
     TASK_ASKS,
+    TASK_HEARD,
     TASK_OVER,
+    TASK_WORD,
     InboxEvent,
 )
 from runtime.stores.memories import Scope
@@ -47,7 +49,7 @@ _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
 
-_OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN})
+_OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD})
 """Kinds of events whose texts name who ordered a task."""
 
 _REWRITING = "already in progress"

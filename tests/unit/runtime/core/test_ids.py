@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, ScheduleId, participant_id, schedule_id
+from runtime.core.ids import (
+    AgentId,
+    CounterpartId,
+    GuestId,
+    ParticipantId,
+    PersonId,
+    ScheduleId,
+    participant_id,
+    schedule_id,
+)
 from runtime.core.message import message_from_data
 
 KINDS: list[tuple[str, type[ParticipantId]]] = [
@@ -15,6 +24,9 @@ KINDS: list[tuple[str, type[ParticipantId]]] = [
     ("human", PersonId),
     ("schedule:daily", ScheduleId),
     ("guest:Archive", GuestId),
+    ("task 7", CounterpartId),
+    ("orderer", CounterpartId),
+    ("task force", PersonId),
 ]
 
 

@@ -39,6 +39,7 @@ FULL = replace(
     quiet=True,
     aside=True,
     looking_at="a list",
+    hops=3,
 )
 
 

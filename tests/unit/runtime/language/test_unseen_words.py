@@ -18,7 +18,7 @@ async def Low(item: str):
 
 
 @playbook
-async def Tell(item: str):
+async def Recount(item: str):
     await Say("user", item)
 
 
@@ -46,9 +46,9 @@ async def found(tmp_path_factory: pytest.TempPathFactory, text: str) -> list[str
     ("text", "finds"),
     [
         (PYTHON.format(call='Say("user", item)'), True),
-        (PYTHON.format(call="Tell(item)"), True),
+        (PYTHON.format(call="Recount(item)"), True),
         (PYTHON.format(call='Say("Helper", item)'), False),
-        ("---\ndeliver: team\n---\n" + PYTHON.format(call="Tell(item)"), False),
+        ("---\ndeliver: team\n---\n" + PYTHON.format(call="Recount(item)"), False),
         (STEPS.format(trigger="When the event stock.low arrives"), True),
         (STEPS.format(trigger="When the user asks for the stock"), False),
     ],

@@ -31,6 +31,8 @@ WITHOUT_TEXTS = {
     "task_tell",
     "told",
     "wake",
+    "word_done",
+    "word_heard",
 }
 """The kinds of facts in which no text stands."""
 
@@ -95,6 +97,9 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "task_over": {"task": 1, "status": "completed", "val": "x", "error": "e", "first": 0, "last": 0},
     "task_posted": {"task": 1, "what": "x"},
     "unremind": {"id": "x"},
+    "word_down": {"agent": "1000", "task": 1, "text": "x", "hops": 1},
+    "word_told": {"other": "x", "seq": 5},
+    "word_up": {"agent": "1000", "text": "x", "hops": 1},
 }
 """Facts of the kinds that are not on the old tapes."""
 

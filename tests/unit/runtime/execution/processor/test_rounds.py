@@ -25,7 +25,7 @@ ALWAYS: Rules = {**NEVER, "choose: ": "yes"}
 
 CODE = '''
 @playbook
-async def Tell() -> str:
+async def Recount() -> str:
     """Tells a joke."""
     await Say("user", "Python.")
     return "told"
@@ -93,7 +93,7 @@ SPINS: Mapping[str, tuple[Rules, Sequence[str]]] = {
     ),
     "a playbook that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Entertain"]),
     "Python that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Perhaps(n=1)"]),
-    "Python that is called only tells": (NEVER, ["- Repeat until the user is happy", "  - Tell()"]),
+    "Python that is called only tells": (NEVER, ["- Repeat until the user is happy", "  - Recount()"]),
     "a jump": (ALWAYS, ["- Tell the user a joke", "- Go back to step 1 unless the user is happy", '- Say "Bye."']),
     "a jump under a condition": (
         ALWAYS,

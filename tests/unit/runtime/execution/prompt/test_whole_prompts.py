@@ -124,6 +124,8 @@ def test_the_reader_of_these_tests_takes_our_lines_for_ours() -> None:
         Form.MARKED,
         Form.PERSON,
         Form.AGENT,
+        Form.TASK,
+        Form.ORDERER,
         Form.SPEAK,
         Form.MEETING,
     }

@@ -44,9 +44,9 @@ async def test_words_to_somebody_else_do_not_come_into_it(sandbox: MontySandbox)
 
 
 async def test_it_is_closed_before_a_playbook_that_is_called_speaks(sandbox: MontySandbox) -> None:
-    calls = block("x = await Tell()", 'await Say("user", f"and so {x}")', 'await Yld("user")')
+    calls = block("x = await Recount()", 'await Say("user", f"and so {x}")', 'await Yld("user")')
     tells = block('await Say("user", "let me look")', 'await Var("__", "done")', "await Return(5)")
-    async with talking(free(llm("Tell")), Model(HALF, calls, tells), sandbox) as talk:
+    async with talking(free(llm("Recount")), Model(HALF, calls, tells), sandbox) as talk:
         half, *rest = await talk.say("hi")
     assert half.endswith(" ⏹")
     assert rest == ["let me look", "and so 5"]

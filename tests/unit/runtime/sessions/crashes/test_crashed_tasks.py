@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 
 def check_tasks(world: World, case: Case) -> None:
-    """Each order is taken once, and each result comes once to whoever ordered it."""
+    """Each order is taken once, each result comes once to whoever ordered it, and each word once to whom it is for."""
     check(world, case)
     orders = [fact.data["task"] for fact in world.facts if fact.kind == "spawn"]
     begun = [tape_owner(fact.tape) for fact in world.facts if fact.kind == "order"]
@@ -31,6 +31,10 @@ def check_tasks(world: World, case: Case) -> None:
     assert sorted(orders) == sorted(begun)
     assert len(over) == len(set(over))
     assert len(told) == len(set(told))
+    words = [
+        f"word.{tape_owner(fact.tape)}.{fact.seq}" for fact in world.facts if fact.kind in ("word_down", "word_up")
+    ]
+    assert sorted(words) == sorted(message for message in told if message.startswith("word."))
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -130,12 +130,12 @@ async def test_react_may_do_the_same_again_and_again(sandbox: MontySandbox) -> N
 
 async def test_values_stand_in_a_description_and_are_found_once(sandbox: MontySandbox) -> None:
     told = replace(
-        llm("Tell", "01:RET", params=("city",)),
+        llm("Recount", "01:RET", params=("city",)),
         description='About {city.upper()}: {{Fetch("Oslo")}}; {$fetched}. As JSON {"a": 1}, {unknown}, {1 / 0}.',
     )
     model = Model(
-        going('await Say("user", await Tell("Rome"))'),
-        block('await Step("Tell:01:RET")', 'await Var("__", "told")', 'await Return("told")'),
+        going('await Say("user", await Recount("Rome"))'),
+        block('await Step("Recount:01:RET")', 'await Var("__", "told")', 'await Return("told")'),
     )
     async with talking(calling(told), model, sandbox) as talk:
         assert await talk.say("hi") == ["told"]

@@ -36,7 +36,7 @@ async def Wait():
     await Sleep(300)
     return "rested"
 
-async def Tell():
+async def Speak():
     await Say("user", "a word from the task")
 
 async def Deeper(n):
@@ -53,7 +53,7 @@ async def Hidden():
 
 
 def ordering(code: str) -> Program:
-    public = [python(name, public=True) for name in ("Fail", "Wait", "Tell", "Stop")]
+    public = [python(name, public=True) for name in ("Fail", "Wait", "Speak", "Stop")]
     studies = python("Study", "topic", public=True), python("Deeper", "n", public=True)
     researcher = agent("Researcher", *studies, *public, python("Hidden"), code=RESEARCHER)
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
@@ -157,7 +157,7 @@ async def test_a_task_that_ends_its_program_is_completed(sandbox: MontySandbox) 
 
 
 async def test_what_a_task_says_is_seen_where_its_orderer_is(sandbox: MontySandbox) -> None:
-    async with talking(ordering('    await Result(await Spawn("Researcher", "Tell"))\n'), Model(), sandbox) as talk:
+    async with talking(ordering('    await Result(await Spawn("Researcher", "Speak"))\n'), Model(), sandbox) as talk:
         await talk.say("hi")
         (shown,) = talk.world.chat
         assert shown.text == "a word from the task"

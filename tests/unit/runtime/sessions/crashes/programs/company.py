@@ -168,7 +168,7 @@ GATHERED = Case(
         agent(
             "Gather",
             llm("Main", "01:QUE Gather", "02:QUE Say", "03:YLD for exit", begins=True),
-            llm("Tell", "01:QUE Say", "02:RET 5"),
+            llm("Recount", "01:QUE Say", "02:RET 5"),
             python("Twice", "n"),
             code="""
 async def Twice(n):
@@ -182,7 +182,7 @@ async def Twice(n):
         (
             'await Step("Main:01:QUE")',
             "import asyncio",
-            "a, b, c = await asyncio.gather(Twice(3), Tell(), Twice(2))",
+            "a, b, c = await asyncio.gather(Twice(3), Recount(), Twice(2))",
             'await Step("Main:02:QUE")',
             'await Say("user", f"{a} {b} {c} {done2} {done3}")',
             'await Step("Main:03:YLD")',
@@ -193,11 +193,11 @@ async def Twice(n):
     ("meanwhile I talk", "6 5 4 True True"),
     others=(
         (
-            "Tell",
+            "Recount",
             (
-                'await Step("Tell:01:QUE")',
+                'await Step("Recount:01:QUE")',
                 'await Say("user", "meanwhile I talk")',
-                'await Step("Tell:02:RET")',
+                'await Step("Recount:02:RET")',
                 'await Var("__", "done")',
                 "await Return(5)",
             ),

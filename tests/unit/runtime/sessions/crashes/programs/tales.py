@@ -143,9 +143,9 @@ MEETING = Case(
 )
 
 TELL = (
-    'await Step("Tell:01:QUE")',
+    'await Step("Recount:01:QUE")',
     'await Say("user", "said by the child, at length")',
-    'await Step("Tell:02:RET")',
+    'await Step("Recount:02:RET")',
     'await Var("__", "told")',
     'await Var("__", "done")',
     "await Return(5)",
@@ -155,8 +155,8 @@ NESTED = Case(
     program(
         agent(
             "Nested",
-            llm("Main", "01:QUE Say", "02:QUE Tell()", "03:QUE Say", "04:YLD for exit", begins=True),
-            llm("Tell", "01:QUE Say", "02:RET 5"),
+            llm("Main", "01:QUE Say", "02:QUE Recount()", "03:QUE Say", "04:YLD for exit", begins=True),
+            llm("Recount", "01:QUE Say", "02:RET 5"),
         )
     ),
     (
@@ -164,7 +164,7 @@ NESTED = Case(
             'await Step("Main:01:QUE")',
             'await Say("user", "first of all from the caller")',
             'await Step("Main:02:QUE")',
-            "x = await Tell()",
+            "x = await Recount()",
             'await Step("Main:03:QUE")',
             'await Say("user", f"the child gave {x}")',
             'await Step("Main:04:YLD")',
@@ -173,5 +173,5 @@ NESTED = Case(
     ),
     ("hi",),
     ("first of all from the caller", "said by the child, at length", "the child gave 5"),
-    (("Tell", TELL),),
+    (("Recount", TELL),),
 )

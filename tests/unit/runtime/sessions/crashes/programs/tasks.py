@@ -29,6 +29,13 @@ async def Which():
 async def Further():
     return "further " + await Result(await Spawn("Researcher", "Which"))
 
+async def Haggle():
+    await Tell("orderer", "which?")
+    heard = await WaitForMessage("orderer")
+    for part in ("ebb", "flow"):
+        await Tell("orderer", part + " of " + heard[0]["text"])
+    return "done"
+
 async def Leave():
     await Spawn("Researcher", "Wait")
     return "left"
@@ -37,7 +44,7 @@ async def Leave():
 
 def ordering(code: str) -> Program:
     """A program whose `Main` may order what a researcher can do."""
-    can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave", "Which", "Further")]
+    can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave", "Which", "Further", "Haggle")]
     researcher = agent("Researcher", python("Study", "topic", public=True), *can, code=RESEARCHER)
     return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), researcher)
 
@@ -75,6 +82,23 @@ async def Main():
         (),
         ("start",),
         ("all about sea, all about shore", "left"),
+    ),
+    "words to and from a task": Case(
+        ordering("""
+async def Main():
+    task, heard = await Spawn("Researcher", "Haggle"), []
+    while len(heard) < 3:
+        for message in await WaitForMessage(task):
+            heard.append(message["text"])
+            if message["text"] == "which?":
+                await Tell(task, "tides")
+    await Say("user", ", ".join(heard[:3]))
+    await Say("user", await Result(task))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("which?, ebb of tides, flow of tides", "done"),
     ),
     "a task out of time": Case(
         ordering("""

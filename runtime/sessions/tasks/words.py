@@ -1,0 +1,171 @@
+"""Words between tasks and their orderers: brought to the other's inbox, and taken in there, once each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from anyio.abc import TaskGroup
+
+from runtime.agents.dispatcher import Dispatcher
+from runtime.core.address import Address
+from runtime.core.background import OnDemand
+from runtime.core.errors import QueueFull
+from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
+from runtime.core.message import Message
+from runtime.core.signals import Signal
+from runtime.core.texts import Texts
+from runtime.events.channels import MessageUndelivered
+from runtime.meetings.taking_part import within
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import words_within
+from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of, bring
+from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
+from runtime.tape.facts.calls import WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.facts.tasks import HearingTold, TaskPosted, WordBrought, WordsHeard, WordToOrderer, WordToTask
+from runtime.tape.journal import Journal
+from runtime.tape.listeners import hears
+from runtime.tape.state.tasks import WordState
+
+
+class TaskWords:
+    """The words of one session in memory. They are brought after `start`."""
+
+    def __init__(
+        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, dispatcher: Dispatcher
+    ) -> None:
+        self._record = record
+        self._journal = journal
+        self._around = around
+        self._inbox = inbox
+        self._dispatcher = dispatcher
+        self._bringing = OnDemand(self._bring)
+        self._brought = Signal()
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Bring what is said to whom it is for, in `tasks`."""
+        self._bringing.start(tasks)
+        self._bringing.wake()
+
+    @hears(
+        *(WordToTask, WordToOrderer, TaskPosted),
+        *(WaitEnded, FrameStarted, FrameSteered, AgentRestarted, AgentStopped, MessagesDropped),
+    )
+    def noted(self, _fact: Content) -> None:
+        """Something may be to be brought: a word, to a task only behind its order, or that words were taken."""
+        if self._owes():
+            self._bringing.wake()
+
+    async def all_brought(self) -> None:
+        """Return when nothing is to be brought. Needs `start`."""
+        while self._owes():
+            self._bringing.wake()
+            await self._brought.wait()
+
+    def _owes(self) -> bool:
+        return bool(self._journal.state.words_taken or self._due())
+
+    def _due(self) -> list[WordState]:
+        """The words that are to be brought."""
+        tasks = self._journal.state.tasks
+        waiting = (word for word in self._journal.state.words if not word.brought)
+        return [word for word in waiting if not word.number or "order" not in tasks[word.number].to_post]
+
+    async def _bring(self) -> None:
+        """Bring each, in order. Repeated after a crash, the inbox knows it by its id."""
+        while self._owes():
+            await self._journal.commit()
+            for word in self._due():
+                await self._bring_word(word)
+            for name, seq in [*self._journal.state.words_taken.items()]:
+                await self._tell_hearing(name, seq)
+            self._journal.hurry()
+        self._brought.send()
+
+    async def _bring_word(self, word: WordState) -> None:
+        other = self._other(word.number)
+        if word not in self._journal.state.words or other is None:
+            return  # its task has ended meanwhile
+        address, whose = other
+        letter = TaskWord(*whose, self._journal.state.agents[word.agent].klass, word.text, word.hops)
+        event = self._event(f"word.{self._journal.session}.{word.seq}", address, letter, TASK_WORD)
+        said_at = datetime.fromtimestamp(word.at_s, UTC)
+        await bring(replace(event, sent_at=said_at), self._inbox, self._around.clock)
+        self._journal.note(WordBrought(word.seq))
+
+    async def _tell_hearing(self, name: str, seq: int) -> None:
+        number = 0 if name == ORDERER else int(name.removeprefix("task "))
+        other = self._other(number)
+        if other is not None:
+            address, whose = other
+            id_ = f"heard.{self._journal.session}.{number}.{seq}"
+            event = self._event(id_, address, TakenWords(*whose, seq), TASK_HEARD)
+            await bring(event, self._inbox, self._around.clock)
+        self._journal.note(HearingTold(name, seq))
+
+    def _event(self, id_: str, address: Address, letter: TaskWord | TakenWords, kind: str) -> InboxEvent:
+        return InboxEvent(id_, address, "", "", str(letter), self._around.clock.now(), kind=kind)
+
+    def _other(self, number: int) -> tuple[Address, tuple[int, SessionId, SessionId, bool]] | None:
+        """The address of a task, or with the number 0 of the orderer, and the beginning of a letter to it; None where
+        it is not there any more."""
+        session, task, order = self._journal.session, self._journal.state.tasks.get(number), self._journal.state.order
+        if number == 0:
+            return None if order is None else (order.home, (order.number, order.orderer, session, True))
+        return None if task is None or task.over else (address_of(task.id), (number, session, task.id, False))
+
+    def take(self, event: InboxEvent) -> str | None:
+        """Take in a word for an agent here, which hears it where it waits, or that words were taken; what people are
+        told of the word of a task that nobody here has ordered."""
+        if event.kind == TASK_HEARD:
+            taken = TakenWords.read(event.text)
+            if self._meant(taken) is not None:
+                self._journal.note(WordsHeard(taken.number if taken.up else 0, taken.seq))
+            return None
+        word = TaskWord.read(event.text)
+        found = self._meant(word)
+        if found is not None:
+            self._queue(event, word, *found)
+        elif word.up and word.orderer != self._record.id:
+            return word_late(event, self._around.texts)
+        return None
+
+    def _meant(self, letter: TaskWord | TakenWords) -> tuple[AgentId, CounterpartId] | None:
+        """The agent that a letter is for, and from whom it is; None for one that is not for this session."""
+        state = self._journal.state
+        if letter.up:
+            task = state.tasks.get(letter.number)
+            known = task is not None and task.id == letter.task
+            return (task.agent, CounterpartId(task.name)) if task is not None and known else None
+        frame = None if state.order is None or state.order.over else state.frames.get(state.order.frame or "")
+        return None if frame is None or letter.task != self._journal.session else (frame.agent, ORDERER)
+
+    def _queue(self, event: InboxEvent, word: TaskWord, agent: AgentId, sender: CounterpartId) -> None:
+        message = Message(
+            MessageId(event.id),
+            sender,
+            word.klass,
+            word.text,
+            event.sent_at,
+            recipient_id=agent,
+            within=within(self._journal.state, agent, agent),
+            hops=word.hops,
+        )
+        try:
+            if not self._dispatcher.deliver(agent, message) and agent in self._journal.state.agents:
+                self._journal.note(MessageQueued(agent, message))
+        except QueueFull as error:
+            self._around.bus.publish(MessageUndelivered(str(error), participant_id=agent, message_id=message.id))
+
+
+def word_late(event: InboxEvent, texts: Texts) -> str | None:
+    """The text for people about the word of a task whose orderer has gone; None of one for a task."""
+    try:
+        word = TaskWord.read(event.text)
+    except (ValueError, TypeError):
+        return None
+    return texts("session.task_word", text=words_within(word.text)) if word.up else None

@@ -1,0 +1,63 @@
+"""The fold's rules about words between tasks and their orderers. See `fold` for the kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.core.address import CLIENT
+from runtime.core.message import Message, MessageType
+from runtime.tape.facts.tasks import HearingTold, WordBrought, WordsHeard, WordToOrderer, WordToTask
+from runtime.tape.rules.registry import rule
+from runtime.tape.state.frames import WaitState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import WordState
+
+_PAUSE_S = 1.0
+"""What is waited for so long ends a chain of words."""
+
+
+def note_taken_words(state: SessionState, messages: Sequence[Message]) -> None:
+    """Words among the messages that leave a queue go on with their chain, and who said them is to know that they wait
+    no longer. A person ends the chain, and a time that comes."""
+    for message in messages:
+        if message.hops is not None:
+            state.hops = message.hops
+            state.words_taken[str(message.sender_id)] = int(message.id.rpartition(".")[2])
+    if any(message.from_human or message.type in (MessageType.REMINDER, MessageType.TRIGGER) for message in messages):
+        state.hops = 0
+
+
+def end_chain(state: SessionState, wait: WaitState | None) -> None:
+    """A wait has ended: one for a time ends the chain."""
+    if wait is not None and wait.source is None and state.at_s - wait.since >= _PAUSE_S:
+        state.hops = 0
+
+
+@rule(WordToTask)
+def _word_down(state: SessionState, seq: int, fact: WordToTask) -> None:
+    state.words = [*state.words, WordState(seq, state.at_s, fact.agent, fact.number, fact.text, fact.hops)]
+
+
+@rule(WordToOrderer)
+def _word_up(state: SessionState, seq: int, fact: WordToOrderer) -> None:
+    """A client sees the fact itself."""
+    if state.order is not None and state.order.home.platform != CLIENT:
+        state.words = [*state.words, WordState(seq, state.at_s, fact.agent, 0, fact.text, fact.hops)]
+
+
+@rule(WordBrought)
+def _brought(state: SessionState, _: int, fact: WordBrought) -> None:
+    for word in state.words:
+        if word.seq == fact.seq:
+            word.brought, word.text = True, ""
+
+
+@rule(WordsHeard)
+def _words_heard(state: SessionState, _: int, fact: WordsHeard) -> None:
+    state.words = [word for word in state.words if word.number != fact.number or word.seq > fact.seq]
+
+
+@rule(HearingTold)
+def _hearing_told(state: SessionState, _: int, fact: HearingTold) -> None:
+    if state.words_taken.get(fact.other) == fact.seq:
+        del state.words_taken[fact.other]

@@ -1,0 +1,234 @@
+"""Words between tasks and those who ordered them: heard where the other waits, seen where it works, and bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.execution.calls.task_limits import TaskLimits
+from runtime.execution.calls.telling import MAX_HOPS, MAX_WORD_CHARS, MAX_WORDS
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.unit.runtime.sessions.programs import agent, compiled, program, python
+
+pytestmark = pytest.mark.anyio
+
+RESEARCHER = """
+async def Listen():
+    heard = await WaitForMessage("orderer")
+    return [[message["sender"], message["name"], message["text"]] for message in heard]
+
+async def Report():
+    await Tell("orderer", "half is done")
+    await Tell("Orderer", {"left": 2})
+    return "done"
+
+async def Echo():
+    while True:
+        for message in await WaitForMessage("orderer"):
+            await Tell(message["sender"], message["text"] + "!")
+
+async def Rest():
+    await Sleep(300)
+
+async def Further():
+    name = await Spawn("Researcher", "Report")
+    return [message["text"] for message in await WaitForMessage(name)][:1]
+"""
+
+
+def ordering(code: str) -> Program:
+    can = [python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further")]
+    main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    return program(main, agent("Researcher", *can, code=RESEARCHER))
+
+
+async def said(code: str, sandbox: MontySandbox) -> list[str]:
+    """What people see of a program that tells its tasks something."""
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        await talk.say("hi")
+        return talk.chat
+
+
+def of_kind(talk: Talk, kind: str) -> list[Any]:
+    return [fact.data for fact in talk.world.facts if fact.kind == kind]
+
+
+async def test_a_task_hears_its_orderer_where_it_waits(sandbox: MontySandbox) -> None:
+    code = """
+    name = await Spawn("Researcher", "Listen")
+    await Tell(name, "the deadline moved to Friday")
+    await Say("user", str(await Result(name)))
+"""
+    assert await said(code, sandbox) == ["[['orderer', 'Main', 'the deadline moved to Friday']]"]
+
+
+@pytest.mark.parametrize("source", ["name", '"*"', '"task 1"'])
+async def test_who_ordered_a_task_hears_it_in_order_and_before_its_result(source: str, sandbox: MontySandbox) -> None:
+    code = f"""
+    name = await Spawn("Researcher", "Report")
+    heard = []
+    while len(heard) < 2:
+        heard += await WaitForMessage({source})
+    for message in heard:
+        await Say("user", f"{{message['name']}}, {{message['sender']}}: {{message['text']}}")
+    await Say("user", await Result(name))
+"""
+    assert await said(code, sandbox) == [
+        "Researcher, task 1: half is done",
+        'Researcher, task 1: {"left":2}',
+        "done",
+    ]
+
+
+async def test_a_task_of_a_task_tells_the_task_that_ordered_it_and_nobody_above(sandbox: MontySandbox) -> None:
+    code = """
+    await Say("user", str(await Result(await Spawn("Researcher", "Further"))))
+    await Say("user", str(await WaitForMessage("*", 5)))
+"""
+    assert await said(code, sandbox) == ["['half is done']", "None"]
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ('"task 1", "more"', "task 1 (Researcher.Report) has ended, and hears no more"),
+        ('"Researcher.Report", "more"', "task 1 (Researcher.Report) has ended, and hears no more"),
+        ('"task 9", "more"', "there is no task 9"),
+        ('"Ada", "more"', "there is no task 'Ada'"),
+        ('"orderer", "more"', "nobody has ordered this: only a task has an orderer"),
+        ('"task 2", " "', "Tell needs something to say"),
+        (f'"task 2", "x" * {MAX_WORD_CHARS + 1}', f"what is told has at most {MAX_WORD_CHARS:,} characters"),
+        ('"task 2", object()', "Tell takes a text, or data: "),
+        ('"task 2"', "Tell needs 'message'; it takes task, message"),
+    ],
+)
+async def test_what_cannot_be_told_is_an_error_that_says_why(call: str, why: str, sandbox: MontySandbox) -> None:
+    code = f"""
+    await Result(await Spawn("Researcher", "Report"))
+    await WaitForMessage("task 1")
+    await Spawn("Researcher", "Listen")
+    try:
+        await Tell({call})
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    (seen,) = await said(code, sandbox)
+    assert seen.startswith(why)
+
+
+async def test_a_wait_for_a_task_ends_with_the_task(sandbox: MontySandbox) -> None:
+    code = """
+    for playbook in ("Rest", "Listen"):
+        name = await Spawn("Researcher", playbook, within_s=60, deliver="nobody")
+        if playbook == "Listen":
+            await Cancel(name)
+        for message in await WaitForMessage(name):
+            await Say("user", f"{message['sender']}: {message['text'].partition(' (facts')[0]}")
+        try:
+            await WaitForMessage(name)
+        except Exception as error:
+            await Say("user", str(error))
+"""
+    assert await said(code, sandbox) == [
+        "task 1: Task 1, Researcher.Rest, failed: it ran out of time.",
+        "task 1 has ended, and says nothing more",
+        "task 2: Task 2, Researcher.Listen, was cancelled.",
+        "task 2 has ended, and says nothing more",
+    ]
+
+
+async def test_words_that_answer_each_other_without_end_are_an_error_and_a_pause_ends_the_chain(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+    name, rounds = await Spawn("Researcher", "Echo"), 0
+    try:
+        while True:
+            await Tell(name, f"round {rounds}")
+            await WaitForMessage(name)
+            rounds += 1
+    except Exception as error:
+        await Say("user", f"{rounds}: {error}")
+    await Sleep(2)
+    await Tell(name, "again")
+    await Say("user", (await WaitForMessage(name))[0]["text"])
+"""
+    seen = await said(code, sandbox)
+    assert seen[0].startswith(f"{MAX_HOPS // 2}: task 1 was told nothing: {MAX_HOPS} words have led here")
+    assert seen[1] == "again!"
+
+
+async def test_a_time_that_has_come_ends_a_chain_of_words(sandbox: MontySandbox) -> None:
+    code = f"""
+    name = await Spawn("Researcher", "Echo")
+    for number in range({MAX_HOPS}):
+        if number % 15 == 14:
+            await Remind(0, "go on")
+            await WaitForMessage("*")
+        await Tell(name, "one")
+        await WaitForMessage(name)
+    await Say("user", "told")
+"""
+    assert await said(code, sandbox) == ["told"]
+
+
+async def test_more_words_than_have_room_are_an_error(sandbox: MontySandbox) -> None:
+    code = f"""
+    name = await Spawn("Researcher", "Rest")
+    try:
+        for number in range({MAX_WORDS} + 1):
+            await Tell(name, str(number))
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    (seen,) = await said(code, sandbox)
+    assert seen.startswith(f"task 1 was told nothing: {MAX_WORDS} words")
+
+
+DESK = """# Desk
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Start a Researcher in the background as $research
+- Tell $research that the deadline moved to Friday
+- Wait for a word from $research
+- Wait for the research and store the result in $found
+- Say(user, "It came: {$found}.")
+- End program
+
+# Researcher
+{researcher}
+"""
+WAITS = """
+## public: Study
+- Wait for the orderer
+- Think about what the orderer wants
+- Tell the orderer that half is done
+- Return "all of it"
+"""
+WORKS = """
+## public: Study
+- Think about the sea
+- Tell the orderer that half is done
+- Think about the shore
+- Return "all of it"
+"""
+
+
+@pytest.mark.parametrize("researcher", [WAITS, WORKS], ids=["that waits for it", "that never waits"])
+async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: str, sandbox: MontySandbox) -> None:
+    made = await compiled(DESK.replace("{researcher}", researcher))
+    model = Model(*[Reply("Well.")] * 3)
+    async with talking(made, model, sandbox, tasks=TaskLimits()) as talk:
+        assert await talk.say("hi") == ["It came: all of it."]
+        told = "Message from Desk (orderer): The deadline moved to Friday."
+        asked = ["\n".join(message.content for message in prompt) for prompt in model.asked]
+        assert told.replace("Message from", "While you were working,") in asked[-1] or told in asked[-1]
+        assert asked[-1].count("The deadline moved to Friday.") == 1
+        taken = [fact for fact in talk.world.facts if fact.kind in ("took", "steer") and fact.data["mids"]]
+        assert sorted(mid.partition(".")[0] for fact in taken for mid in fact.data["mids"]) == ["word", "word"]
