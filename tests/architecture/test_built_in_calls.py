@@ -15,6 +15,7 @@ from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
 from runtime.language.first_implementation import KEYWORDS
 from runtime.language.instructions import fence
+from runtime.language.lint.called_names import AGENT_ARGUMENTS, PERSON_ARGUMENTS
 from runtime.language.lowering import phrases
 from runtime.playbooks import module
 
@@ -55,6 +56,21 @@ def raised_beside(one: Signature) -> set[str]:
     tree = ast.parse(Path(inspect.getfile(one.function)).read_text())
     made = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     return {call.func.id for call in made if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+
+
+def test_each_argument_that_names_somebody_is_checked_with_the_program() -> None:
+    parameters = {"agent", "attendees", "klass", "of", "source", "target"}
+    named = {
+        (one.name, param.name, place)
+        for one in SIGNATURES.values()
+        for place, param in enumerate(one.params)
+        if param.name in parameters
+    }
+    assert {(call, *argument) for call, argument in {**AGENT_ARGUMENTS, **PERSON_ARGUMENTS}.items()} == {
+        one
+        for one in named
+        if one[0] != "Yld"  # what a model writes while the program runs
+    }
 
 
 def test_the_page_of_calls_has_each_in_the_order_of_the_code() -> None:

@@ -14,7 +14,7 @@ from gateway.cli.output.terminal import (
     BAD_INPUT,
     FAILED,
     ConfigOption,
-    extension_calls,
+    extension_names,
     load_settings,
     plain_errors,
     say,
@@ -49,7 +49,7 @@ def check(
     import anyio
 
     if program:
-        if not _right(program, _extension_calls(config), as_json=as_json):
+        if not _right(program, _extension_names(config), as_json=as_json):
             raise typer.Exit(BAD_INPUT)
         return
     with plain_errors():
@@ -61,12 +61,12 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _extension_calls(config: Path | None) -> Collection[str]:
-    """The calls that extensions add for programs. None are known where the settings cannot be read; programs can still
+def _extension_names(config: Path | None) -> Collection[str]:
+    """The names that extensions add for programs. None are known where the settings cannot be read; programs can still
     be checked.
     """
     try:
-        return extension_calls(load_settings(config))
+        return extension_names(load_settings(config))
     except ConfigError:
         return ()
 

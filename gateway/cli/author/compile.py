@@ -16,7 +16,7 @@ from gateway.cli.output.program_overview import counted
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     ConfigOption,
-    extension_calls,
+    extension_names,
     load_settings,
     note,
     plain_errors,
@@ -63,7 +63,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
                 raise
             say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
             raise typer.Exit(BAD_INPUT) from rejected
-    for warning in warnings_of(result, extension_calls(settings)):
+    for warning in warnings_of(result, extension_names(settings)):
         note(warning.render())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

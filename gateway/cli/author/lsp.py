@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.output.terminal import ConfigOption, extension_calls, load_settings, plain_errors
+from gateway.cli.output.terminal import ConfigOption, extension_names, load_settings, plain_errors
 from runtime.core.errors import NotInstalled, ParleyError
 
 _NEEDED = 'The language server needs one more package: pip install "parley-gateway[lsp]", or pip install pygls.'
@@ -25,7 +25,7 @@ def lsp(
                 raise
             raise NotInstalled(_NEEDED) from error
         try:
-            calls = extension_calls(load_settings(config))
+            calls = extension_names(load_settings(config))
         except ParleyError:  # programs can be written where settings are wrong
             calls = ()
         build_server(calls).start_io()

@@ -73,11 +73,12 @@ def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
     return sections(modules)
 
 
-def extension_calls(settings: Settings) -> Collection[str]:
-    """The calls that extensions add for programs, by name. Raises ConfigError."""
+def extension_names(settings: Settings) -> Collection[str]:
+    """The names that extensions add for programs: of calls and of participants. Raises ConfigError."""
     from gateway.extensions.loading import load_extensions
 
-    return load_extensions(settings.extensions.modules).calls.keys()
+    found = load_extensions(settings.extensions.modules)
+    return {*found.calls, *(name for one in found.loaded for name in one.participants)}
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:

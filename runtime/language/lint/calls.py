@@ -11,6 +11,7 @@ from itertools import islice
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.model import Call
+from runtime.language.lint.called_names import CalledNames
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
@@ -48,6 +49,11 @@ class CallLint:
         self._everywhere = _everywhere(program, built_in)
         self._own: dict[str, Mapping[str, _Callable]] = {}
         self._agents = {agent.name for agent in program.agents} | program.remote_agents
+        self._named = CalledNames(program, built_in)
+
+    def in_fences(self, agent: AgentSpec) -> Iterator[Finding]:
+        """Findings in the names that an agent's Python gives to calls."""
+        return self._named.in_fences(agent)
 
     def in_playbook(self, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
         """Findings in a playbook's steps."""
@@ -56,6 +62,15 @@ class CallLint:
         own = self._own[agent.name]
         for step in playbook.walk_steps():
             yield from self._in_step(step, own)
+            yield from self._in_names(step, agent)
+
+    def _in_names(self, step: Step, agent: AgentSpec) -> Iterator[Finding]:
+        """Findings in the names that a step gives to calls, as far as its author wrote them."""
+        for match in _CALLED.finditer(step.text):
+            text = step.text[match.start() :]
+            call = _parsed_call(text) or _parsed_call(f"{text.partition(',')[0]})")  # words without quotes come second
+            if call is not None and self._is_written(step, match[1]):
+                yield from self._named.in_call(call, step.span, agent, bare=True)
 
     def _in_step(self, step: Step, own: Mapping[str, _Callable]) -> Iterator[Finding]:
         said = _SAID.fullmatch(step.text)

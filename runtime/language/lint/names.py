@@ -10,8 +10,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec, Program
 
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")
 _SPOKEN_TO = re.compile(
-    r"(?:\b(?:tell|ask|inform|message|invite|notify|greet|thank|agent|with|from|to|wait for)\s+(?:the\s+)?"
-    r"|\bsay\(\s*[\"']?)"
+    r"\b(?:tell|ask|inform|message|invite|notify|greet|thank|agent|with|from|to|wait for)\s+(?:the\s+)?"
     r"((?-i:[A-Z])\w{3,}(?:\s+(?-i:[A-Z])\w+)?)",
     re.IGNORECASE,
 )

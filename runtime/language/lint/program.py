@@ -47,6 +47,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
         yield from variables.in_agent(agent)
         yield from reachability.in_agent(agent)
         yield from in_placeholders.in_agent(agent)
+        yield from calls.in_fences(agent)
         for playbook in agent.playbooks:
             yield from hidden_by_built_in(playbook, built_in)
             yield from wrong_attendees(program, playbook)
@@ -56,5 +57,12 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
             yield from two_readings(playbook)
             yield from unfinished_steps(playbook, lines)
             yield from unknown_notes(playbook)
-            yield from calls.in_playbook(agent, playbook)
-            yield from names.in_playbook(agent, playbook)
+            yield from _once(calls.in_playbook(agent, playbook), names.in_playbook(agent, playbook))
+
+
+def _once(in_calls: Iterator[Finding], in_words: Iterator[Finding]) -> Iterator[Finding]:
+    """What is found in calls and in words; a name that both found, as the call has it, unless it is no name."""
+    words, calls = [*in_words], [*in_calls]
+    quoted, named = {(one.span, one.word) for one in words}, {(one.span, one.word) for one in calls}
+    yield from (one for one in calls if (one.span, f'"{one.word}"') not in quoted)
+    yield from (one for one in words if (one.span, one.word) not in named)

@@ -13,7 +13,7 @@ from gateway.cli.output.program_overview import overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
 from runtime.language.pbasm.notation import read
-from tests.e2e.gateway_process import environment_of
+from tests.e2e.gateway_process import ROOT, environment_of
 from tests.e2e.warm_starts import parley_command
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
@@ -48,6 +48,16 @@ def test_a_program_with_warnings_is_valid_and_their_number_is_said(tmp_path: Pat
     done = _check(tmp_path, "a.pb")
     assert done.returncode == 0
     assert "a.pb:7:9: warning: $nmae is read and never set\n  7 | - Greet $nmae\n    |         ^^^^^\n" in done.stdout
+    assert "✓ a.pb: valid with 1 warning." in done.stdout
+
+
+def test_participants_of_extensions_may_be_spoken_to_and_nobody_else(tmp_path: Path) -> None:
+    extension = 'extension = Extension("pager", api=1)\n@extension.participant("Pager")\ndef page(message):\n    pass\n'
+    (tmp_path / "my_ext.py").write_text(f"from parley.ext import Extension\n{extension}")
+    (tmp_path / "parley.toml").write_text('[extensions]\nmodules = ["my_ext"]\n')
+    (tmp_path / "a.pb").write_text(HELLO.replace("Greet the user", 'Say(Pager, "wet")\n- Say(Pgr, "wet")'))
+    done = _check(tmp_path, "a.pb", "--config", "parley.toml", PYTHONPATH=f"{ROOT}:{tmp_path}")
+    assert "there is nobody called Pgr" in done.stdout
     assert "✓ a.pb: valid with 1 warning." in done.stdout
 
 
