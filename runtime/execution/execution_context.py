@@ -54,11 +54,12 @@ class ExecutionContext(SessionContext):
     memory: SessionMemory | None = None
     """What is remembered of people; None where nothing is."""
 
-    def steering(self, agent: AgentState) -> list[Message]:
-        """What an agent at work is to see before it goes on: words of its tasks and of who has ordered this one, and
+    def steering(self, agent: AgentState, *, words: bool = True) -> list[Message]:
+        """What an agent at work is to see before it goes on: `words` of its tasks and of who has ordered this one, and
         what people say, where that is for the work to see."""
         return [
             message
             for message in agent.queue
-            if message.hops is not None or (self.steers and message.from_human and message.type != MessageType.CHOICE)
+            if (words and message.hops is not None)
+            or (self.steers and message.from_human and message.type != MessageType.CHOICE)
         ]

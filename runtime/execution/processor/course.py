@@ -6,9 +6,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.core.ids import ORDERER
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Code, Condition, Instruction, InstructionNode, Jump, Loop, Operand, Side
+from runtime.language.instructions.model import (
+    Ask,
+    Call,
+    Code,
+    Condition,
+    Instruction,
+    InstructionNode,
+    Jump,
+    Loop,
+    Meaning,
+    Operand,
+    Side,
+    Wait,
+)
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """The changes of loops, by line: their new state, or None for those that are left."""
@@ -36,6 +50,10 @@ class Course:
     def instructions(self) -> Iterator[Instruction]:
         """All instructions."""
         return (node.instruction for node in self._nodes.values())
+
+    def hears_words(self) -> bool:
+        """Whether a step waits for a task, or for who has ordered one."""
+        return any(_hears_words(part) for instruction in self.instructions() for part in instruction.parts)
 
     def into(self, line: str) -> Going:
         """Go below an instruction, or past it if nothing is below."""
@@ -139,3 +157,9 @@ class Course:
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
         return isinstance(head, Condition) and head.side is not Side.IF
+
+
+def _hears_words(part: Meaning) -> bool:
+    sources = part.sources if isinstance(part, Wait | Ask) else ()
+    waits = any(source == ORDERER or source.startswith(("$", "task ", "*")) for source in sources)
+    return waits or (isinstance(part, Call) and part.name == "WaitForMessage")

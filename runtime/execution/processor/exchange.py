@@ -45,14 +45,18 @@ class Exchange:
         doing: Callable[[], str | None],
         place: Callable[[], str],
         known: Callable[[], Mapping[str, Any]] | None = None,
+        *,
+        hears_words: bool = False,
     ) -> None:
         """`system` is the stable part of the prompt, `doing` what the agent does, for people; `known` are the values
-        that the model is told, those of all names where it is left out."""
+        that the model is told, those of all names where it is left out. `hears_words`: a step waits for those of tasks
+        and of orderers."""
         self.work = work
         self.context = work.context
         self.frame = work.frame
         self._system = system
         self._known = known or work.names
+        self._hears_words = hears_words
         hooks = AskingHooks(self._prompt, self._park, self._shorten, place, doing)
         self.asking = Asking(work.context, work.frame, hooks)
         context = work.context
@@ -93,7 +97,7 @@ class Exchange:
     def _steer(self) -> None:
         """Show what was said to the agent while it worked, when that is for the work to see."""
         agent = self.frame.agent
-        if steering := self.context.steering(agent):
+        if steering := self.context.steering(agent, words=not self._hears_words):
             heard = heard_text(self.context.journal.state, steering)
             self.context.journal.note(FrameSteered(self.frame.id, [m.id for m in steering], heard=heard))
             self.context.builtins.forget(agent.id, steering)

@@ -106,7 +106,8 @@ class Processor:
         self._work = Work(context, frame, playbook, self._place, self._interrupt)
         self._authored = Authored(self._work, interpreter.description)
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
-        self._exchange = Exchange(self._work, self._system, self._doing, self._place)
+        hears = self._course.hears_words()
+        self._exchange = Exchange(self._work, self._system, self._doing, self._place, hears_words=hears)
         self._calls = StepCalls(self._exchange, self._questioner)
         self._talk = FrameTalk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
 

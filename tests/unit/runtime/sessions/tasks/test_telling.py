@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
+from gateway.clients.tasks.view import TaskView
+from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.calls.telling import MAX_HOPS, MAX_WORD_CHARS, MAX_WORDS
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.letters import Order, address_of
+from runtime.stores.inbox import FORK_WANTED, TASK, TASK_WORD
+from runtime.tape.view import TASK_MESSAGE, event_of
 from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, compiled, program, python
 
@@ -30,6 +36,16 @@ async def Echo():
         for message in await WaitForMessage("orderer"):
             await Tell(message["sender"], message["text"] + "!")
 
+async def Asks():
+    await Tell("orderer", "which year?")
+    (heard,) = await WaitForMessage("orderer")
+    return "in " + heard["text"]
+
+async def Late():
+    await Sleep(5)
+    await Tell("orderer", "late news")
+    return "done"
+
 async def Rest():
     await Sleep(300)
 
@@ -40,7 +56,7 @@ async def Further():
 
 
 def ordering(code: str) -> Program:
-    can = [python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further")]
+    can = [python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further", "Asks", "Late")]
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
     return program(main, agent("Researcher", *can, code=RESEARCHER))
 
@@ -188,6 +204,60 @@ async def test_more_words_than_have_room_are_an_error(sandbox: MontySandbox) -> 
     assert seen.startswith(f"task 1 was told nothing: {MAX_WORDS} words")
 
 
+async def test_a_task_of_a_client_speaks_with_the_client(sandbox: MontySandbox) -> None:
+    task, client = SessionId("t1"), address_data(Address(CLIENT, "ci"))
+    async with talking(ordering("    pass\n"), Model(), sandbox, tasks=TaskLimits()) as talk:
+        due = talk.world.clock.now().timestamp() + 60
+        order = Order(0, SessionId(""), "Researcher", "Asks", {}, due, 1, client, client, task)
+        talk.post(str(order), at=address_of(task), kind=TASK)
+        await talk.until(lambda: bool(of_kind(talk, "word_up")))
+        await talk.say("1972", at=address_of(task), person_id="client:ci", name="ci")
+        assert [fact["val"] for fact in of_kind(talk, "order_over")] == ["in 1972"]
+        assert not any(entry.event.kind == TASK_WORD for entry in [*talk.world.waiting, *talk.world.dismissed])
+        view = TaskView()
+        async for fact in talk.world.read_session(task):
+            view.note(fact)
+        assert [(said.text, said.own) for said in view.said] == [("which year?", True), ("1972", False)]
+        (word,) = [fact for fact in talk.world.facts if fact.kind == "word_up"]
+        seen = event_of(word, TASK_MESSAGE)
+        assert (seen.type, seen.subject, seen.as_data(content=True)["data"]) == (
+            "task.message",
+            "1000",
+            {"text": "which year?"},
+        )
+        assert "data" not in seen.as_data(content=False) or "text" not in seen.as_data(content=False)["data"]
+
+
+async def test_people_hear_the_word_of_a_task_that_outlives_its_conversation(sandbox: MontySandbox) -> None:
+    code = """
+    await Spawn("Researcher", "Late", keep=True)
+    await EndProgram()
+"""
+    seen = await said(code, sandbox)
+    assert seen == ["✉️ A background task says: “late news”", "✅ A background task is done: “done”"]
+
+
+async def test_a_copy_of_a_conversation_reaches_no_task_of_it(sandbox: MontySandbox) -> None:
+    code = """
+    name = await Spawn("Researcher", "Listen", within_s=1_000_000)
+    while True:
+        await WaitForMessage("user")
+        try:
+            await Tell(name, "come")
+        except Exception as error:
+            await Say("user", str(error))
+"""
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(of_kind(talk, "task_posted")))
+        await talk.settled()
+        await talk.say("", kind=FORK_WANTED)
+        (place,) = talk.world.threads
+        await talk.say("go", at=place)
+        assert talk.chat[-1] == "task 1 (Researcher.Listen) has ended, and hears no more"
+        assert of_kind(talk, "word_down") == []
+
+
 DESK = """# Desk
 
 ## Main
@@ -211,6 +281,15 @@ WAITS = """
 - Tell the orderer that half is done
 - Return "all of it"
 """
+WAITS_LATE = """
+## public: Study
+- Think about the sea
+- Think about the shore
+- Wait for the orderer
+- Think about what the orderer wants
+- Tell the orderer that half is done
+- Return "all of it"
+"""
 WORKS = """
 ## public: Study
 - Think about the sea
@@ -220,7 +299,9 @@ WORKS = """
 """
 
 
-@pytest.mark.parametrize("researcher", [WAITS, WORKS], ids=["that waits for it", "that never waits"])
+@pytest.mark.parametrize(
+    "researcher", [WAITS, WAITS_LATE, WORKS], ids=["that waits for it", "that waits for it later", "that never waits"]
+)
 async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: str, sandbox: MontySandbox) -> None:
     made = await compiled(DESK.replace("{researcher}", researcher))
     model = Model(*[Reply("Well.")] * 3)
