@@ -203,8 +203,7 @@ class Questions:
         """The question with whom it is for before it, where others read along: of two of one name, by number which."""
         state = self._journal.state
         for person in () if state.private else reversed(people):
-            name = state.people[person].name
-            text = addressed(text, name if state.people_named(name) == [person] else state.called(person))
+            text = addressed(text, state.spoken_name(person))
         return text
 
     def _by_whom(self, frame: Frame, text: str, options: Options | None) -> str:

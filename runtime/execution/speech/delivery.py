@@ -27,7 +27,7 @@ from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.listeners import hears
-from runtime.tape.state.people import PageState
+from runtime.tape.state.people import NUMBERED, PageState
 from runtime.tape.state.session import SessionState
 
 _WORD = r"(?<!\w){}(?!\w)"
@@ -230,8 +230,12 @@ def held_pages(state: SessionState) -> list[PageState]:
 
 
 def addressed(text: str, name: str | None) -> str:
-    """The text as it is said to one of several people: it begins with `@name`, unless it does so already."""
-    return text if name is None or _begins_with(text, f"@{name}") else f"@{name} {text}"
+    """The text as it is said to one of several people: it begins with `@name`, unless it does so already. A name
+    without the number that tells two people apart gets it."""
+    if name is None or _begins_with(text, f"@{name}"):
+        return text
+    bare = f"@{NUMBERED.sub('', name)}"
+    return f"@{name}{text[len(bare) :]}" if _begins_with(text, bare) else f"@{name} {text}"
 
 
 def surely_addressed(text: str, name: str | None) -> str:

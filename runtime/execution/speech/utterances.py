@@ -144,7 +144,7 @@ class Utterances:
     def _whom(self, target: Target) -> str | None:
         """The name of the one person whom it is said to, where others read along."""
         state = self._journal.state
-        return None if state.private or target.person is None else state.people[target.person].name
+        return None if state.private or target.person is None else state.spoken_name(target.person)
 
     async def open_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Begin to show what the frame's next `Say` will say; one to another target, or none at all, ends it."""

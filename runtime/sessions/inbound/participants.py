@@ -110,7 +110,7 @@ class Participants:
         channel = self._channels.channel(remote.id, target)
         if not act.text.strip():
             return
-        whom = None if state.private or target.person is None else state.people[target.person].name
+        whom = None if state.private or target.person is None else state.spoken_name(target.person)
         message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
         if any(not isinstance(hearer.id, AgentId) for hearer in channel.participants):
             page = self._delivery.show(remote.id, target, message.content)

@@ -97,7 +97,7 @@ class MeetingReports:
 
     def _name(self, who: ParticipantId) -> str:
         state = self._journal.state
-        return state.agents[who].klass if isinstance(who, AgentId) else state.people[PersonId(who)].name
+        return state.agents[who].klass if isinstance(who, AgentId) else state.spoken_name(PersonId(who))
 
     def _tell(self, key: str, place: Address | None, **values: object) -> None:
         self._pages.tell(self._texts(f"session.{key}", **values), place)

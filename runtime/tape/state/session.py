@@ -210,6 +210,12 @@ class SessionState:
             return name
         return f"{NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
 
+    def spoken_name(self, person: PersonId) -> str:
+        """The name by which this person is spoken to where others read along: the one that they show, or where that
+        may mean others, the one with a number."""
+        shown = self.people[person].name
+        return shown if self.people_named(shown) == [person] else self.called(person)
+
     def roots(self, agent: AgentId) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
         return [frame for frame in self.frames.values() if frame.caller is None and frame.agent == agent]

@@ -235,20 +235,32 @@ async def Main():
 """
     async with talking(with_people(code), Model(), sandbox) as talk:
         await talk.say("go", name="Ada", private=False)
-        assert await talk.say("I", name="ada", private=False) == ["@ada you"]
+        assert await talk.say("I", name="ada", private=False) == ["@ada (2) you"]
         spec = talk.world.chat[0].spec
     assert spec is not None
     assert dict(spec.people) == {"ada": "test:ada", "Ada (1)": "test:Ada", "ada (2)": "test:ada"}
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [("hi", "@Bo hi"), ("@Bo hi", "@Bo hi"), ("@bo!", "@bo!"), ("@Bob hi", "@Bo @Bob hi"), ("", "@Bo ")],
+    ("text", "name", "expected"),
+    [
+        ("hi", "Bo", "@Bo hi"),
+        ("@Bo hi", "Bo", "@Bo hi"),
+        ("@bo!", "Bo", "@bo!"),
+        ("@Bob hi", "Bo", "@Bo @Bob hi"),
+        ("", "Bo", "@Bo "),
+        ("hi", "Bo (2)", "@Bo (2) hi"),
+        ("@bo hi", "Bo (2)", "@Bo (2) hi"),
+        ("@Bo (2), hi", "Bo (2)", "@Bo (2), hi"),
+        ("@Bob hi", "Bo (2)", "@Bo (2) @Bob hi"),
+    ],
 )
-def test_a_text_begins_with_whom_it_is_for_and_what_is_shown_of_it_never_changes(text: str, expected: str) -> None:
-    assert addressed(text, "Bo") == expected
+def test_a_text_begins_with_whom_it_is_for_and_what_is_shown_of_it_never_changes(
+    text: str, name: str, expected: str
+) -> None:
+    assert addressed(text, name) == expected
     for length in range(len(text)):
-        assert expected.startswith(surely_addressed(text[:length], "Bo"))
+        assert expected.startswith(surely_addressed(text[:length], name))
     assert addressed(text, None) == surely_addressed(text, None) == text
 
 
