@@ -58,7 +58,11 @@ class RoomThreads:
             if each.author_kind != "notice" and each.final and not (each.deleted or each.to)
             if each.id != before and (last is None or each.seq < last.seq) and to.thread in (each.thread, each.id)
         ]
-        return [_earlier(each, to) for each in said[-at_most:]]
+        first = None if to.thread in (None, before) else await self._board.message(to.conversation, to.thread or "")
+        if first is None or first.deleted:
+            return [_earlier(each, to) for each in said[-at_most:]]
+        replies = [each for each in said if each.id != first.id]
+        return [_earlier(each, to) for each in (first, *replies[max(0, len(replies) - at_most + 1) :])]
 
     async def answered(self, room: str, said: RoomMessage) -> RoomMessage | None:
         """What a message answers: what it quotes, or, as the first message of a thread, what the thread hangs on."""

@@ -35,6 +35,8 @@ def wordless_of(message: _Json) -> str:
     if poll := message.get("poll"):
         answers = ", ".join(_medium(answer["poll_media"]) for answer in poll.get("answers") or ())
         lines.append(f"[poll “{_medium(poll['question'])}”: {answers}]")
+    if message.get("activity"):
+        lines.append(f"[invitation to {(message.get('application') or {}).get('name') or 'an activity'}]")
     return "\n".join(lines)
 
 
@@ -81,7 +83,9 @@ def _displayed(components: Any) -> Iterator[str]:
     for component in components or ():
         if component.get("type") == _TEXT_DISPLAY:
             yield component["content"]
-        yield from _displayed(component.get("components"))
+        for shown in (*(component.get("items") or ()), *([component] if "media" in component else ())):
+            yield f"[picture: {shown.get('description') or shown['media']['url']}]"
+        yield from _displayed([*(component.get("components") or ()), *filter(None, [component.get("accessory")])])
 
 
 def _names(message: _Json) -> tuple[str, ...]:

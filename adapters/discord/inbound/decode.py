@@ -21,6 +21,7 @@ from adapters.discord.codec.brought import (
 )
 from adapters.discord.inbound.recent import Remembered
 from adapters.ratings import rating_of_one
+from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 
@@ -70,7 +71,9 @@ def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound |
     attachments = (*files_of(message), *files_answered(message, ours=_is_reply_to(message, us)))
     text, around = _joined(text, wordless_of(message)), around_of(message, shown)
     if not (text or attachments or around or command or said.to_us):
-        return None
+        if not (private or _is_reply_to(message, us)):
+            return None
+        text = UNREAD
     opens = place.begun or (place.opens and addressed and command is None)
     return Inbound(
         address=_address(message, place, private=private, opens=opens),

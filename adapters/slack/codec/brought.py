@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, plain_text
 from adapters.slack.codec.block_text import Shown, tables_in, text_of_blocks
 from runtime.core.quote import MAX_LEVELS, Quote
 
 _Json: TypeAlias = Mapping[str, Any]
+_UNREAD: Final[Mapping[str, str]] = {"quip": "canvas", "canvas": "canvas", "list": "list"}
 
 
 def shown_by(bot: SlackBot, names: Mapping[str, str]) -> Shown:
     """How people read a text of Slack's in which nobody is addressed."""
     known = {**names, bot.user_id: bot.name}
     return lambda text: plain_text(text, "", known)
+
+
+def unread_kind(file: _Json) -> str:
+    """What a file is that apps are not given: a canvas or a list; "" for others."""
+    return _UNREAD.get(str(file.get("filetype")), "") or _UNREAD.get(str(file.get("mode")), "")
+
+
+def wordless_of(message: _Json) -> str:
+    """The lines for what a message has beside text, files and cards."""
+    lines = ["[huddle, which apps cannot hear]"] if message.get("room") else []
+    for block in message.get("blocks") or ():
+        if block.get("type") == "call":
+            name = ((block.get("call") or {}).get("v1") or {}).get("name")
+            lines.append(f"[call “{name}”]" if name else "[call]")
+    lines += [
+        f"[{kind} “{file.get('title') or file.get('name') or ''}”, which apps cannot read]"
+        for file in message.get("files") or ()
+        if (kind := unread_kind(file))
+    ]
+    return "\n".join(lines)
 
 
 def shares_in(message: _Json) -> list[_Json]:

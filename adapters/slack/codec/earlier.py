@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 from adapters.adapter import Inbound
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in
 from adapters.slack.codec.block_text import text_of_blocks
-from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of
-from adapters.slack.codec.events import attached_files, is_said
+from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of, wordless_of
+from adapters.slack.codec.events import SLACKBOT, attached_files, is_said
 from runtime.core.address import Address
 
 _Json: TypeAlias = Mapping[str, Any]
 
 
 def is_told(message: _Json) -> bool:
-    """Whether a message says something: a person's, or a bot's."""
-    return bool(message.get("bot_id")) or is_said({**message, "type": "message"})
+    """Whether a message says something: a person's, a bot's, or that there was a huddle."""
+    return bool(message.get("bot_id") or message.get("room")) or is_said({**message, "type": "message"})
 
 
 def people_in(message: _Json) -> list[str]:
@@ -30,11 +30,12 @@ def people_in(message: _Json) -> list[str]:
 def earlier_of(message: _Json, to: Address, bot: SlackBot, people: Mapping[str, SlackPerson]) -> Inbound:
     """What was said. Raises as all that reads messages."""
     shown = shown_by(bot, {user: person.name for user, person in people.items()})
-    is_bot = bool(message.get("bot_id"))
+    is_bot = bool(message.get("bot_id") or message.get("user") == SLACKBOT)
     user = str(message.get("user", ""))
     who = None if is_bot else people.get(user)
     blocks = text_of_blocks(message.get("blocks") or (), shown) if is_bot else ""
-    text = blocks or "\n".join(part for part in (shown(message.get("text") or ""), tables_of(message, shown)) if part)
+    written = (blocks,) if blocks else (shown(message.get("text") or ""), tables_of(message, shown))
+    text = "\n".join(part for part in (*written, wordless_of(message)) if part)
     name = message.get("username") or (message.get("bot_profile") or {}).get("name") or "bot"
     team = message.get("user_team") or message.get("team") or (who.team if who is not None else None)
     files = (*(message.get("files") or ()), *files_of(message))

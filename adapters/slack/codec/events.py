@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from adapters.adapter import Act, Inbound
 from adapters.ratings import rating_of_one
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in, plain_text
-from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of
+from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of, unread_kind, wordless_of
+from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Rating
 
@@ -192,24 +193,29 @@ def inbound_of(
     if command is not None:
         text = text[command.end() :].strip()
     shown = shown_by(bot, names)
-    tables = tables_of(happening.brings, shown)
+    beside = (tables_of(happening.brings, shown), wordless_of(happening.brings))
+    around = quotes_of(happening.brings, bot, shown)
     shared = (replace(file, quoted=True) for file in attached_files(tuple(files_of(happening.brings)), bot.team_id))
     who = people.get(happening.user)
     team = happening.user_team or (who.team if who is not None else None)
+    attachments = (*attached_files(happening.files, bot.team_id), *shared)
+    whole = "\n".join(part for part in (text, *beside) if part)
+    if happening.act == "message" and not (happening.text or whole or attachments or around):
+        whole = UNREAD
     return Inbound(
         address=address_of(happening, bot),
         event_id=event_id,
         person_id=f"{PLATFORM}:{bot.team_id}:{happening.user}",
         person_name=names.get(happening.user, happening.user),
-        text="" if happening.act == "deletion" else "\n".join(part for part in (text, tables) if part),
+        text="" if happening.act == "deletion" else whole,
         sent_at=datetime.fromtimestamp(float(happening.at), UTC),
         private=happening.direct,
         addressed=addressed,
         command=command[1].casefold() if command is not None else None,
-        attachments=(*attached_files(happening.files, bot.team_id), *shared),
+        attachments=attachments,
         act=happening.act,
         message_id=happening.ts,
-        around=quotes_of(happening.brings, bot, shown),
+        around=around,
         space=bot.team_id,
         language=who.language if who is not None else None,
         outsider=not bot.knows(team),
@@ -220,7 +226,7 @@ def inbound_of(
 def attached_files(files: Iterable[_Json], team: str) -> Iterator[Attachment]:
     """The files of a message. One from another organisation's channel has only an id."""
     for file in files:
-        if file.get("mode") != "tombstone":
+        if file.get("mode") != "tombstone" and not unread_kind(file):
             yield Attachment(
                 name=file.get("name") or "file.bin",
                 media_type=file.get("mimetype") or "application/octet-stream",

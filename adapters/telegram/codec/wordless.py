@@ -49,6 +49,54 @@ def _story(story: Json) -> str:
     return f"[story{f' of {name}' if name else ''}, {UNSEEN}]"
 
 
+def _gift(info: Json) -> str:
+    return f"[gift worth {info['gift']['star_count']} stars{_quoted(info.get('text'))}]"
+
+
+def _unique_gift(info: Json) -> str:
+    return f"[gift {info['gift']['base_name']} #{info['gift']['number']}]"
+
+
+def _tasks_added(added: Json) -> str:
+    return f"[added to a checklist: {', '.join(task['text'] for task in added['tasks'])}]"
+
+
+def _tasks_done(changed: Json) -> str:
+    """Telegram names tasks by numbers, and has their texts where it still has the checklist."""
+    known = changed.get("checklist_message", {}).get("checklist", {}).get("tasks", ())
+    names = {task["id"]: task["text"] for task in known}
+    told = (
+        (what, ", ".join(names.get(task, f"task {task}") for task in changed.get(key) or ()))
+        for what, key in (("done", "marked_as_done_task_ids"), ("not done", "marked_as_not_done_task_ids"))
+    )
+    return f"[on a checklist, {'; '.join(f'{what}: {tasks}' for what, tasks in told if tasks)}]"
+
+
+def _quoted(text: str | None) -> str:
+    return f" “{text}”" if text else ""
+
+
+def is_service(message: Json) -> bool:
+    """Whether a message tells what became of the chat, and nobody says anything in it."""
+    return not SERVICES.isdisjoint(message)
+
+
+SERVICES: Final = frozenset(
+    {"new_chat_members", "left_chat_member", "new_chat_title", "new_chat_photo", "delete_chat_photo"}
+    | {"group_chat_created", "supergroup_chat_created", "channel_chat_created", "chat_background_set"}
+    | {"chat_owner_changed", "chat_owner_left", "community_chat_added", "community_chat_removed"}
+    | {"message_auto_delete_timer_changed", "migrate_to_chat_id", "migrate_from_chat_id", "pinned_message"}
+    | {"forum_topic_created", "forum_topic_edited", "forum_topic_closed", "forum_topic_reopened"}
+    | {"general_forum_topic_hidden", "general_forum_topic_unhidden", "boost_added", "proximity_alert_triggered"}
+    | {"video_chat_scheduled", "video_chat_started", "video_chat_ended", "video_chat_participants_invited"}
+    | {"giveaway_created", "giveaway_completed", "gift_upgrade_sent", "poll_option_added", "poll_option_deleted"}
+    | {"suggested_post_approved", "suggested_post_approval_failed", "suggested_post_declined", "suggested_post_paid"}
+    | {"suggested_post_refunded", "paid_message_price_changed", "direct_message_price_changed"}
+    | {"successful_payment", "refunded_payment", "users_shared", "chat_shared", "web_app_data", "passport_data"}
+    | {"connected_website", "write_access_allowed", "managed_bot_created"}
+)
+"""The fields of service messages (Bot API, Message)."""
+
 _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
     "venue": _venue,
     "location": _location,
@@ -60,6 +108,10 @@ _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
     "paid_media": lambda paid: f"[paid media for {paid['star_count']} stars, {UNSEEN}]",
     "game": lambda game: f"[game “{game['title']}”]",
     "invoice": lambda invoice: f"[invoice “{invoice['title']}”]",
+    "gift": _gift,
+    "unique_gift": _unique_gift,
+    "checklist_tasks_added": _tasks_added,
+    "checklist_tasks_done": _tasks_done,
     "giveaway": lambda _: "[giveaway]",
     "giveaway_winners": lambda _: "[winners of a giveaway]",
     "sticker": lambda sticker: f"[sticker {sticker.get('emoji') or ''}".rstrip() + "]",

@@ -25,7 +25,8 @@ from adapters.telegram.codec.brought import answered_by, files_answered, forward
 from adapters.telegram.codec.entities import SaidText, formatted, said
 from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
 from adapters.telegram.codec.rich_content import rich_text_of
-from adapters.telegram.codec.wordless import wordless_of
+from adapters.telegram.codec.wordless import is_service, wordless_of
+from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
@@ -156,7 +157,9 @@ class _Reading:
         attachments = [file for message in album for file in attachments_of(message, self.receiver.mark)]
         command = next((read.command for read in reads if read.command is not None), None)
         if not any(texts) and not attachments and command is None and not any(read.to for read in reads):
-            return Ignored("no content")
+            if is_service(album[0]):
+                return Ignored("no content")
+            texts = [UNREAD]
         to = tuple(dict.fromkeys(bot for read in reads for bot in read.to))
         return self._heard(update, album, sender, SaidText(_joined(*texts, between="\n\n"), command, to), attachments)
 

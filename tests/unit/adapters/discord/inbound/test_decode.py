@@ -19,6 +19,7 @@ from adapters.discord.inbound.decode import (
     reaction_of,
 )
 from adapters.discord.inbound.recent import Remembered
+from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
@@ -187,6 +188,8 @@ def test_what_is_answered_may_itself_be_passed_on() -> None:
     ("content", "line"),
     [
         ({"sticker_items": [STICKER]}, "[sticker wave]"),
+        ({"activity": {"type": 3}, "application": {"name": "Chess"}}, "[invitation to Chess]"),
+        ({"activity": {"type": 1}}, "[invitation to an activity]"),
         (
             {
                 "poll": {
@@ -317,3 +320,29 @@ def test_reaction_is_told_with_its_mark(name: str, more: dict[str, Any], text: s
 @pytest.mark.parametrize("more", [{"user_id": "7"}, {"member": {"user": ADA | {"bot": True}}}])
 def test_marks_of_bots_are_nothing_to_us(more: dict[str, Any]) -> None:
     assert marked_of("MESSAGE_REACTION_ADD", _marked() | more, US) is None
+
+
+def test_pictures_of_components_are_named_and_their_texts_read_in_order() -> None:
+    gallery = {"type": 12, "items": [{"media": {"url": "https://e.org/a.png"}, "description": "a cat"}]}
+    thumbnail = {"type": 11, "media": {"url": "https://e.org/b.png"}}
+    section = {"type": 9, "components": [{"type": 10, "content": "one"}], "accessory": thumbnail}
+    shown = [{"type": 17, "components": [section, gallery, {"type": 14}, {"type": 2, "label": "Press"}]}]
+    quote = _read("so?", type=19, referenced_message=REPLIED | {"content": "", "components": shown}).quote
+    assert quote is not None
+    assert quote.text == "one\n[picture: https://e.org/b.png]\n[picture: a cat]"
+
+
+def test_what_has_nothing_that_bots_are_given_is_one_sentence_where_we_are_asked() -> None:
+    direct = _message("")
+    del direct["guild_id"]
+    heard = inbound_of(direct, US, MessagePlace())
+    assert heard is not None
+    assert (heard.text, heard.addressed) == (UNREAD, True)
+    ours = REPLIED | {"author": {"id": "7", "username": "parley", "bot": True}}
+    assert _read("", type=19, referenced_message=ours).text == UNREAD
+    assert inbound_of(_message(""), US, CHANNEL) is None
+
+
+@pytest.mark.parametrize("kind", [number for number in range(1, 50) if number != 19])
+def test_what_discord_itself_says_and_answers_to_commands_ask_nobody(kind: int) -> None:
+    assert inbound_of(_message("<@7> hi", type=kind), US, CHANNEL) is None

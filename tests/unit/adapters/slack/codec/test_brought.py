@@ -8,7 +8,10 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
+from adapters.slack.codec.earlier import earlier_of, is_told
 from adapters.slack.codec.events import happening_in, inbound_of
+from adapters.unread import UNREAD
+from runtime.core.address import Address
 from runtime.core.quote import Quote
 
 US = SlackBot("T1", "Us", "U7", "B7", "Parley")
@@ -150,3 +153,37 @@ def test_a_file_that_an_edit_adds_comes_and_a_preview_is_no_edit() -> None:
     assert added is not None
     assert (added.act, [file.name for file in added.attachments]) == ("edit", ["plan.pdf"])
     assert edited({}, {"attachments": [{"from_url": "https://e.org", "title": "E"}]}) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ({"room": {"id": "R1"}, "text": ""}, "[huddle, which apps cannot hear]"),
+        ({"blocks": [{"type": "call", "call": {"v1": {"name": "Stand-up"}}}], "text": ""}, "[call “Stand-up”]"),
+        ({"files": [{"id": "F9", "filetype": "quip", "title": "Plan"}]}, "[canvas “Plan”, which apps cannot read]"),
+        ({"files": [{"id": "F9", "mode": "list", "name": "Tasks"}]}, "[list “Tasks”, which apps cannot read]"),
+        ({"blocks": [{"type": "of_tomorrow"}], "text": ""}, UNREAD),
+    ],
+)
+def test_what_is_no_text_is_a_line_now_and_in_the_past(more: dict[str, Any], line: str) -> None:
+    heard = read(**({"text": "", "blocks": [{"type": "section"}]} | more))
+    assert (heard.text, heard.attachments) == (line, ())
+    said = {"user": "U1", "ts": "2.0"} | more
+    if line is not UNREAD:
+        assert is_told({**said, "subtype": "huddle_thread"} if "room" in more else said)
+        assert earlier_of(said, Address("slack", "T1:C1", "1.0"), US, PEOPLE).text == line
+
+
+def test_a_huddle_that_slack_itself_tells_of_is_nobodys() -> None:
+    said = {"user": "USLACKBOT", "ts": "2.0", "subtype": "huddle_thread", "room": {"id": "R1"}}
+    told = earlier_of(said, Address("slack", "T1:C1", "2.0"), US, PEOPLE)
+    assert (told.person_id, told.text) == ("", "[huddle, which apps cannot hear]")
+
+
+@pytest.mark.parametrize(
+    "subtype",
+    ["channel_join", "channel_topic", "channel_archive", "pinned_item", "reminder_add", "huddle_thread", "bot_add"],
+)
+def test_what_slack_tells_of_a_channel_asks_nobody(subtype: str) -> None:
+    event = {"type": "message", "channel": "C1", "user": "U1", "ts": "2.0", "text": "x", "subtype": subtype}
+    assert happening_in(event, US) is None

@@ -1,0 +1,7 @@
+"""The line for a message that has content, but none that bots are given."""
+
+from __future__ import annotations
+
+from typing import Final
+
+UNREAD: Final = "[a message that bots cannot read]"
