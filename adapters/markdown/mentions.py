@@ -25,7 +25,7 @@ _LINK = regex.compile(
 _MENTION = re.compile(r"(\[@(?:\\.|[^\[\]\\\n])*\]\(person:[\w:.@%-]*\))")
 _CODE = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=marks)(?!`)", re.DOTALL)
 _CODE_BEGUN = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*\Z", re.DOTALL)
-_UNPINGED = "@\u200b"
+UNPINGED = "@\u200b"
 """An at sign that no platform reads as the start of a mention."""
 
 
@@ -107,7 +107,7 @@ def _unpinged(text: str) -> str:
 
 
 def _unpinged_unless_package(found: re.Match[str]) -> str:
-    return found[0] if PACKAGE.match(found.string, found.start()) else _UNPINGED
+    return found[0] if PACKAGE.match(found.string, found.start()) else UNPINGED
 
 
 def _mention(found: str, names: _Names) -> str:

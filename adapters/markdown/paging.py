@@ -16,7 +16,7 @@ import regex
 from adapters.markdown.closing import close_marks
 from adapters.markdown.fences import OpenFence, after_line
 from adapters.markdown.pieces import crowded_at
-from adapters.markdown.table_head import head_of_table
+from adapters.markdown.table_head import ROW_BEGUN, before_head, head_of_table
 from adapters.markdown.text_length import Measure
 
 LATE_FROM = 0.97
@@ -34,9 +34,12 @@ _CLUSTER_MAX = 100
 """The length up to which what belongs together as one character is looked for. Chosen."""
 _SURE = regex.compile(r"(?<=[\n -~])[ -~]", regex.REVERSE)
 """The last character that begins something new whatever stands before it."""
+_LABEL_MAX = 300
+"""The longest label of a link that is kept whole. Chosen."""
 _LINK_BEGUN = re.compile(
-    r"(?:(?<!\\)!?\[[^\[\]\n]*(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
-    r"|<[A-Za-z][^<>\n]*|<a [^<>\n]*>(?:(?!</a>)[^\n])*)\Z"
+    rf"(?:(?<!\\)!?\[[^\[\]\n]{{0,{_LABEL_MAX}}}(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
+    r"|<(?:a |https?:)[^<>\n]*|<[A-Za-z][^<>\n]{0,40}|<a [^<>\n]*>(?:(?!</a>)[^\n])*"
+    r"|(?P<bare>(?<![A-Za-z0-9+.-])https?://\S*))\Z"
 )
 _LINE_BEGUN = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*")
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
@@ -239,22 +242,25 @@ class _Filling:
             return line, fence
         if self._paragraph > self._start and self._is_late(self._paragraph):
             return self._paragraph, None
-        if line > self._start and (self._is_late(line) or self._keeps_line_whole()):
-            return line, fence
+        if line > self._start and (self._is_late(line) or self._keeps_line_whole() or self._fills_row()):
+            return before_head(self._text, self._start, line), fence
         if fence is None:
             late = max(line, self._start + 1, full - int((1 - LATE_FROM) * self._room) - _SENTENCE_END_MAX)
             ends = [found.end() for found in _SENTENCE_END.finditer(self._text, late, full)]
-            if ends and self._is_late(ends[-1]):
-                return ends[-1], None
+            full = ends[-1] if ends and self._is_late(ends[-1]) else full
         return _whole_word(self._text, self._start, full, "\n" if fence else " \n"), fence
 
     def _keeps_line_whole(self) -> bool:
         """Whether the page ends before the line that fills it, rather than within."""
         begun = self._text[self._line : self.full]
-        whole = self._fence is not None or begun.lstrip().startswith(_WHOLE_LINE)
+        whole = self._fence is not None or begun.lstrip(" \t>").startswith(_WHOLE_LINE)
         if not whole and after_line(begun.rstrip("\n"), self._fence) is self._fence:
             return False
         return self._used >= (1 - TORN_MAX) * self._room
+
+    def _fills_row(self) -> bool:
+        """Whether the line that fills the page is a row of a table, which is none in pieces."""
+        return self._fence is None and ROW_BEGUN.match(self._text, self._line) is not None
 
 
 def _closing(fence: OpenFence | None) -> int:
@@ -262,9 +268,11 @@ def _closing(fence: OpenFence | None) -> int:
 
 
 def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
-    """`at`, or the start of the word, or of the link, that it would cut, if that is not far back."""
-    link = _LINK_BEGUN.search(text, start + int((at - start) * (1 - TORN_MAX)), at)
-    if link is not None and link.start() > start:
+    """`at`, or the start of the link that it would cut, or of the word, if that is not far back."""
+    from_line = max(start, text.rfind("\n", start, at) + 1)
+    link = _LINK_BEGUN.search(text, from_line, at) if " " in gaps else None
+    whole = link is not None and link["bare"] is not None and (at == len(text) or text[at].isspace())
+    if link is not None and not whole and link.start() > start:
         line = text.rfind("\n", start, link.start()) + 1
         return line if line > start and _LINE_BEGUN.fullmatch(text, line, link.start()) else link.start()
     if at < len(text) and text[at] in gaps:

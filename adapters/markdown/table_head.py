@@ -6,6 +6,11 @@ import re
 
 DELIMITER_ROW = re.compile(r"[ \t:|]*+-[ \t:|-]*+\Z")
 """The line below a table's head."""
+ROW_BEGUN = re.compile(r"(?P<quoted>[ >]*+)\|")
+"""The start of a line that may be a row of a table, in a quotation too."""
+_HEAD_LAST = re.compile(rf"^{ROW_BEGUN.pattern}[^\n]*\n(?P=quoted)[ \t:|]*+-[ \t:|-]*+\n\Z", re.MULTILINE)
+_HEAD_MAX = 2_000
+"""The longest head of a table that is looked for at the end of a page. Chosen."""
 
 
 def head_of_table(text: str, at: int, since: int = 0, known: str = "") -> str:
@@ -13,12 +18,20 @@ def head_of_table(text: str, at: int, since: int = 0, known: str = "") -> str:
 
     Rows are taken for such where they begin with a bar. `known` is the answer for `since`, an earlier place.
     """
-    if not text.startswith("|", at) or not text.endswith("\n", 0, at):
+    begun = ROW_BEGUN.match(text, at)
+    if begun is None or not text.endswith("\n", 0, at):
         return ""
+    row = begun[0]
     start = at
-    while (before := text.rfind("\n", 0, start - 1) + 1) < start and text.startswith("|", before):
+    while (before := text.rfind("\n", 0, start - 1) + 1) < start and text.startswith(row, before):
         if start == since:
             return known
         start = before
     lines = text[start:at].split("\n")
-    return f"{lines[0]}\n{lines[1]}\n" if len(lines) > 2 and DELIMITER_ROW.match(lines[1]) else ""
+    return f"{lines[0]}\n{lines[1]}\n" if len(lines) > 2 and DELIMITER_ROW.match(lines[1][len(row) - 1 :]) else ""
+
+
+def before_head(text: str, start: int, end: int) -> int:
+    """`end`, or the start of the table's head that a page from `start` would end with: it stands above a row."""
+    head = _HEAD_LAST.search(text, max(start, end - _HEAD_MAX), end)
+    return head.start() if head is not None and head.start() > start else end

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 from rich.cells import cell_len
 
+from adapters.markdown.mentions import UNPINGED
+
 WIDTH_MAX = 44
 """The most columns of a fixed-width font that a phone shows without breaking lines. Chosen."""
 
@@ -60,8 +62,9 @@ def aligned(table: Table) -> str | None:
 
 
 def cell_text(cell: Cell) -> str:
-    """The words of a cell, without formatting."""
-    return "".join("\n" if token.type.endswith("break") else token.content for token in cell)
+    """The words of a cell, without formatting. In code nothing pings, so at signs need nothing invisible."""
+    words = "".join("\n" if token.type.endswith("break") else token.content for token in cell)
+    return words.replace(UNPINGED, "@")
 
 
 def _padded(text: str, width: int, align: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,21 +13,48 @@ from adapters.capabilities import Capabilities
 from adapters.discord.codec.markup import render as discord
 from adapters.discord.limits import CAPABILITIES as DISCORD
 from adapters.markdown.closing import close_open
+from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import cut_pages
 from adapters.markdown.text_length import measure_of
-from adapters.slack.codec.markup import render as slack
+from adapters.slack.codec.addresses import blocks_of
 from adapters.slack.codec.mentions import certain, harmless
 from adapters.slack.limits import CAPABILITIES as SLACK
+from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.codec.markup import render as telegram
 from adapters.telegram.limits import CAPABILITIES as TELEGRAM
 from tests.fidelity import reading_discord, reading_slack, reading_telegram
-from tests.fidelity.seen import Seen, code, equal_looks, targets, words
+from tests.fidelity.seen import NAME, Seen, code, equal_looks, targets, without_rules, words
 from tests.fidelity.writing import Writer
 
-PLATFORMS: dict[str, tuple[Capabilities, Callable[[str], list[Seen]]]] = {
-    "Telegram": (TELEGRAM, lambda text: reading_telegram.read(telegram(text))),
-    "Slack, posts": (SLACK, lambda text: reading_slack.read(slack(text, 10**6))),
-    "Discord": (DISCORD, lambda text: reading_discord.read(discord(text))),
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_PINGS = re.compile(r"<(?:[@#][UC]|!channel)|(?<!\w)@(?:here|everyone)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A platform: its limits, how Ada Lovelace is known there, and what a person sees of a page.
+
+    `signs`: formulas stand between their signs.
+    """
+
+    capabilities: Capabilities
+    person: str
+    read: Callable[[str], list[Seen]]
+    signs: bool = True
+
+
+def _rich(text: str) -> list[Seen]:
+    source = RenderedPage(text).rich()
+    return reading_telegram.read(telegram(text)) if source is None else reading_telegram.read_rich(source)
+
+
+PLATFORMS: dict[str, Shown] = {
+    "Telegram": Shown(TELEGRAM, "telegram:42", lambda text: reading_telegram.read(telegram(text))),
+    "Telegram, rich": Shown(TELEGRAM, "telegram:42", _rich, signs=False),
+    "Slack, posts": Shown(
+        SLACK, "slack:T1:U1", lambda text: reading_slack.read_blocks(blocks_of(text, None, tables=True))
+    ),
+    "Discord": Shown(DISCORD, "discord:7", lambda text: reading_discord.read(discord(text))),
 }
 
 
@@ -51,33 +79,46 @@ class Score:
 
 def measured(name: str, seeds: range) -> Score:
     """Texts of these seeds, cut into pages of random length up to the platform's, and read."""
-    capabilities, shown_of = PLATFORMS[name]
-    score = Score()
+    platform, score = PLATFORMS[name], Score()
+    most, unit = platform.capabilities.max_text, measure_of(platform.capabilities.text_unit)
+    people, pieces = {NAME: platform.person}, platform.capabilities.max_pieces
     for seed in seeds:
-        written = Writer(seed).document()
-        chance = random.Random(seed)
-        limit = chance.choice([capabilities.max_text, 900, 500])
-        unit = measure_of(capabilities.text_unit)
-        cuts = cut_pages(written.markdown, limit, unit, max_pieces=capabilities.max_pieces)
-        shown = [one for cut in cuts for one in shown_of(cut.text)]
+        written, chance = Writer(seed).document(), random.Random(seed)
+        limit = chance.choice([most, chance.randint(400, most), 900, 500])
+        cuts = cut_pages(with_mentions(written.markdown, people), limit, unit, max_pieces=pieces)
+        shown = without_rules([one for cut in cuts for one in platform.read(cut.text)])
+        meant = _meant(written, shown, signs=platform.signs)
         score.texts += 1
-        same = (
-            words(shown) == words(written.meant),
-            code(shown) == code(written.meant),
-            targets(shown) == targets(written.meant),
-        )
+        same = (words(shown) == words(meant), code(shown) == code(meant), targets(shown) == targets(meant))
         score.text, score.code, score.links = (
             total + part for total, part in zip((score.text, score.code, score.links), same, strict=True)
         )
-        score.characters += len(written.meant)
-        score.looks += equal_looks(shown, written.meant) if same[0] else 0
+        score.characters += len(meant)
+        score.looks += equal_looks(shown, meant) if same[0] else 0
         if not all(same):
-            score.differing.append((seed, _difference(shown, written.meant)))
+            score.differing.append((seed, _difference(shown, meant)))
         end = chance.randrange(len(written.markdown) + 1)
-        growing = cut_pages(written.markdown[:end], limit, unit, growing=True, max_pieces=capabilities.max_pieces)
-        begun = "".join(words(shown_of(close_open(cut.text))) for cut in growing)
-        score.steady += words(shown).startswith(begun)
+        begun = with_mentions(written.markdown[:end], people, growing=True)
+        growing = cut_pages(begun, limit, unit, growing=True, max_pieces=pieces)
+        seen_first = words(without_rules([one for cut in growing for one in platform.read(close_open(cut.text))]))
+        score.steady += words(shown).startswith(seen_first)
     return score
+
+
+def _meant(written: Writer, shown: list[Seen], *, signs: bool) -> list[Seen]:
+    """What should be seen: of each part that may be seen in several ways the one that is, the longest that fits."""
+    seen_words, meant = words(shown), list[Seen]()
+    for part in written.parts:
+        ways = [[one for one in way if signs or "d" not in one.looks] for way in part]
+        fitting = [way for way in ways if seen_words.startswith(words(way), len(meant))]
+        near = shown[len(meant) :]
+        nearest: list[Seen] = max(fitting or ways[:1], key=lambda way: (len(way), _agreement(way, near)))
+        meant += nearest
+    return meant
+
+
+def _agreement(way: list[Seen], shown: list[Seen]) -> int:
+    return sum(("c" in one.looks) == ("c" in two.looks) for one, two in zip(way, shown, strict=False))
 
 
 def _difference(shown: list[Seen], meant: list[Seen]) -> str:
@@ -102,7 +143,9 @@ def streamed(seeds: range) -> int:
         for end in sorted(chance.sample(range(len(text) + 1), min(len(text), 12))):
             until = max(sent, certain(text[:end]))
             shown, sent = shown + harmless(text[:until], "T1", sent), until
-        whole += shown + harmless(text, "T1", sent) == text
+        shown += harmless(text, "T1", sent)
+        assert not _PINGS.search(_CODE.sub("", shown)), "it pings"
+        whole += shown.replace("\u200b", "") == text
     return whole
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 
-from tests.fidelity.seen import Seen, seen
+from tests.fidelity.seen import NAME, PERSON, Seen, seen
 
 _BLOCK = re.compile(r"(`{3,})(?:[\w+.#-]+)?\n(.*?)\n\1", re.DOTALL)
 _RULES = (
     ("escape", re.compile(r"\\([^0-9A-Za-z\s])")),
     ("code", re.compile(r"(`+)\s?([\s\S]*?[^`])\s?\1(?!`)")),
     ("link", re.compile(r"\[((?:\\.|[^\[\]])+)\]\(<?(https?://(?:[^\s<>()]|\([^\s<>()]*\))+)>?\)")),
+    ("person", re.compile(r"<@7>")),
     ("framed", re.compile(r"<(https?://[^\s<>]+)>")),
     ("address", re.compile(r"https?://[^\s<]+[^<.,:;\"'\]\s]")),
     ("b", re.compile(r"\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)")),
@@ -52,7 +53,8 @@ def _groups(lines: list[str]) -> list[tuple[bool, str]]:
 
 
 def _inline(text: str, looks: str, target: str | None) -> list[Seen]:
-    assert not re.search(r"@(?:everyone|here)\b", re.sub(r"`[^`]*`|https?://\S+", "", text)), "it pings"
+    bare = re.sub(r"`[^`]*`|https?://\S+|\\<", "", text)
+    assert not re.search(r"@(?:everyone|here)\b|<@(?!7>)[!&]?\d|<#\d", bare), "it pings"
     shown: list[Seen] = []
     at = 0
     while at < len(text):
@@ -62,7 +64,9 @@ def _inline(text: str, looks: str, target: str | None) -> list[Seen]:
             at += 1
             continue
         at = found.end()
-        if kind == "escape":
+        if kind == "person":
+            shown += seen(f"@{NAME}", looks, PERSON)
+        elif kind == "escape":
             shown += seen(found[1], looks, target)
         elif kind == "code":
             shown += seen(found[2], looks + "c", target)

@@ -1,16 +1,48 @@
-"""What a person sees of mrkdwn (docs.slack.dev, formatting message text): `<target|label>`, marks at the edges of words
-and within a line, code as it is, three escapes. A zero-width space is an edge.
+"""What a person sees of Slack's blocks: tables of rich text, and mrkdwn.
+
+Of mrkdwn (docs.slack.dev, formatting message text): `<target|label>`, marks at the edges of words, code as
+it is, three escapes. A zero-width space is an edge.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from tests.fidelity.seen import Seen, seen
+from tests.fidelity.seen import NAME, PERSON, Seen, seen
 
 _BLOCK = re.compile(r"```\n?(.*?)\n?```", re.DOTALL)
 _TOKEN = re.compile(r"`([^`\n]+)`|<([^<>|]+)(?:\|([^<>]*))?>|([*_~])")
 _LOOKS = {"*": "b", "_": "i", "~": "s"}
+
+
+_STYLES = {"bold": "b", "italic": "i", "strike": "s", "code": "c"}
+
+
+def read_blocks(blocks: Sequence[Mapping[str, Any]]) -> list[Seen]:
+    shown: list[Seen] = []
+    for block in blocks:
+        shown += _table(block) if block["type"] == "table" else read(block["text"]["text"])
+    return shown
+
+
+def _table(block: Mapping[str, Any]) -> list[Seen]:
+    shown: list[Seen] = []
+    for row in block["rows"]:
+        for piece in (piece for cell in row for part in cell["elements"] for piece in part["elements"]):
+            looks = "".join(_STYLES[style] for style in piece.get("style", ()))
+            shown += (
+                _person(piece["user_id"], looks)
+                if piece["type"] == "user"
+                else seen(piece["text"], looks, piece.get("url"))
+            )
+    return shown
+
+
+def _person(number: str, looks: str) -> list[Seen]:
+    assert number == "U1", "it pings"
+    return seen(f"@{NAME}", looks, PERSON)
 
 
 def read(mrkdwn: str) -> list[Seen]:
@@ -42,6 +74,9 @@ def _line(line: str, looks: str, target: str | None) -> list[Seen]:
             at = close + 1
         elif found[1] is not None:
             shown += seen(_unescaped(found[1]), looks + "c", target)
+            at = found.end()
+        elif found[2].startswith("@"):
+            shown += _person(found[2][1:], looks)
             at = found.end()
         else:
             assert re.match(r"https?:|mailto:|tel:", found[2]), "it pings"

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 INVISIBLE = "\u200b\u2060"
+PERSON = "person"
+"""Where a mention leads."""
+NAME = "Ada Lovelace"
+_ALIKE = str.maketrans("\u2217\u02cd\u223c\u02cb", "*_~`")
+"""What looks like a sign, and the sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A character. `looks` has b, i, s for emphasis and c for code."""
+    """A character. `looks` has b, i, s for emphasis, c for code, d for the signs around a formula."""
 
     char: str
     looks: frozenset[str] = frozenset()
@@ -21,7 +26,7 @@ class Seen:
 def seen(text: str, looks: str = "", target: str | None = None) -> list[Seen]:
     """The characters of a text, without white space."""
     kept = text if "c" in looks else text.translate(dict.fromkeys(map(ord, INVISIBLE)))
-    return [Seen(char, frozenset(looks), target) for char in kept if not char.isspace()]
+    return [Seen(char, frozenset(looks), target) for char in kept.translate(_ALIKE) if not char.isspace()]
 
 
 def words(characters: Sequence[Seen]) -> str:
@@ -46,6 +51,15 @@ def targets(characters: Sequence[Seen]) -> list[tuple[str, str]]:
     return found
 
 
+def without_rules(characters: Sequence[Seen]) -> list[Seen]:
+    """The characters with one dash for each line of dashes that a table in code has below its head."""
+    kept: list[Seen] = []
+    for one in characters:
+        rule = one.char in "-+" and "c" in one.looks and kept and kept[-1].char == "-" and "c" in kept[-1].looks
+        kept += [] if rule else [one]
+    return kept
+
+
 def equal_looks(shown: Sequence[Seen], meant: Sequence[Seen]) -> int:
     """How many characters have the emphasis that was meant."""
-    return sum((one.looks - {"c"}) == (two.looks - {"c"}) for one, two in zip(shown, meant, strict=False))
+    return sum((one.looks - {*"cd"}) == (two.looks - {*"cd"}) for one, two in zip(shown, meant, strict=False))

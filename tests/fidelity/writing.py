@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
-from tests.fidelity.seen import Seen, seen
+from tests.fidelity.seen import NAME, PERSON, Seen, seen
+from tests.fidelity.table_looks import Cell, rows_seen
 
 WORDS = [
-    *("plain", "words", "naïve", "snake_case", "don't", "2*3*4", "a < b", "R&D", "x = 1", "$5", "C#"),
+    *("plain", "words", "naïve", "snake_case", "don't", "2*3*4", "a < b", "R&D", "x = 1", "$5", "C#", "~5", "~5~"),
+    *("@here", "@everyone", "@bob", "<@U0BOB>", "<!channel>", "<@&12>", "<#C12>", "a==b", "||x||", "שלום עולם"),
     *(
         "代码",
         "请重启",
@@ -30,6 +32,7 @@ ADDRESSES = [
     *("https://e.org/_x_/y", "https://www.youtube.com/@handle/videos", "https://en.wikipedia.org/wiki/Foo_(bar)"),
     *("https://e.org/a?b=1&c=2", "https://e.org/中文"),
 ]
+LONG = "https://e.org/" + "long/" * 40
 AFTER = ["", "", "", ".", ",", "，", "。", "！"]
 MARKS = {"**": "b", "__": "b", "*": "i", "_": "i", "~~": "s"}
 
@@ -40,20 +43,25 @@ class Writer:
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
         self.markdown = ""
-        self.meant: list[Seen] = []
+        self.parts: list[list[list[Seen]]] = [[[]]]
+        """What should be seen, part by part, each in one of several ways; those of a row of a table are alike."""
 
     def document(self) -> Writer:
         before = self._paragraph
         for number in range(self._chance.randint(1, 7)):
             self._put("\n\n" if number else "")
-            block = self._chance.choice([self._paragraph, self._heading, self._list, self._code, self._quote])
+            block = self._chance.choice(
+                [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
+            )
             before = self._paragraph if block == before else block
             before()
         return self
 
     def _put(self, markdown: str, shown: str | None = None, looks: str = "", target: str | None = None) -> None:
         self.markdown += markdown
-        self.meant += seen("" if shown is None else shown, looks, target)
+        if len(self.parts[-1]) > 1:
+            self.parts.append([[]])
+        self.parts[-1][0] += seen("" if shown is None else shown, looks, target)
 
     def _paragraph(self) -> None:
         for number in range(self._chance.randint(1, 4)):
@@ -82,9 +90,14 @@ class Writer:
             self._put(after, after, looks)
         elif part < 0.95:
             self._link(looks)
-        else:
+        elif part < 0.98:
             formula = self._chance.choice(FORMULAS)
-            self._put(formula, formula, looks)
+            size = 1 if formula.startswith("$") and not formula.startswith("$$") else 2
+            self._put(formula[:size], formula[:size], "d" + looks)
+            self._put(formula[size:-size], formula[size:-size], looks)
+            self._put(formula[-size:], formula[-size:], "d" + looks)
+        else:
+            self._put(f"@{NAME}", f"@{NAME}", looks, PERSON)
 
     def _emphasis(self, looks: str) -> None:
         text, mark = self._chance.choice(EMPHASISED), self._chance.choice(list(MARKS))
@@ -95,7 +108,7 @@ class Writer:
         self._put(after, after, looks)
 
     def _link(self, looks: str) -> None:
-        label, address = self._chance.choice(["label", "the docs", "文档"]), self._chance.choice(ADDRESSES)
+        label, address = self._chance.choice(["label", "the docs", "文档"]), self._chance.choice([*ADDRESSES, LONG])
         form = self._chance.randrange(3)
         written = [f"[{label}]({address})", f"<{address}|{label}>", f'<a href="{address}">{label}</a>'][form]
         self._put(written, label, looks, address)
@@ -119,3 +132,31 @@ class Writer:
         for number in range(self._chance.randint(1, 3)):
             self._put("\n> " if number else "> ")
             self._line()
+
+    def _table(self) -> None:
+        """A table, now and then in a quotation."""
+        columns, before = self._chance.randint(1, 4), "> " if self._chance.random() < 0.15 else ""
+        rows = [[self._cell() for _ in range(columns)] for _ in range(self._chance.randint(1, 4))]
+        names = self._chance.sample(["city", "名前", "👍🏽", "price in $"], columns)
+        head: list[Cell] = [(word, [seen(word)]) for word in names]
+        rules = [self._chance.choice([":--", "--:", ":-:", "---"]) for _ in range(columns)]
+        lines = [[text for text, _ in head], rules, *([text for text, _ in row] for row in rows)]
+        self.markdown += "\n".join(f"{before}| {' | '.join(line)} |" for line in lines)
+        self.parts += rows_seen(head, rows)
+
+    def _cell(self) -> Cell:
+        kind = self._chance.random()
+        if kind < 0.1:
+            return "", [[]]
+        if kind < 0.2:
+            return "one<br>two", [seen("one"), seen("two")]
+        if kind < 0.25:
+            return "wide " * 24, [seen("wide " * 24)]
+        if kind < 0.4:
+            return f"[文档]({ADDRESSES[2]})", [seen("文档", "", ADDRESSES[2])]
+        if kind < 0.5:
+            return "`a*b`", [seen("a*b", "c")]
+        if kind < 0.6:
+            return "**fat**", [seen("fat", "b")]
+        word: str = self._chance.choice([one for one in WORDS if "|" not in one])
+        return word, [seen(word)]

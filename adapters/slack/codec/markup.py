@@ -7,6 +7,7 @@ with the line, so they are closed and opened again around a line break.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,14 @@ from adapters.slack.codec.table_block import table_block
 
 _EDGE = "\u200b"
 _SIGNS: dict[MarkKind, str] = {"heading": "*", "strong": "*", "em": "_", "s": "~"}
+_LITERAL = {"*": "\ufdd0", "_": "\ufdd1", "~": "\ufdd2"}
+"""Stand-ins for signs that are no marks, until their line is written; they are no characters (Unicode 23.7)."""
+_LITERAL_OF = {stand_in: sign for sign, stand_in in _LITERAL.items()}
+_STAND_INS = str.maketrans(_LITERAL)
+_NO_MARKS = re.compile(r"`[^`]*`|<[^<>|]*")
+"""Code and targets of links, in which Slack reads no marks."""
+_ALIKE = {"*": "\u2217", "_": "\u02cd", "~": "\u223c"}
+"""What looks like a sign and is no mark."""
 
 
 def render(markdown: str, room: int) -> str:
@@ -96,7 +105,7 @@ class _Writer(MarkdownWriter):
         self._at_edge = False
 
     def text(self) -> str:
-        return "".join(self._parts).rstrip()
+        return "\n".join(map(_settled, "".join(self._parts).rstrip().split("\n")))
 
     def _quote(self, tokens: Sequence[Token]) -> None:
         """Write a quotation separately and mark each of its lines."""
@@ -107,7 +116,7 @@ class _Writer(MarkdownWriter):
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
 
     def _plain(self, text: str) -> None:
-        self._write(escape(text))
+        self._write(escape(text).translate(_STAND_INS))
 
     def _code(self, code: str) -> None:
         """Write code with a grave accent for each backtick, since a backtick would end it."""
@@ -193,6 +202,30 @@ class _Writer(MarkdownWriter):
 
     def _picture(self, text: str) -> None:
         self._write(escape(text))
+
+
+def _settled(line: str) -> str:
+    """The line with its literal signs: themselves where Slack takes them for such, else what looks like them."""
+    for stand_in, sign in _LITERAL_OF.items():
+        if stand_in not in line:
+            continue
+        read = _NO_MARKS.sub(lambda found: "`" * len(found[0]), line).replace(stand_in, sign)
+        opening = [at for at in range(len(read)) if read[at] == sign and _may_open(read, at)]
+        closing = [at for at in range(len(read)) if read[at] == sign and _may_close(read, at)]
+        first, last = (opening[0] if opening else len(read)), (closing[-1] if closing else -1)
+        paired = {at for at in opening if at < last} | {at for at in closing if at > first}
+        line = "".join(
+            char if char != stand_in else _ALIKE[sign] if at in paired else sign for at, char in enumerate(line)
+        )
+    return line
+
+
+def _may_open(line: str, at: int) -> bool:
+    return not line[at - 1 : at].isalnum() and not line[at + 1 : at + 2].isspace() and at + 1 < len(line)
+
+
+def _may_close(line: str, at: int) -> bool:
+    return at > 0 and not line[at - 1].isspace() and not line[at + 1 : at + 2].isalnum()
 
 
 def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:

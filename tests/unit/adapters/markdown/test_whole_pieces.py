@@ -1,0 +1,49 @@
+"""What a page never ends within: a link, a row of a table, a table's head."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.markdown.paging import split_pages
+
+LONG = "https://e.org/" + "a" * 200
+FORMS = [f"[the docs]({LONG})", f"<{LONG}|the docs>", f'<a href="{LONG}">the docs</a>', LONG, f"<{LONG}>"]
+HEAD = "| a | b |\n|---|---|\n"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("before", [30, 150, 290])
+def test_a_link_longer_than_a_quarter_of_a_page_goes_to_the_next_one_whole(form: str, before: int) -> None:
+    text = f"{'w ' * (before // 2)}{form} end. {'w ' * 200}"
+    pages = split_pages(text, 300, len)
+    assert sum(form in page for page in pages) == 1
+    assert all(len(page) <= 300 for page in pages)
+    assert "".join("".join(pages).split()) == "".join(text.split())
+
+
+def test_a_link_longer_than_a_page_is_cut_as_its_text() -> None:
+    text = f"see [x](https://e.org/{'a' * 500}) end"
+    pages = split_pages(text, 300, len)
+    assert "".join("".join(pages).split()) == "".join(text.split())
+    assert all(len(page) <= 300 for page in pages)
+
+
+def test_a_bracket_that_is_no_link_does_not_end_a_page() -> None:
+    text = f"{'w ' * 20}[{'w ' * 400}"
+    assert len(split_pages(text, 500, len)) == 2
+
+
+@pytest.mark.parametrize("quoted", ["", "> "])
+def test_a_row_goes_to_the_next_page_whole_with_the_head_above_it(quoted: str) -> None:
+    rows = [f"| {name * 90} | {name} |\n" for name in "xyz"]
+    text = "".join(quoted + line for line in (HEAD + "".join(rows)).splitlines(keepends=True))
+    first, second, *_ = split_pages(f"{'w ' * 60}\n\n{text}", 300, len)
+    assert first.count("|---|---|") == second.count("|---|---|") == 1
+    assert rows[0].rstrip("\n") in first
+    assert second.startswith(f"{quoted}| a | b |\n{quoted}|---|---|\n{quoted}{rows[1]}")
+
+
+def test_a_page_does_not_end_with_the_head_of_a_table() -> None:
+    first, second = split_pages(f"{'w ' * 125}\n\n{HEAD}| {'x' * 40} | y |\n", 290, len)
+    assert "|" not in first
+    assert second.startswith(HEAD)
