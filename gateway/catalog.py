@@ -98,7 +98,7 @@ def _slack(ground: Ground) -> Listed | None:
     if not own.secrets():
         return None
     from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing
-    from adapters.slack.api.installations import AppKeys
+    from adapters.slack.inbound.oauth import AppKeys
 
     several = own.client_id is not None and own.client_secret is not None
     keys = SlackKeys(

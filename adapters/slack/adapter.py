@@ -7,25 +7,25 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-import anyio
-
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.slack.api.app import AppApi
 from adapters.slack.api.calls import SlackTransport
-from adapters.slack.api.installations import AppKeys, Door, Installations
+from adapters.slack.api.installations import Installations
 from adapters.slack.api.retrying import Retrying
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
+from adapters.slack.inbound.bolt import BoltApp
 from adapters.slack.inbound.catch_up import SlackCatchUp
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries
 from adapters.slack.inbound.event_socket import EventSocket
 from adapters.slack.inbound.history import earlier_in
-from adapters.slack.inbound.http_events import HttpEvents
+from adapters.slack.inbound.http_events import answer_http
 from adapters.slack.inbound.marks import Marks
+from adapters.slack.inbound.oauth import AppKeys, Door, InstallationStore
 from adapters.slack.inbound.receiver import SlackReceiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
@@ -115,11 +115,11 @@ class SlackAdapter(SlackSender):
             prompts=self._options.prompts,
             texts=texts,
         )
-        self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
-        self._deliveries: Deliveries | None = None
         self._door: Door | None = None
         if keys.app is not None and installations is not None:
-            self._door = Door(self._app, keys.app, installations, clock)
+            store = InstallationStore(installations, self._workspaces)
+            self._door = Door(self._app, keys.app, store, clock)
+        self._bolt = BoltApp(self._transport, self._workspaces, keys.signing_secret, clock, self._door)
 
     @property
     def name(self) -> str:
@@ -148,26 +148,25 @@ class SlackAdapter(SlackSender):
         deliveries = Deliveries()
         inbound = self._hearing.inbound(deliveries)
         async with beside() as tasks:
+            self._bolt.begin(deliveries, tasks)
             tasks.start_soon(self._catch_up.run, deliveries)
             if url is not None:
                 tasks.start_soon(self._socket(deliveries).listen, url)
             else:
                 self._catch_up.missed()
-            self._deliveries = deliveries
             try:
                 yield inbound
             finally:
-                self._deliveries = None
+                self._bolt.end()
+                deliveries.close()
                 await inbound.aclose()
-                with anyio.CancelScope(shield=True):
-                    await deliveries.close()
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """Events, commands and presses at `/events`; `/install` and `/oauth` let workspaces in."""
         if request.path in ("/install", "/oauth") and self._door is not None:
             return await self._door.answer(request)
-        if request.path == "/events" and self._events is not None:
-            return await self._events.answer(request, self._deliveries)
+        if request.path == "/events" and self._keys.signing_secret is not None:
+            return await answer_http(self._bolt, request)
         return HttpAnswer(404, b"There is nothing here.\n")
 
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
@@ -219,6 +218,7 @@ class SlackAdapter(SlackSender):
     def _socket(self, deliveries: Deliveries) -> EventSocket:
         return EventSocket(
             self._app.socket_url,
+            self._bolt,
             deliveries,
             self._clock,
             call_timeout_s=self._options.call_timeout_s,

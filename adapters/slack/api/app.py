@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urljoin
 
 from adapters.slack.api.calls import SlackCalls, SlackTransport, told
 from runtime.core.errors import AuthFailed
@@ -25,10 +25,10 @@ class AppApi:
             answer = await self._calls.client.apps_connections_open(app_token=self._app_token or "")
             return told(answer, "url")
 
-    def install_url(self, client_id: str, scopes: str, state: str) -> str:
+    @property
+    def install_url(self) -> str:
         """The address where a person lets the app into a workspace."""
-        page = urljoin(self._calls.transport.base_url, "/oauth/v2/authorize")
-        return f"{page}?{urlencode({'client_id': client_id, 'scope': scopes, 'state': state})}"
+        return urljoin(self._calls.transport.base_url, "/oauth/v2/authorize")
 
     async def installation(self, client_id: str, client_secret: str, code: str) -> Mapping[str, Any]:
         """Slack's answer to the code of a completed installation."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from adapters.recent import Recent
@@ -24,6 +25,7 @@ class Workspace:
     """Our bot in one workspace. Missing features are remembered."""
 
     bot: SlackBot
+    token: str = field(repr=False)
     api: WebApi
     streams: StreamApi
     files: FileApi
@@ -49,10 +51,12 @@ class Workspaces:
         self._known = Recent[str, Workspace](MOST_WORKSPACES)
         self._refused = Recent[str, bool](MOST_WORKSPACES)
 
-    async def of(self, team: str) -> Workspace:
+    async def of(self, team: str | None) -> Workspace:
         """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`."""
         if self._bot_token is not None:
             return await self.only(self._bot_token)
+        if team is None:
+            raise NotDelivered("Slack does not say which workspace this concerns")
         known = self._known.get(team)
         if known is None:
             known = await self._installed(team)
@@ -62,7 +66,7 @@ class Workspaces:
     async def only(self, token: str) -> Workspace:
         """The only workspace. Raises AuthFailed if its token is refused."""
         if self._only is None:
-            self._only = await self._opened(SlackCalls(self._transport, token))
+            self._only = await self._opened(token)
         return self._only
 
     async def ask_again(self) -> Workspace | None:
@@ -94,13 +98,14 @@ class Workspaces:
             self._known.forget(team)
 
         try:
-            return await self._opened(SlackCalls(self._transport, token, refused))
+            return await self._opened(token, refused)
         except AuthFailed as error:
             refused()
             raise NotDelivered(str(error)) from error
 
-    async def _opened(self, calls: SlackCalls) -> Workspace:
+    async def _opened(self, token: str, refused: Callable[[], None] | None = None) -> Workspace:
+        calls = SlackCalls(self._transport, token, refused)
         api = WebApi(calls)
         bot = await api.me()
         own_names = not bot.scopes or OWN_NAMES in bot.scopes
-        return Workspace(bot, api, StreamApi(calls), FileApi(calls), own_names, AGENT in bot.scopes)
+        return Workspace(bot, token, api, StreamApi(calls), FileApi(calls), own_names, AGENT in bot.scopes)

@@ -61,15 +61,6 @@ class SlackHappening:
         return [self.user, *mentioned_in(self.text)]
 
 
-def team_in(body: _Json) -> str:
-    """The workspace whose installation an event, a command or a press concerns."""
-    for authorization in body.get("authorizations") or ():
-        if authorization.get("team_id"):
-            return str(authorization["team_id"])
-    team = body.get("team_id") or (body.get("team") or {}).get("id") or (body.get("view") or {})["team_id"]
-    return str(team)
-
-
 def is_said(event: _Json) -> bool:
     """Whether somebody wrote a message, and did not change one."""
     return event.get("type") == "message" and event.get("subtype") in _FROM_PEOPLE

@@ -9,7 +9,7 @@ from typing import Any, Final
 from adapters.adapter import Inbound
 from adapters.ratings import DOWN, UP
 from adapters.slack.codec.addresses import PLATFORM, SlackBot
-from adapters.slack.codec.interactions import action_in, thread_of
+from adapters.slack.codec.interactions import thread_of
 from adapters.slack.limits import MAX_BUTTON_LABEL
 from runtime.core.address import Address
 from runtime.core.message import Rating
@@ -31,12 +31,9 @@ def feedback_block(texts: Texts) -> dict[str, Any]:
     return {"type": "context_actions", "elements": [buttons]}
 
 
-def rated_in(body: Mapping[str, Any], event_id: str, bot: SlackBot, now: datetime) -> Inbound | None:
-    """The rating that a person gave by a button, as a reaction; None for other events. Raises as `pressed`."""
-    action = action_in(body, FEEDBACK_ACTION)
-    if action is None:
-        return None
-    container, user = body["container"], body["user"]
+def rated_in(body: Mapping[str, Any], event_id: str, bot: SlackBot, now: datetime) -> Inbound:
+    """The rating that a person gave by a button, as a reaction. Raises as `pressed`."""
+    action, container, user = body["actions"][0], body["container"], body["user"]
     channel = container["channel_id"]
     rating, mark = _MARKS[action["value"]]
     return Inbound(

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
-from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION, PLATFORM, SlackBot
+from adapters.slack.codec.addresses import PLATFORM, SlackBot
 from runtime.core.address import Address
 from runtime.core.texts import Texts
 
@@ -50,12 +50,9 @@ def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
     return SlashCommand(known, argument.strip(), body["channel_id"], body["user_id"], who, body["trigger_id"])
 
 
-def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound | None:
-    """The choice that a person pressed, or None. Raises KeyError, TypeError or AttributeError for other forms."""
-    action = action_in(body, CHOICE_ACTION)
-    if action is None:
-        return None
-    container = body["container"]
+def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound:
+    """The choice that a person pressed. Raises KeyError, TypeError or AttributeError for other forms."""
+    action, container = body["actions"][0], body["container"]
     channel, user = container["channel_id"], body["user"]
     return Inbound(
         address=Address(PLATFORM, f"{bot.team_id}:{channel}", thread_of(body)),
@@ -80,13 +77,6 @@ def thread_of(body: _Json) -> str | None:
     return None if told is None else str(told)
 
 
-def action_in(body: _Json, kind: str) -> _Json | None:
-    """The pressed button of this kind."""
-    if body.get("type") != "block_actions":
-        return None
-    return next((one for one in body["actions"] if one["action_id"].startswith(kind)), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A person's wish to write an answer. `channel` and `thread` are the place; the form opens with `trigger_id`.
@@ -102,12 +92,9 @@ class Wish:
     choice: str
 
 
-def wish_in(body: _Json) -> Wish | None:
-    """A press of a button that opens a form for an answer, or None. Raises as `pressed`."""
-    action = action_in(body, ANSWER_ACTION)
-    if action is None:
-        return None
-    at, user = body["container"], body["user"]
+def wish_in(body: _Json) -> Wish:
+    """A press of a button that opens a form for an answer. Raises as `pressed`."""
+    action, at, user = body["actions"][0], body["container"], body["user"]
     name = user.get("name") or user["id"]
     return Wish(
         at["channel_id"], thread_of(body), user["id"], name, body["trigger_id"], user.get("team_id"), action["value"]
@@ -128,10 +115,8 @@ class Submission:
     choice: str | None
 
 
-def submission_in(body: _Json) -> Submission | None:
-    """The submitted form, or None for another event. Raises KeyError, TypeError or AttributeError for other forms."""
-    if body.get("type") != "view_submission" or body["view"]["callback_id"] not in (FORM, ANSWER_FORM):
-        return None
+def submission_in(body: _Json) -> Submission:
+    """The submitted form. Raises as `pressed`."""
     view, user = body["view"], body["user"]
     text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
     channel, thread, choice = [*view["private_metadata"].split("/", 2), "", ""][:3]

@@ -170,22 +170,9 @@ class SlackCatchUp:
         event = {**message, "channel": channel}
         if event.get("thread_ts") == event["ts"]:  # the root, which had no thread when it was written
             del event["thread_ts"]
-        delivery = Delivery(message_id(event), {"team_id": team, "event": event}, again=True)
-        while not await _handed_over(delivery, deliveries):
+        delivery = Delivery(message_id(event), {"event": event}, again=True, team=team)
+        while not (await deliveries.stored(delivery))[0]:
             await self._clock.sleep_until(self._clock.monotonic() + FIRST_PAUSE_S)
-
-
-async def _handed_over(delivery: Delivery, deliveries: Deliveries) -> bool:
-    settled, safe = anyio.Event(), False
-
-    async def confirm(is_safe: bool, _words: Mapping[str, Any] | None) -> None:
-        nonlocal safe
-        safe = is_safe
-        settled.set()
-
-    await deliveries.take(delivery, confirm)
-    await settled.wait()
-    return safe
 
 
 def _behind(roots: Sequence[_Message], talk: SlackTalk, floor: int) -> Sequence[str]:

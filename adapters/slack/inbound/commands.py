@@ -82,7 +82,7 @@ class Commanding:
     async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
         """The content of a form: the start of a conversation, or an answer. Errors appear in the form."""
         sent = submission_in(delivery.body)
-        if sent is None or not sent.text:
+        if not sent.text:
             return None, None
         given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "", sent.team)
         refusal = await self._refusal(given, delivery, workspace.bot, sent.thread)
@@ -96,15 +96,12 @@ class Commanding:
         except REFUSED as error:
             return None, in_form(str(error))
 
-    async def answering(self, delivery: Delivery, workspace: Workspace) -> bool:
-        """Open a form for an answer, if an admitted person asked for it; returns whether it did."""
+    async def answering(self, delivery: Delivery, workspace: Workspace) -> None:
+        """Open a form for an answer, if the person is admitted."""
         wish = wish_in(delivery.body)
-        if wish is None:
-            return False
         given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id, wish.team)
         if await self._refusal(given, delivery, workspace.bot, wish.thread) is None:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
-        return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
         """A person's answer, shown to the others in the question's channel or thread."""

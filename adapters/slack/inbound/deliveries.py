@@ -1,17 +1,14 @@
-"""Deliveries from Slack, by Socket Mode or HTTP: each once, until it is read, and confirmed when its reader says that
-it is safe.
-"""
+"""Deliveries from Slack: each once, until it is read, and settled when its reader says whether it is safe."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import anyio
 
-from adapters.adapter import NOT_UNDERSTOOD
 from adapters.recent import Recent
 from adapters.slack.codec.events import is_said
 from runtime.core.errors import AuthFailed
@@ -19,25 +16,29 @@ from runtime.core.errors import AuthFailed
 MOST_WAITING: Final = 1000
 """The number of deliveries that may wait to be read; Slack sends further ones again."""
 DONE_REMEMBERED: Final = 10_000
-"""The number of confirmed deliveries remembered, because Slack repeats them for up to 6 minutes."""
+"""The number of stored deliveries remembered, because Slack repeats them for up to 6 minutes."""
 
-Kind = Literal["events_api", "slash_commands", "interactive"]
-"""The kind of a delivery, in the names of Socket Mode."""
-
-Confirm = Callable[[bool, Mapping[str, Any] | None], Awaitable[None]]
-"""Tells Slack whether a delivery is stored, perhaps with words for its author. Never raises."""
+Kind = Literal["event", "command", "choice", "rating", "answer", "form"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A delivery. `again`: Slack has sent it before."""
+    """A delivery to the app in the workspace `team`. `again`: Slack has sent it before."""
 
     event_id: str
     body: Mapping[str, Any]
     again: bool
-    kind: Kind = "events_api"
+    team: str | None
+    kind: Kind = "event"
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    safe: bool = False
+    words: Mapping[str, Any] | None = None
 
 
 class Deliveries:
@@ -45,18 +46,20 @@ class Deliveries:
 
     def __init__(self) -> None:
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
-        self._pending: dict[str, list[Confirm]] = {}
+        self._pending: dict[str, _Pending] = {}
         self._done = Recent[str, bool](DONE_REMEMBERED)
         self._failure: AuthFailed | None = None
 
-    async def take(self, delivery: Delivery, confirm: Confirm) -> None:
-        """A delivery has arrived. `confirm` is called once, now or after reading."""
+    async def stored(self, delivery: Delivery) -> tuple[bool, Mapping[str, Any] | None]:
+        """Hand a delivery in, and return once it is settled: whether it is safe, and words for its author.
+
+        It waits in line before this first suspends. Slack repeats what is not safe; a repetition waits with the first.
+        """
         if delivery.event_id in self._done:
-            await confirm(True, None)
-        elif delivery.event_id in self._pending:
-            self._pending[delivery.event_id].append(confirm)
-        else:
-            await self._keep(delivery, confirm)
+            return True, None
+        pending = self._pending.get(delivery.event_id) or self._keep(delivery)
+        await pending.settled.wait()
+        return pending.safe, pending.words
 
     async def next(self) -> Delivery:
         """The next new delivery. Raises AuthFailed after `fail` was called."""
@@ -67,40 +70,41 @@ class Deliveries:
                 raise
             raise self._failure from None
 
-    async def acknowledge(self, delivery: Delivery, words: Mapping[str, Any] | None = None) -> None:
-        """Confirm a stored delivery to Slack, as often as Slack has sent it. Slack repeats it if the confirmation is
-        lost.
-        """
+    def acknowledge(self, delivery: Delivery, words: Mapping[str, Any] | None = None) -> None:
+        """The delivery is stored."""
         self._done.keep(delivery.event_id, True)
-        for confirm in self._pending.pop(delivery.event_id, ()):
-            await confirm(True, words)
+        self._settle(delivery.event_id, safe=True, words=words)
 
-    async def leave(self, delivery: Delivery) -> None:
+    def leave(self, delivery: Delivery) -> None:
         """The delivery is not stored: Slack shall send it again."""
-        for confirm in self._pending.pop(delivery.event_id, ()):
-            await confirm(False, None)
+        self._settle(delivery.event_id, safe=False)
 
     def fail(self, failure: AuthFailed | None) -> None:
         """No more deliveries come."""
         self._failure = failure
         self._arrived.close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop reading; unread deliveries are left to Slack."""
         self._arrived.close()
         self._waiting.close()
-        left, self._pending = self._pending, {}
-        for confirms in left.values():
-            for confirm in confirms:
-                await confirm(False, None)
+        for event_id in list(self._pending):
+            self._settle(event_id, safe=False)
 
-    async def _keep(self, delivery: Delivery, confirm: Confirm) -> None:
-        self._pending[delivery.event_id] = [confirm]
+    def _keep(self, delivery: Delivery) -> _Pending:
+        pending = self._pending[delivery.event_id] = _Pending()
         try:
             self._arrived.send_nowait(delivery)
         except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
             _log.warning("Too much of Slack's waits; something is left for later", extra={"waiting": MOST_WAITING})
-            await self.leave(delivery)
+            self.leave(delivery)
+        return pending
+
+    def _settle(self, event_id: str, *, safe: bool, words: Mapping[str, Any] | None = None) -> None:
+        pending = self._pending.pop(event_id, None)
+        if pending is not None:
+            pending.safe, pending.words = safe, words
+            pending.settled.set()
 
 
 def message_id(event: Mapping[str, Any]) -> str:
@@ -108,29 +112,11 @@ def message_id(event: Mapping[str, Any]) -> str:
     return f"message:{event.get('channel')}:{event.get('ts')}"
 
 
-def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
-    """A payload as a delivery; None for one without an id, of an unknown kind, or of a form that is not understood.
+def delivery_id(kind: Kind, body: Mapping[str, Any]) -> str:
+    """The id that a delivery has each time it comes. Raises LookupError or AttributeError for other forms.
 
     Presses, commands and forms have no event id. A trigger id is made for each of them.
     """
-    try:
-        return _delivery_of(kind, body, again=again)
-    except NOT_UNDERSTOOD as error:
-        _log.warning("A delivery of Slack's is not understood and is ignored", extra={"error": repr(error)})
-        return None
-
-
-def _delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
-    match kind:
-        case "events_api":
-            event, event_id = body.get("event"), body.get("event_id")
-            if isinstance(event, Mapping) and is_said(event):
-                event_id = message_id(event)
-            return Delivery(event_id, body, again) if isinstance(event_id, str) else None
-        case "slash_commands" | "interactive":
-            view = body.get("view")
-            trigger = body.get("trigger_id") or (view.get("id") if isinstance(view, Mapping) else None)
-            event_id = f"{body.get('type', 'command')}:{trigger}"
-            return Delivery(event_id, body, again, kind) if isinstance(trigger, str) else None
-        case _:
-            return None
+    if kind == "event":
+        return message_id(body["event"]) if is_said(body["event"]) else str(body["event_id"])
+    return f"{body.get('type', 'command')}:{body.get('trigger_id') or body['view']['id']}"

@@ -1,7 +1,7 @@
-"""Socket Mode: deliveries over a WebSocket, each acknowledged when its reader says so, and a new socket when one ends.
+"""Socket Mode: deliveries over a WebSocket, each acknowledged when Bolt answers it, and a new socket when one ends.
 
-slack_sdk's own client of Socket Mode goes on with an address that is used up, keeps a refused token to itself and reads
-without bounds; so the socket is aiohttp's, and slack_sdk has the address and the frames.
+Bolt's own sockets are slack_sdk's, whose clients go on with an address that is used up, keep a refused token to
+themselves and read without bounds; so the socket is aiohttp's, and slack_sdk has the address and the frames.
 Frames: docs.slack.dev/apis/events-api/using-socket-mode.
 """
 
@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import aiohttp
 import anyio
+from anyio.abc import TaskGroup
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackClientError
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.slack.api.retrying import Retrying
-from adapters.slack.inbound.deliveries import Deliveries, delivery_of
+from adapters.slack.inbound.bolt import RETRY_HEADER, BoltApp
+from adapters.slack.inbound.deliveries import MOST_WAITING, Deliveries
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
@@ -32,25 +36,35 @@ REPEATED_FOR_S: Final = 60.0
 """The time without a connection after which history is read. Slack repeats an event at once, after one minute and after
 five."""
 
+ANSWERED_WITHIN_S: Final = 60.0
+"""The time limit for what one frame brings. Slack has sent it again long before."""
+MOST_OPEN: Final = 2 * MOST_WAITING
+"""The number of frames whose listeners may run; Slack sends further ones again."""
+
 _log = logging.getLogger(__name__)
 
 
 class EventSocket:
-    """Fills `deliveries` while `listen` runs. `open_url` gives the address of one connection."""
+    """Hands frames to `bolt` while `listen` runs. `open_url` gives the address of one connection."""
 
     def __init__(
         self,
         open_url: Callable[[], Awaitable[str]],
+        bolt: BoltApp,
         deliveries: Deliveries,
         clock: Clock,
         *,
         call_timeout_s: float,
         missed: Callable[[], None],
     ) -> None:
-        """`missed` is called when a connection is open after a time without one."""
+        """The reader of `deliveries` hears of the end. `missed` is called when a connection is open after a time
+        without one.
+        """
         self._missed = missed
         self._left_at_s: float | None = None
         self._open_url = open_url
+        self._bolt = bolt
+        self._open = 0
         self._deliveries = deliveries
         self._clock = clock
         self._patience = Retrying(clock)
@@ -62,20 +76,21 @@ class EventSocket:
         """Receive deliveries until cancelled; ends when the token is refused, which the reader is told."""
         url = first_url
         failure: AuthFailed | None = None
-        try:
-            while True:
-                await self._converse_patiently(url)
-                url = await self._patience.until_answered(self._open_url)
-        except AuthFailed as error:
-            failure = error
-        finally:
-            self._deliveries.fail(failure)
+        async with anyio.create_task_group() as tasks:
+            try:
+                while True:
+                    await self._converse_patiently(url, tasks)
+                    url = await self._patience.until_answered(self._open_url)
+            except AuthFailed as error:
+                failure = error
+            finally:
+                self._deliveries.fail(failure)
 
-    async def _converse_patiently(self, url: str) -> None:
+    async def _converse_patiently(self, url: str, tasks: TaskGroup) -> None:
         """One connection, and a pause after it if the next would probably end as soon."""
         began_at_s = self._clock.monotonic()
         try:
-            await self._converse(url)
+            await self._converse(url, tasks)
         except (aiohttp.ClientError, OSError, ValueError) as error:  # of an address that is none, too
             await self._patience.pause(f"The connection for events failed: {error!r}")
         else:
@@ -90,7 +105,7 @@ class EventSocket:
         if self._short_lives > 1:
             await self._patience.pause("Connections for events end as soon as they begin")
 
-    async def _converse(self, url: str) -> None:
+    async def _converse(self, url: str, tasks: TaskGroup) -> None:
         """One connection, up to its end. Raises aiohttp's errors and OSError, including TimeoutError."""
         timeout = aiohttp.ClientWSTimeout(ws_close=CLOSING_TAKES_S)
         async with aiohttp.ClientSession() as session:
@@ -101,47 +116,64 @@ class EventSocket:
                 if self._left_at_s is None or self._clock.monotonic() - self._left_at_s > REPEATED_FOR_S:
                     self._missed()
                 try:
-                    await self._read(socket)
+                    await self._read(socket, tasks)
                 finally:
                     self._socket = None
                     self._left_at_s = self._clock.monotonic()
 
-    async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        async for frame in socket:
-            if frame.type is not aiohttp.WSMsgType.TEXT:
+    async def _read(self, socket: aiohttp.ClientWebSocketResponse, tasks: TaskGroup) -> None:
+        async for message in socket:
+            if message.type is not aiohttp.WSMsgType.TEXT:
                 return
-            message = _parsed(frame.data)
-            if message.get("type") == "disconnect":
+            frame = _parsed(message.data)
+            if frame.get("type") == "disconnect":
                 return
             try:
-                request = SocketModeRequest.from_dict(message)
+                given = SocketModeRequest.from_dict(frame)
+                request = None if given is None else _bolt_request(given)
             except (SlackClientError, *NOT_UNDERSTOOD) as error:
                 _log.warning("A frame of Slack's is not understood and is ignored", extra={"error": repr(error)})
-                await self._answer(message.get("envelope_id"), None)
+                await self._answer(frame.get("envelope_id"), BoltResponse(status=200))
                 continue
-            if request is not None:
-                await self._take(request)
+            if request is None:
+                continue
+            if self._open < MOST_OPEN:
+                self._open += 1
+                tasks.start_soon(self._dispatch, frame["envelope_id"], request)
+            else:
+                _log.warning("Too much of Slack's is open; something is left for later", extra={"open": MOST_OPEN})
 
-    async def _take(self, request: SocketModeRequest) -> None:
-        async def confirm(safe: bool, words: Mapping[str, Any] | None) -> None:
-            if safe:
-                await self._answer(request.envelope_id, words)
+    async def _dispatch(self, envelope_id: Any, request: AsyncBoltRequest) -> None:
+        try:
+            response = await self._bolt.dispatch(request, within_s=ANSWERED_WITHIN_S)
+        finally:
+            self._open -= 1
+        if response.status == 200:
+            await self._answer(envelope_id, response)
 
-        delivery = delivery_of(request.type, request.payload, again=bool(request.retry_attempt))
-        if delivery is None:
-            await confirm(True, None)
-        else:
-            await self._deliveries.take(delivery, confirm)
-
-    async def _answer(self, envelope_id: Any, words: Mapping[str, Any] | None) -> None:
+    async def _answer(self, envelope_id: Any, response: BoltResponse) -> None:
         socket = self._socket
         if socket is None:
             return
         try:
             with anyio.move_on_after(self._call_timeout_s):
-                await socket.send_json(SocketModeResponse(envelope_id, dict(words) if words else None).to_dict())
+                await socket.send_json(SocketModeResponse(envelope_id, _payload(response)).to_dict())
         except (aiohttp.ClientError, OSError) as error:
             _log.info("An acknowledgement did not reach Slack", extra={"error": repr(error)})
+
+
+def _bolt_request(frame: SocketModeRequest) -> AsyncBoltRequest:
+    payload = frame.payload if isinstance(frame.payload, dict) else {}
+    again: dict[str, str | Sequence[str]] = {RETRY_HEADER: str(frame.retry_attempt or 0)}
+    return AsyncBoltRequest(mode="socket_mode", body=payload, headers=again)
+
+
+def _payload(response: BoltResponse) -> dict[str, Any] | None:
+    """What Slack shall do or show, which is JSON, or show, which is a text."""
+    if not response.body.startswith("{"):
+        return {"text": response.body} if response.body else None
+    payload: dict[str, Any] = json.loads(response.body)
+    return payload
 
 
 def _parsed(text: str) -> dict[str, Any]:

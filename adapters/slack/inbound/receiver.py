@@ -21,7 +21,6 @@ from adapters.slack.codec.events import (
     happening_in,
     inbound_of,
     mentions,
-    team_in,
 )
 from adapters.slack.codec.feedback import rated_in
 from adapters.slack.codec.interactions import pressed
@@ -97,13 +96,13 @@ class SlackReceiver:
                 heard = await self._read(delivery)
             except (RateLimited, OutcomeUncertain) as error:
                 _log.warning("A message on Slack is left to come again", extra={"error": str(error)})
-                await deliveries.leave(delivery)
+                deliveries.leave(delivery)
                 continue
             if heard.inbound is not None:
                 yield heard.inbound
             if heard.taken is not None:
                 await heard.taken()
-            await deliveries.acknowledge(delivery, heard.words)
+            deliveries.acknowledge(delivery, heard.words)
             if heard.afterwards is not None:
                 await self._afterwards(heard.afterwards)
 
@@ -118,19 +117,7 @@ class SlackReceiver:
         """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer,
         and AuthFailed if it refuses the only token."""
         try:
-            team = team_in(delivery.body)
-            if (delivery.body.get("event") or {}).get("type") in ("app_uninstalled", "tokens_revoked"):
-                return await self._uninstalled(team, delivery.body["event"])
-            workspace = await self._workspaces.of(team)
-            if delivery.kind == "events_api":
-                return await self._event(delivery, workspace)
-            if delivery.kind == "slash_commands":
-                return Heard(*await self._commanding.command(delivery, workspace))
-            press = (delivery.body, delivery.event_id, workspace.bot, self._clock.now())
-            inbound = pressed(*press) or rated_in(*press)
-            if inbound is not None or await self._commanding.answering(delivery, workspace):
-                return Heard(inbound)
-            return Heard(*await self._commanding.submission(delivery, workspace))
+            return await self._heard(delivery, await self._workspaces.of(delivery.team))
         except (RateLimited, OutcomeUncertain, AuthFailed):
             raise
         except AdapterError as error:
@@ -139,10 +126,22 @@ class SlackReceiver:
             _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
         return Heard()
 
-    async def _uninstalled(self, team: str, event: Mapping[str, Any]) -> Heard:
-        if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
-            await self._workspaces.remove(team)
-        return Heard()
+    async def _heard(self, delivery: Delivery, workspace: Workspace) -> Heard:
+        press = (delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+        match delivery.kind:
+            case "event":
+                return await self._event(delivery, workspace)
+            case "command":
+                return Heard(*await self._commanding.command(delivery, workspace))
+            case "choice":
+                return Heard(pressed(*press))
+            case "rating":
+                return Heard(rated_in(*press))
+            case "answer":
+                await self._commanding.answering(delivery, workspace)
+                return Heard()
+            case "form":
+                return Heard(*await self._commanding.submission(delivery, workspace))
 
     async def _event(self, delivery: Delivery, workspace: Workspace) -> Heard:
         event = delivery.body["event"]

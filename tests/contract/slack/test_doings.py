@@ -298,8 +298,14 @@ async def test_who_opens_the_apps_messages_is_offered_prompts(adapter: SlackAdap
         await anext(inbound)
         assert platform.surfaces.prompts == {}
         platform.open_app()
-        platform.say("next", channel=DIRECT)
-        await anext(inbound)
+
+        async def listen() -> None:
+            await anext(inbound)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen)
+            await platform.until(lambda: DIRECT in platform.surfaces.prompts)
+            platform.say("next", channel=DIRECT)
     assert {"title": "stop", "message": "!stop"} in platform.surfaces.prompts[DIRECT]
 
 

@@ -55,7 +55,7 @@ async def test_it_answers_http_and_opens_no_socket(adapter: SlackAdapter, platfo
 
 async def test_address_is_verified_with_its_challenge(adapter: SlackAdapter, clock: FakeClock) -> None:
     answer = await _receive(adapter, clock, {"type": "url_verification", "challenge": "3eZ"})
-    assert (answer.status, answer.body) == (200, b"3eZ")
+    assert (answer.status, answer.body) == (200, b'{"challenge": "3eZ"}')
 
 
 @pytest.mark.parametrize("header", ["x_slack_signature", "x_slack_request_timestamp"])
@@ -79,8 +79,8 @@ async def test_request_that_is_more_than_five_minutes_old_is_refused(adapter: Sl
 async def test_changed_body_is_refused(adapter: SlackAdapter, clock: FakeClock) -> None:
     headers, raw = slack_http.request(clock, "events_api", {"type": "url_verification", "challenge": "3eZ"})
     assert (await adapter.receive(HttpRequest("POST", "/events", {}, headers, raw + b" "))).status == 401
-    assert (await adapter.receive(HttpRequest("POST", "/events", {}, headers, b"\xff"))).status == 401
-    assert (await adapter.receive(HttpRequest("GET", "/events", {}, headers, raw))).status == 401
+    assert (await adapter.receive(HttpRequest("POST", "/events", {}, headers, b"\xff"))).status == 400
+    assert (await adapter.receive(HttpRequest("GET", "/events", {}, headers, raw))).status == 405
     assert (await adapter.receive(HttpRequest("POST", "/elsewhere", {}, headers, raw))).status == 404
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.adapter import HttpAnswer, HttpRequest
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing
-from adapters.slack.api.installations import AppKeys
+from adapters.slack.inbound.oauth import AppKeys
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered, RateLimited
 from tests.contract.slack.speaking import ADA, send

@@ -1,0 +1,261 @@
+"""Slack's requests through Bolt: checked, authorized, matched with listeners, and answered once all is safe.
+
+Bolt ends a listener before it answers (`process_before_response`), and Parley's listeners end when the gateway has
+stored what came. Parley hears events in a middleware, before listeners of extensions, which hear them too; of commands,
+presses and forms Bolt calls the first listener that fits, which for our own is ours.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.authorization.async_authorize import AsyncAuthorize
+from slack_bolt.context.async_context import AsyncBoltContext
+from slack_bolt.error import BoltUnhandledRequestError
+from slack_bolt.lazy_listener.async_internals import to_runnable_function
+from slack_bolt.lazy_listener.async_runner import AsyncLazyListenerRunner
+from slack_bolt.listener.async_listener_error_handler import AsyncListenerErrorHandler
+from slack_bolt.middleware.async_builtins import AsyncRequestVerification
+from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.signature import Clock as SlackClock
+from slack_sdk.signature import SignatureVerifier
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.adapter import NOT_UNDERSTOOD
+from adapters.slack.api.calls import SlackTransport
+from adapters.slack.api.workspaces import Workspaces
+from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION
+from adapters.slack.codec.feedback import FEEDBACK_ACTION
+from adapters.slack.codec.interactions import ANSWER_FORM, FORM, SLASH_COMMAND
+from adapters.slack.inbound.deliveries import Deliveries, Delivery, Kind, delivery_id
+from runtime.core.clock import Clock
+from runtime.core.errors import AuthFailed, OutcomeUncertain, RateLimited
+
+HEARD: Final = (
+    "agent_session_stopped",
+    "app_home_opened",
+    "assistant_thread_started",
+    "message",
+    "reaction_added",
+    "reaction_removed",
+)
+"""The events that mean something to Parley."""
+
+RETRY_HEADER: Final = "x-slack-retry-num"
+_OUTCOME: Final = "parley_outcome"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What became of a request: it must come again, it is stored, a listener of an extension failed."""
+
+    later: bool = False
+    stored: bool = False
+    failed: bool = False
+
+
+class BoltApp:
+    """The app, and the way of each request through it."""
+
+    def __init__(
+        self,
+        transport: SlackTransport,
+        workspaces: Workspaces,
+        signing_secret: str | None,
+        clock: Clock,
+        door: AsyncOAuthFlow | None,
+    ) -> None:
+        """`door` is the way in for workspaces, where there may be several."""
+        self.deliveries: Deliveries | None = None
+        """Where deliveries go; None while nobody listens."""
+        self._transport = transport
+        self.app = AsyncApp(
+            name="parley",
+            logger=_quiet_logger(),
+            client=AsyncWebClient(base_url=transport.base_url, timeout=int(transport.call_timeout_s)),
+            signing_secret=signing_secret or "",
+            request_verification_enabled=False,
+            before_authorize=None if signing_secret is None else _Signatures(signing_secret, clock),
+            authorize=_Authorizing(workspaces),
+            oauth_flow=door,
+            process_before_response=True,
+            raise_error_for_unhandled_request=True,
+        )
+        self._lazily = _Lazily()
+        self.app.listener_runner.lazy_listener_runner = self._lazily
+        failures = self.app.listener_runner.listener_error_handler
+        self.app.error(_not_understood)
+        self.app.listener_runner.listener_error_handler = _Failures(failures)
+        self.app.use(self._hear)
+        self.app.command(SLASH_COMMAND)(self._listener("command"))
+        for action, kind in _ACTIONS.items():
+            self.app.action(re.compile(f"^{action}"))(self._listener(kind))
+        for form in (FORM, ANSWER_FORM):
+            self.app.view(form)(self._listener("form"))
+        if door is not None:
+            self.app.enable_token_revocation_listeners()
+
+    async def dispatch(self, request: AsyncBoltRequest, *, within_s: float) -> BoltResponse:
+        """Bolt's response: 200 once all is stored and for what concerns nobody, 503 for what must come again."""
+        outcome = request.context[_OUTCOME] = _Outcome()
+        self.app.client.session = self._transport.session()
+        response: BoltResponse | None = None
+        try:
+            with anyio.move_on_after(within_s):
+                response = await self.app.async_dispatch(request)
+        except Exception as error:  # noqa: BLE001 - of an extension's handler of errors, or of Bolt's own reading
+            await _not_understood(error)
+            response = BoltResponse(status=500)
+        if outcome.later or (response is None and not outcome.stored):
+            return BoltResponse(status=503, body="Not safe yet; please send it again.\n")
+        ours = outcome.stored or not outcome.failed
+        return BoltResponse(status=200) if response is None or (ours and _is_none_of(response)) else response
+
+    def begin(self, deliveries: Deliveries, tasks: TaskGroup) -> None:
+        """Take deliveries from now on. `tasks` has the lazy listeners of extensions."""
+        self.deliveries, self._lazily.tasks = deliveries, tasks
+
+    def end(self) -> None:
+        self.deliveries = self._lazily.tasks = None
+
+    async def _hear(self, request: AsyncBoltRequest, next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+        event = request.body.get("event")
+        if isinstance(event, Mapping) and event.get("type") in HEARD:
+            response = await self._take("event", request)
+            if response.status != 200:
+                return response
+        await next_()
+        return None
+
+    def _listener(self, kind: Kind) -> Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]:
+        async def take(request: AsyncBoltRequest) -> BoltResponse:
+            return await self._take(kind, request)
+
+        return take
+
+    async def _take(self, kind: Kind, request: AsyncBoltRequest) -> BoltResponse:
+        body, outcome = request.body, request.context[_OUTCOME]
+        try:
+            event_id = delivery_id(kind, body)
+        except NOT_UNDERSTOOD as error:
+            await _not_understood(error)
+            return BoltResponse(status=200)
+        again = request.headers.get(RETRY_HEADER, ["0"])[0] != "0"
+        outcome.later = True
+        if self.deliveries is None:
+            return BoltResponse(status=503)
+        delivery = Delivery(event_id, body, again, request.context.team_id, kind)
+        outcome.stored, words = await self.deliveries.stored(delivery)
+        outcome.later = not outcome.stored
+        return BoltResponse(status=200 if outcome.stored else 503, body=dict(words) if words else "")
+
+
+_ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
+
+
+def _is_none_of(response: BoltResponse) -> bool:
+    """Whether nobody answered: no listener fits, or the request could not be read."""
+    return response.status in (404, 500)
+
+
+async def _not_understood(error: Exception) -> None:
+    _log.warning("A request of Slack's is not understood and is ignored", extra={"error": repr(error)})
+
+
+class _Authorizing(AsyncAuthorize):
+    """Our bot in the workspace that a request concerns, one request after the other: they go on in their order."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+        self._turn = anyio.Lock(fast_acquire=True)
+
+    async def __call__(
+        self, *, context: AsyncBoltContext, enterprise_id: str | None, team_id: str | None, **_others: Any
+    ) -> AuthorizeResult:
+        try:
+            async with self._turn:
+                workspace = await self._workspaces.of(team_id)
+        except (AuthFailed, OutcomeUncertain, RateLimited):
+            context[_OUTCOME].later = True
+            raise
+        bot = workspace.bot
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=bot.team_id,
+            team=bot.team,
+            bot_user_id=bot.user_id,
+            bot_id=bot.bot_id,
+            bot_token=workspace.token,
+        )
+
+
+class _Signatures(AsyncRequestVerification):
+    """Bolt's check, by our clock. What is no time or no signature at all is not valid."""
+
+    def __init__(self, signing_secret: str, clock: Clock) -> None:
+        super().__init__(signing_secret, _quiet_logger())
+        self._checks = _Verifier(signing_secret, _Now(clock))
+
+    @property
+    def verifier(self) -> SignatureVerifier:
+        return self._checks
+
+
+class _Verifier(SignatureVerifier):
+    def is_valid(self, body: str | bytes, timestamp: str | None, signature: str | None) -> bool:
+        try:
+            return super().is_valid(body, timestamp, signature)
+        except (ValueError, TypeError):
+            return False
+
+
+class _Now(SlackClock):
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+class _Failures(AsyncListenerErrorHandler):
+    """Notes that a listener failed, and answers what no listener wants."""
+
+    def __init__(self, then: AsyncListenerErrorHandler) -> None:
+        self._then = then
+
+    async def handle(self, error: Exception, request: AsyncBoltRequest, response: BoltResponse | None) -> None:
+        if not isinstance(error, BoltUnhandledRequestError):
+            request.context[_OUTCOME].failed = True
+            await self._then.handle(error, request, response)
+
+
+class _Lazily(AsyncLazyListenerRunner):
+    """Runs the lazy listeners of extensions in our tasks, which end with the connection."""
+
+    def __init__(self) -> None:
+        self.logger = _quiet_logger()
+        self.tasks: TaskGroup | None = None
+
+    def start(self, function: Callable[..., Awaitable[None]], request: AsyncBoltRequest) -> None:
+        if self.tasks is None:
+            _log.warning("A lazy listener is left out, since Slack is not connected")
+        else:
+            self.tasks.start_soon(to_runnable_function, function, self.logger, request)
+
+
+def _quiet_logger() -> logging.Logger:
+    """Bolt's notes quote requests; its warnings and errors do not."""
+    logger = logging.getLogger("adapters.slack.bolt")
+    logger.setLevel(logging.WARNING)
+    return logger
