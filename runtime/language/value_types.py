@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, time
 from functools import lru_cache
 from typing import Any
 
@@ -19,9 +20,19 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dict": (dict,),
     "image": (str,),
     "file": (str,),
+    "date": (str,),
+    "datetime": (str,),
+    "time": (str,),
 }
 _PLAIN_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, list, dict)}
 """Types of Python whose values fit as they are."""
+
+TIME_TYPES: dict[str, tuple[Callable[[str], object], str]] = {
+    "date": (date.fromisoformat, "2026-05-01"),
+    "datetime": (datetime.fromisoformat, "2026-05-01T09:30"),
+    "time": (time.fromisoformat, "09:30"),
+}
+"""Types whose values are texts of ISO 8601: what reads one, and an example."""
 
 FILE_TYPES = frozenset({"image", "file"})
 """Types whose values are texts that name a file."""
@@ -65,7 +76,8 @@ def coerced(value: Any, type_name: str) -> Any:
     names = [one.id for one in _choices(_read(type_name)) if isinstance(one, ast.Name)]
     found = [same for name in names if (same := _same(value, _plain(name))) is not None]
     if len(found) != 1:
-        raise ValueError(f"is declared {type_name}; {value!r} is {type(value).__name__}")
+        such = f", such as {TIME_TYPES[type_name][1]}" if type_name in TIME_TYPES else ""
+        raise ValueError(f"is declared {type_name}{such}; {value!r} is {type(value).__name__}")
     return found[0]
 
 
@@ -146,8 +158,18 @@ def _fits_one(value: Any, declared: ast.expr | None) -> bool:
 def _is_a(value: Any, name: str) -> bool:
     if name in FILE_TYPES:
         return isinstance(value, str) and FILE_REFERENCE.search(value) is not None
+    if name in TIME_TYPES:
+        return isinstance(value, str) and _is_a_time(value, name)
     kinds = _TYPES.get(_plain(name))
     return kinds is None or (isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds))
+
+
+def _is_a_time(text: str, name: str) -> bool:
+    try:
+        TIME_TYPES[name][0](text.strip())
+    except ValueError:
+        return False
+    return True
 
 
 def _holds(value: Any, inner: Sequence[ast.expr]) -> bool:

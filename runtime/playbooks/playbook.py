@@ -11,6 +11,7 @@ from runtime.execution.frames.frame import Frame, shortened
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param
 from runtime.language.value_types import coerced
+from runtime.playbooks.own_types import as_text
 from runtime.tape.journal import as_data
 
 
@@ -30,7 +31,7 @@ def bound(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Map
         if param.name not in values:
             values[param.name] = _default(name, param)
     try:
-        plain: dict[str, Any] = as_data(values)
+        plain: dict[str, Any] = as_data(as_text(values))
     except (TypeError, ValueError) as error:
         raise PlaybookError(f"an argument of {name} is not data that survives a restart: {error}") from error
     return plain
@@ -60,6 +61,7 @@ def typed(name: str, params: Sequence[Param], values: Mapping[str, Any]) -> dict
 def typed_result(name: str, returns: str | None, value: Any) -> Any:
     """The result of a playbook as its declared type has it, as data where it has one. Raises PlaybookError for one that
     does not fit, TypeError or ValueError for one that is no data."""
+    value = as_text(value)
     if returns is None:
         return value
     data = as_data(value)

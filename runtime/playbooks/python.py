@@ -22,6 +22,7 @@ from runtime.execution.prompt.with_files import FileContents
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.given_files import with_files
+from runtime.playbooks.own_types import OwnTypes, as_text
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
 from runtime.playbooks.python_body import PythonBody, executing, exits
 from runtime.playbooks.turns import Again
@@ -54,6 +55,7 @@ class PythonPlaybook:
         ]
         self._returns = _held(spec.returns)
         self._function = function
+        self._types = OwnTypes(spec.name, function)
         self._journal = journal
 
     def bind(
@@ -63,7 +65,9 @@ class PythonPlaybook:
         return [], values, state_values(self.spec.params, values)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        values = typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
+        given = bound(self.name, self._params, args, kwargs)
+        self._types.read(given)
+        values = typed(self.name, self._params, given)
         absent = next((param for param in self._params if param.needs_value and values[param.name] is None), None)
         if absent is not None:
             raise PlaybookError(f"{self.name} takes {absent.name} as {absent.type}, and it was not given")
@@ -111,7 +115,8 @@ class PythonPlaybook:
     def _given(self, frame: Frame) -> AbstractAsyncContextManager[dict[str, Any]]:
         """The arguments as the function takes them: files where it wants bytes or paths. Raises PlaybookError."""
         files = self._journal.state.files
-        return with_files(self.name, self._params, frame.state.kwargs, files, self._contents)
+        given = self._types.read(frame.state.kwargs)
+        return with_files(self.name, self._params, given, files, self._contents)
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
@@ -136,6 +141,6 @@ def _default(param: Param, function: Callable[..., Any]) -> str | None:
     if param.default is None:
         return None
     try:
-        return repr(as_data(inspect.signature(function).parameters[param.name].default))
+        return repr(as_data(as_text(inspect.signature(function).parameters[param.name].default)))
     except (TypeError, ValueError):
         return param.default

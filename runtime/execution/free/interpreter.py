@@ -21,7 +21,7 @@ from runtime.execution.free.prompt import build_prompt, heard_text, results_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import StatementScope
-from runtime.execution.free.statement_run import StatementRun
+from runtime.execution.free.statement_run import StatementRun, calls_made
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.step_words import shown_step
@@ -83,6 +83,8 @@ class Interpreter:
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
         self._holds_to: FreeFence | None = None
+        self._made: set[str] = set()
+        """The calls of the fenced step's earlier turns."""
         self._unwaited = 0
         """Steps that were taken before the fenced one without waiting for anybody."""
         self._may_end_program = True
@@ -114,7 +116,7 @@ class Interpreter:
     async def carry_out(self, task: str, fence: FreeFence, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end, within its fence. Raises as `run`."""
         self._fence, self._may_end_program = task, may_end_program
-        self._holds_to = fence
+        self._holds_to, self._made = fence, set()
         self._unwaited, turns = self._frame.state.unwaited, 0
         while self._frame.alive:
             await self._hear()
@@ -159,6 +161,7 @@ class Interpreter:
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited - self._unwaited >= most:
             raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
+        self._made |= calls_made(state)
         journal.note(
             TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )
@@ -351,7 +354,7 @@ class Interpreter:
             return None
         values = self._frame.agent.variables
         owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
-        return Fenced(self._holds_to, self._statement_scope.class_of, owes)
+        return Fenced(self._holds_to, self._statement_scope.class_of, owes, frozenset(self._made))
 
     async def _park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""

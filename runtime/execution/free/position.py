@@ -26,6 +26,8 @@ class Fenced:
     fence: FreeFence
     class_of: Callable[[str], str | None]
     owes: tuple[str, ...] = ()
+    made: frozenset[str] = frozenset()
+    """The calls of the step's earlier turns."""
 
     def refuses(self, name: str, first: object) -> str | None:
         """Why a call with this first argument is not for this step; None where it is, and for what is not known."""

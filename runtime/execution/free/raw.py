@@ -6,16 +6,20 @@ import json
 import re
 from typing import Any
 
-from runtime.execution.frames.frame import Frame
+from runtime.core.errors import PlaybookError
+from runtime.core.prompt_forms import Form
+from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.form import KINDS
 from runtime.language.program import AgentSpec, PlaybookSpec
-from runtime.language.value_types import coerced
+from runtime.language.value_types import coerced, fits
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.tape.facts.frames import EndReached
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
+_VALUE_ALONE = "Answer with the value alone."
 _FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -47,9 +51,21 @@ class RawAnswer:
         """Ask, unless that has been done. Raises LLMError."""
         if self._frame.state.ending is not None:
             return
-        request = CompletionRequest(raw_prompt(self._agent, self._playbook, self._frame.state))
-        text = await calls.text(request)
-        self._journal.note(EndReached(self._frame.id, "return", value=value_of(text, self._playbook.returns)))
+        prompt, declared = raw_prompt(self._agent, self._playbook, self._frame.state), self._playbook.returns
+        text = await calls.text(CompletionRequest(prompt))
+        value = value_of(text, declared)
+        if declared is not None and not fits(value, declared):
+            again = ChatMessage(
+                "user", f"{Form.WRONG_ANSWER} it is not {KINDS.get(declared, declared)}. {_VALUE_ALONE}"
+            )
+            text = await calls.text(CompletionRequest((*prompt, ChatMessage("assistant", text), again)))
+            value = value_of(text, declared)
+        if declared is not None and not fits(value, declared):
+            span, shown = self._playbook.span, shortened(repr(value))
+            raise PlaybookError(
+                f"{self._playbook.name} (line {span.line}) returns {declared}, and the model answered {shown}"
+            )
+        self._journal.note(EndReached(self._frame.id, "return", value=value))
         await self._journal.commit()
 
 

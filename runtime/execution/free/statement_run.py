@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runtime.core.errors import NoWorker, PlaybookError, SandboxError, UnknownTarget
 from runtime.core.plain_text import error_text
@@ -26,6 +26,7 @@ from runtime.language.variable_names import variable_name
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import FrameState
 
 MAX_FAILURES = 3
 """The number of failures of a turn's code from which its playbook fails."""
@@ -134,6 +135,12 @@ class StatementRun:
             raise rebuilt((type_name, text))
 
 
+def calls_made(state: FrameState) -> set[str]:
+    """What the statements of the present turn have called without a failure."""
+    made = ((pos, record) for pos, record in state.records.items() if "." in pos and ":" not in pos)
+    return {record.name for _, record in made if record.error is None}
+
+
 @dataclass(frozen=True, slots=True)
 class _Within:
     """The calls of one statement: those that its step allows, and a limited number of messages."""
@@ -141,17 +148,28 @@ class _Within:
     journal: Journal
     body: SnippetBody
     fenced: Fenced | None
+    begun: dict[str, str] = field(default_factory=dict)
+    """The calls of the statement by their positions."""
 
     def start(self, frame: Frame, call: FrameCall, /) -> None:
         first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
         refused = self.fenced.refuses(call.name, first) if self.fenced is not None else None
+        if refused is None and self.fenced is not None and call.pos not in frame.state.records:
+            refused = self.fenced.fence.refuses_again(call.name) if self._was_made(frame.state, call.name) else None
         if call.pos in self.body.too_many:
             refused = f"one statement sends at most {MAX_MESSAGES} messages; this one was not sent"
         if refused is None:
+            self.begun[call.pos] = call.name
             frame.host.start(frame, call)
             return
         error = PlaybookError(refused)
         self.journal.note(failed_call(frame, call, error))
+
+    def _was_made(self, state: FrameState, name: str) -> bool:
+        """Whether the step has called this before, without a failure, or is calling it."""
+        calling = {made for pos, made in self.begun.items() if pos not in state.records}
+        made = self.fenced.made if self.fenced is not None else frozenset[str]()
+        return name in made | calling | calls_made(state)
 
     async def give_up(self, frame: Frame, call: FrameCall, /) -> None:
         await frame.host.give_up(frame, call)

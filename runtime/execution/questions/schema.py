@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Value
-from runtime.language.value_types import FILE_TYPES, JSON_NAMES, alternatives, literals_of
+from runtime.language.value_types import FILE_TYPES, JSON_NAMES, TIME_TYPES, alternatives, literals_of
 
 _NAMES = {ours: json for json, ours in JSON_NAMES.items()}
 
@@ -45,7 +45,7 @@ def type_schema(kind: str, *, optional: bool = False) -> dict[str, Any]:
 
 def _one(kind: str) -> dict[str, Any]:
     """The schema of a type that names no alternatives; without a bound where nobody knows it."""
-    if kind in FILE_TYPES:
+    if kind in FILE_TYPES or kind in TIME_TYPES:
         return {"type": "string", "minLength": 1}
     literals = literals_of(kind)
     if literals:

@@ -12,7 +12,14 @@ from runtime.execution.questions.question import WrongAnswer
 SILENCE = "-"
 """The reply of a model that has nothing to say."""
 
-_NOTHING = ("", SILENCE, '""')
+_NOTHING = ("", SILENCE, '""', "null", "None")
+_STATEMENTS = tuple(
+    f"{awaited}{name}{mark}"
+    for awaited in ("", "await ")
+    for name in ("Step", "Trigger", "Var", "Yld", "Return", "EndProgram")
+    for mark in "(["
+)
+"""The beginnings of statements, which are no words."""
 
 _HEAD = 80
 """The number of first characters that decide what surrounds a text."""
@@ -224,8 +231,9 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
             continue
         if not shown:
             begun += text
-            if begun.strip() in _NOTHING or _JSON.match(begun):
+            if _may_be_no_words(begun.strip()) or _JSON.match(begun):
                 continue
+            _refuse_statements(begun)
             text, begun, shown = begun.lstrip(), "", True
         yield text
     rest = _text_of(begun + filter_.end()) if not shown else filter_.end()
@@ -237,4 +245,16 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
         if may_be_silent:
             return
         raise WrongAnswer("the message is empty")
+    _refuse_statements(rest)
     yield rest.strip()
+
+
+def _may_be_no_words(begun: str) -> bool:
+    """Whether the beginning of a message may become no message at all."""
+    return any(one.startswith(begun) for one in (*_NOTHING, *_STATEMENTS) if one != begun or one in _NOTHING)
+
+
+def _refuse_statements(text: str) -> None:
+    """Raise WrongAnswer for code in the place of words."""
+    if text.lstrip().startswith(_STATEMENTS):
+        raise WrongAnswer("a message to people is a text, no code")

@@ -32,6 +32,14 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
 }
 """Built-in calls beyond talking, reading and remembering, each with the words that give a reason for it."""
 
+_OFTEN = frozenset(
+    {
+        *("each", "every", "all", "both", "again", "until", "while", "times", "twice", "several", "repeatedly"),
+        *("retry", "more", "many", "one", "as"),
+    }
+)
+"""Words with which a step may call one playbook several times."""
+
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 _MADE = re.compile(
     r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([^\W\d]\w*)"
@@ -47,6 +55,7 @@ class FreeFence:
     `playbooks` may be called, `others` may not; those of other agents are written `Agent.Playbook`. `strangers` are the
     agents and declared humans that are not spoken to, by class. `reasons` are the built-in calls that there is a reason
     for, of those that need one. `guarded` are variables that are not set, `makes` those that have a value in the end.
+    Playbooks called `once` are named by words that say nothing of more often.
     """
 
     playbooks: frozenset[str]
@@ -55,6 +64,7 @@ class FreeFence:
     reasons: frozenset[str]
     guarded: frozenset[str]
     makes: tuple[str, ...]
+    once: frozenset[str] = frozenset()
 
     def refuses_call(self, name: str) -> str | None:
         """The reason why a call is not allowed here; None if it is."""
@@ -63,6 +73,10 @@ class FreeFence:
         if name in _REASONS and name not in self.reasons:
             return f"this step gives no reason for {name}"
         return None
+
+    def refuses_again(self, name: str) -> str | None:
+        """The reason why a call that was made is not made once more; None if it may be."""
+        return f"this step calls {name} once, and that is done; use what it gave" if name in self.once else None
 
     def refuses_change(self, name: str) -> str | None:
         """The reason why a variable may not be set here; None if it may."""
@@ -102,6 +116,7 @@ def fence_of(
         strangers=frozenset(other.name for other in strangers) - reached,
         reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.search(words)),
         guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
+        once=frozenset() if _OFTEN & {*words.lower().split()} else frozenset(named & {*callable_now} - harmless),
         makes=tuple(dict.fromkeys(one for found in _MADE.findall(text) for one in found if one)),
     )
 

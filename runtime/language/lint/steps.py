@@ -16,10 +16,27 @@ from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 _TYPE_WORDS = frozenset(
     {
         *("str", "int", "float", "bool", "list", "dict", "string", "integer", "number", "boolean", "array", "object"),
-        *("image", "file", "any", "Any", "None", "Optional", "Union", "Literal", "set", "tuple"),
+        *(
+            "image",
+            "file",
+            "date",
+            "datetime",
+            "time",
+            "any",
+            "Any",
+            "None",
+            "Optional",
+            "Union",
+            "Literal",
+            "set",
+            "tuple",
+        ),
     }
 )
-_TYPES = "Types are str, int, float, bool, list, dict, image and file; `list[str]` says what is in a list."
+_TYPES = (
+    "Types are str, int, float, bool, list, dict, date, datetime, time, image and file; `list[str]` says what is in a "
+    "list."
+)
 _TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _BARE = re.compile(

@@ -125,6 +125,33 @@ async def test_what_a_step_names_it_may_do(sandbox: MontySandbox) -> None:
         assert [data["pb"] for data in facts(talk, "start") if data.get("up")] == ["Pay", "FindOrder", "Pay"]
 
 
+@pytest.mark.parametrize(
+    ("step", "statements", "paid"),
+    [
+        ("Buy a present and Pay", ["for n in range(5):\n    await Pay()"], 1),
+        ("Buy a present and Pay", ["await Pay()", "await Pay()"], 1),
+        ("Buy a present and Pay", ["await asyncio.gather(*[Pay() for n in range(5)])"], 1),
+        ("Buy a present for each of them and Pay", ["for n in range(5):\n    await Pay()"], 5),
+    ],
+)
+async def test_a_step_calls_once_what_it_names_once(
+    step: str, statements: list[str], paid: int, sandbox: MontySandbox
+) -> None:
+    after = block(f"# resume: {len(statements)}", "await Say('user', 'Done.')")
+    model = Model(block(*statements, "await Say('user', 'All done.')"), *([after] if paid == 1 else []))
+    async with talking(shop(step), model, sandbox) as talk:
+        assert (await talk.say("hi"))[-1] == "Bye."
+        assert [data["pb"] for data in facts(talk, "start") if data.get("up")].count("Pay") == paid
+    assert paid > 1 or "this step calls Pay once, and that is done" in model.told(1)
+
+
+async def test_a_step_calls_once_what_it_names_once_also_in_a_later_turn(sandbox: MontySandbox) -> None:
+    turns = [block("await Pay()", "await Yld('call')"), block("await Pay()"), block("# resume: 1", "await Return()")]
+    async with talking(shop("Buy a present and Pay"), Model(*turns), sandbox) as talk:
+        assert (await talk.say("hi"))[-1] == "Bye."
+        assert [data["pb"] for data in facts(talk, "start") if data.get("up")].count("Pay") == 1
+
+
 async def test_a_step_that_makes_a_value_is_not_done_without_it(sandbox: MontySandbox) -> None:
     step = "Work with them on the gift and keep the idea in $gift"
     model = Model(block("await Say('user', 'Hm.')"), block("# resume: 1", "gift = 'a kite'"))

@@ -143,7 +143,26 @@ async def said(*pieces: str, may_be_silent: bool = False) -> list[str]:
     return [text async for text in spoken(come(), Spoken(VALUES.get), may_be_silent=may_be_silent)]
 
 
-@pytest.mark.parametrize("pieces", [(), ("",), (" ", "\n"), ("-",), ("-", " "), ('"', '"')])
+@pytest.mark.parametrize(
+    "pieces",
+    [("await Yld('user')",), ("Ste", 'p("Main:01:QUE")'), ("Return", "(3)"), (" Var", "('x', 1)\nHello")],
+)
+async def test_statements_are_no_words(pieces: tuple[str, ...]) -> None:
+    with pytest.raises(WrongAnswer, match="no code"):
+        await said(*pieces)
+
+
+@pytest.mark.parametrize(
+    "text", ["None of us", "Nullify it", "Step by step", "Return it", "await the reply", "N", "Var"]
+)
+async def test_words_that_begin_like_statements_are_said(text: str) -> None:
+    assert "".join(await said(text)) == text
+    assert "".join(await said(*text)) == text
+
+
+@pytest.mark.parametrize(
+    "pieces", [(), ("",), (" ", "\n"), ("-",), ("-", " "), ('"', '"'), ("null",), ("nu", "ll"), ("None", "\n")]
+)
 async def test_a_message_without_words_is_refused_or_said_by_nobody(pieces: tuple[str, ...]) -> None:
     assert await said(*pieces, may_be_silent=True) == []
     with pytest.raises(WrongAnswer, match="empty"):

@@ -22,6 +22,14 @@ async def said(code: str, sandbox: MontySandbox) -> list[str]:
 def calling(signature: str, call: str, body: str = "return repr(amount)") -> str:
     """Main calls a playbook of this signature and says what it gave, or how it failed."""
     return f"""
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
 async def Main():
     try:
         text = str(await {call})
@@ -54,6 +62,27 @@ async def Pay{signature}:
         ('(amount: "Money")', 'Pay("lots")', "'lots'"),
         ("(amount: list[object])", 'Pay([1, "a"])', "[1, 'a']"),
         ("(amount: int)", "Pay()", "failed: Pay needs 'amount'"),
+        ("(amount: date)", 'Pay("2026-05-01")', "datetime.date(2026, 5, 1)"),
+        ("(amount: date)", "Pay(date(2026, 5, 1))", "datetime.date(2026, 5, 1)"),
+        ("(amount: date)", 'Pay("tomorrow")', "failed: Pay takes amount as a date such as 2026-05-01, not 'tomorrow'"),
+        ("(amount: date)", "Pay(3)", "failed: Pay takes amount as a date such as 2026-05-01, not 3"),
+        ("(amount: date | None = None)", "Pay()", "None"),
+        ("(amount: date = date(2026, 5, 1))", "Pay()", "datetime.date(2026, 5, 1)"),
+        ('(amount: "datetime")', 'Pay("2026-05-01T09:30")', "datetime.datetime(2026, 5, 1, 9, 30)"),
+        ("(amount: time)", 'Pay("09:30")', "datetime.time(9, 30)"),
+        ("(amount: Decimal)", 'Pay("12.50")', "Decimal('12.50')"),
+        ("(amount: Decimal)", "Pay(12.5)", "Decimal('12.5')"),
+        ("(amount: Decimal)", 'Pay("NaN")', "failed: Pay takes amount as a number such as 12.50, not 'NaN'"),
+        ("(amount: list[date])", 'Pay(["2026-05-01"])', "[datetime.date(2026, 5, 1)]"),
+        (
+            "(amount: list[date])",
+            'Pay(["soon"])',
+            "failed: Pay takes amount as a list with a date such as 2026-05-01 in each place, not ['soon']",
+        ),
+        ("(amount: Size)", 'Pay("l")', "<Size.LARGE: 'l'>"),
+        ("(amount: Size)", 'Pay("large")', "<Size.LARGE: 'l'>"),
+        ("(amount: Size)", 'Pay("huge")', "failed: Pay takes amount as one of s, l, not 'huge'"),
+        ("(amount: date | str)", 'Pay("tomorrow")', "'tomorrow'"),
     ],
 )
 async def test_an_argument_is_what_its_annotation_says(
@@ -75,6 +104,9 @@ async def test_an_argument_is_what_its_annotation_says(
         ('-> "Money"', '"many"', "many"),
         ("", '"many"', "many"),
         ("-> None", "1", "failed: Pay returns None, not 1"),
+        ("-> date", "date(2026, 5, 1)", "2026-05-01"),
+        ("-> list[Decimal]", '[Decimal("1.10")]', "['1.10']"),
+        ("", "Size.LARGE", "l"),
     ],
 )
 async def test_a_result_is_what_its_annotation_says(returns: str, value: str, seen: str, sandbox: MontySandbox) -> None:
