@@ -38,10 +38,24 @@ def chromium_path() -> str:
     pytest.fail("The browser tests need Chromium. On Debian and Ubuntu: sudo apt-get install chromium", pytrace=False)
 
 
-@pytest.fixture
-async def browser(chromium_path: str) -> AsyncGenerator[Browser]:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for a module, whose tests share a browser and sometimes a gateway."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def chromium(chromium_path: str) -> AsyncGenerator[Browser]:
     """A headless Chromium that calls nobody but the tests."""
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path=chromium_path, args=list(QUIET), timeout=LIMIT_MS)
         yield launched
         await launched.close()
+
+
+@pytest.fixture
+async def browser(chromium: Browser) -> AsyncGenerator[Browser]:
+    """A browser without profiles."""
+    yield chromium
+    for profile in chromium.contexts:
+        await profile.close()

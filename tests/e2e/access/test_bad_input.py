@@ -29,12 +29,6 @@ AWAY_MS = 11_000
 STORY_BEGINS, STORY_ENDS = "Once there was a", "told it once."
 
 
-@pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for the module, whose tests share gateways."""
-    return "asyncio"
-
-
 @dataclass(frozen=True)
 class House:
     """A gateway with a web chat and a bot."""

@@ -25,12 +25,6 @@ COUNTED = [*(f"{number} …" for number in range(1, 11)), "Ten. If I was killed 
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for the module, whose tests share a gateway."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def tour(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Gateway]:
     """A gateway that gives the tour; every test takes it in a room of its own."""
     async with gateway(tmp_path_factory.mktemp("tour"), TOUR, fresh=True) as running:

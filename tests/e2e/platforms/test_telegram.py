@@ -32,12 +32,6 @@ def settings(address: str, **more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for the module, whose tests share a bot."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def telegram(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[TelegramPlatform]:
     """Telegram with flood control and a bot that everybody may talk with."""
     platform = TelegramPlatform(limits=FloodLimits())

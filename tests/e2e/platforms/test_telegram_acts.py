@@ -23,12 +23,6 @@ OPEN = "The desk is open."
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    """One loop for the module, whose tests share a bot."""
-    return "asyncio"
-
-
-@pytest.fixture(scope="module")
 async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[TelegramPlatform]:
     """A desk on Telegram, with flood control."""
     platform = TelegramPlatform(limits=FloodLimits())
