@@ -23,6 +23,7 @@ from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbound.participants import Act
+from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
@@ -39,7 +40,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, InboxEvent, shard_of
+from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, TASK_HEARD, TASK_WORD, InboxEvent, shard_of
 from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.operation.traces import Whose
 from runtime.stores.sessions import Commit, SessionRecord
@@ -130,6 +131,19 @@ async def test_what_forks_of_their_sessions_quote_is_forgotten(connection: Redis
     await erasure(connection).person(ADA)
     left = await inbox.read({shard_of(place.key): "0"}, wait_s=60)
     assert [(entry.event.kind, entry.event.text.split()[0]) for entry in left] == [(FORK, "s2"), (MERGED, "s2")]
+
+
+async def test_words_to_and_from_tasks_of_deleted_sessions_are_forgotten(connection: RedisConnection) -> None:
+    inbox, task = RedisInbox(connection), SessionId("a-task")
+    for session in ("theirs", "others"):
+        word = TaskWord(1, SessionId(session), task, up=False, klass="Main", text="a secret", hops=1)
+        taken = TakenWords(1, SessionId(session), task, up=True, seq=7)
+        for kind, letter in ((TASK_WORD, word), (TASK_HEARD, taken)):
+            event = InboxEvent(f"{session}.{kind}", address_of(task), "", "", str(letter), T0, kind=kind)
+            await inbox.add(event)
+    await RedisTraces(connection).person(Whose(ADA, frozenset(), frozenset({SessionId("theirs")})))
+    left = await inbox.read({shard_of(address_of(task).key): "0"}, wait_s=60)
+    assert [entry.event.id for entry in left] == [f"others.{TASK_WORD}", f"others.{TASK_HEARD}"]
 
 
 async def test_a_session_in_which_the_person_is_only_quoted_is_deleted(connection: RedisConnection) -> None:

@@ -13,6 +13,7 @@ from runtime.core.ids import (
     ParticipantId,
     PersonId,
     ScheduleId,
+    as_named,
     participant_id,
     schedule_id,
 )
@@ -34,6 +35,10 @@ KINDS: list[tuple[str, type[ParticipantId]]] = [
 def test_an_id_knows_what_it_is_and_is_written_as_its_text(text: str, kind: type[ParticipantId]) -> None:
     id_ = participant_id(text)
     assert (type(id_), json.dumps({id_: id_})) == (kind, json.dumps({text: text}))
+
+
+def test_an_agent_has_its_kind_before_its_number_and_a_task_has_it_in_its_id() -> None:
+    assert [as_named(id_) for id_ in ("1000", "task 7", "orderer")] == ["agent 1000", "task 7", "orderer"]
 
 
 def test_a_schedule_writes_as_a_person_does_and_a_guest_is_no_person() -> None:

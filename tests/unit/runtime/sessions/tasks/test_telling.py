@@ -135,6 +135,18 @@ async def test_what_cannot_be_told_is_an_error_that_says_why(call: str, why: str
     assert seen.startswith(why)
 
 
+@pytest.mark.parametrize("target", ["task 1", "Orderer"])
+async def test_saying_something_to_a_task_points_to_the_call_that_does(target: str, sandbox: MontySandbox) -> None:
+    code = f"""
+    try:
+        await Say("{target}", "more")
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    (seen,) = await said(code, sandbox)
+    assert seen == f"'{target}' is nobody here: Tell says something to a task, or to who has ordered one"
+
+
 async def test_a_wait_for_a_task_ends_with_the_task(sandbox: MontySandbox) -> None:
     code = """
     for playbook in ("Rest", "Listen"):
