@@ -76,12 +76,13 @@ class TaskWords:
         return [word for word in waiting if not word.number or "order" not in tasks[word.number].to_post]
 
     async def _bring(self) -> None:
-        """Bring each, in order. Repeated after a crash, the inbox knows it by its id."""
+        """Bring each, in order, once it is on the tape. Repeated after a crash, the inbox knows it by its id."""
         while self._owes():
+            due, taken = self._due(), [*self._journal.state.words_taken.items()]
             await self._journal.commit()
-            for word in self._due():
+            for word in due:
                 await self._bring_word(word)
-            for name, seq in [*self._journal.state.words_taken.items()]:
+            for name, seq in taken:
                 await self._tell_hearing(name, seq)
             self._journal.hurry()
         self._brought.send()
