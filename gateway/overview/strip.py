@@ -26,10 +26,10 @@ from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGr
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import ProgramBroken
-from runtime.tape.facts.tasks import TaskOrdered, TaskOver
+from runtime.tape.facts.tasks import TaskOrdered, TaskOver, WordToOrderer, WordToTask
 from runtime.tape.tape import Fact
 
-MarkKind = Literal["heard", "said", "model", "call", "wait", "step", "trouble", "task", "agent"]
+MarkKind = Literal["heard", "said", "model", "call", "wait", "step", "trouble", "task", "agent", "word"]
 
 PEOPLE = "people"
 """The lane of what people say."""
@@ -273,6 +273,10 @@ def _over(strip: Strip, fact: Fact, content: TaskOver) -> None:
     strip.end(f"task:{content.number}", "task", fact).ok = content.status == "completed"
 
 
+def _told(strip: Strip, fact: Fact, content: WordToTask | WordToOrderer) -> None:
+    strip.point("word", fact, name=content.whom, text=content.text)
+
+
 def _source(source: Mapping[str, Any] | None) -> str:
     """What is waited for."""
     if source is None:
@@ -314,4 +318,6 @@ _TAKES: Mapping[type[Content], Callable[[Strip, Fact, Any], None]] = {
     AgentStopped: _stopped,
     TaskOrdered: _ordered,
     TaskOver: _over,
+    WordToTask: _told,
+    WordToOrderer: _told,
 }

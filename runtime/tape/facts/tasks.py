@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.core.address import Address
-from runtime.core.ids import AgentId, SessionId
+from runtime.core.ids import ORDERER, AgentId, CounterpartId, SessionId
 from runtime.tape.facts.content import ADDRESS, RAISED_AT, Content, fact, key
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import TaskStatus
@@ -110,6 +110,11 @@ class WordToTask(Content):
     text: str = key("text")
     hops: int = key("hops", default=1, always=True)
 
+    @property
+    def whom(self) -> CounterpartId:
+        """Who is told."""
+        return CounterpartId(f"task {self.number}")
+
 
 # -- of both
 
@@ -147,6 +152,11 @@ class WordToOrderer(Content):
     agent: AgentId = key("agent")
     text: str = key("text")
     hops: int = key("hops", default=1, always=True)
+
+    @property
+    def whom(self) -> CounterpartId:
+        """Who is told."""
+        return ORDERER
 
 
 @fact("order", session=True)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from gateway.cli.operate.database import say_json, shortened
 from gateway.cli.output.terminal import say
 from runtime.core.errors import Divergence
+from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.pages import PageClosed, PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import WordToOrderer, WordToTask
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
@@ -83,6 +85,13 @@ def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
     heard = read_as(fact, MessageHeard)
     if heard is not None:
         return [{"at": at, "who": heard.name, "text": heard.text}]
+    told = read_as(fact, WordToTask) or read_as(fact, WordToOrderer)
+    if told is not None:
+        return [{"at": at, "who": f"{state.agents[told.agent].klass} to {told.whom}", "text": told.text}]
+    came = read_as(fact, MessageQueued)
+    if came is not None and came.message.hops is not None:
+        message = came.message
+        return [{"at": at, "who": f"{message.sender_class} ({message.sender_id})", "text": message.content}]
     finished = read_as(fact, PageFinished) or read_as(fact, PageClosed)
     page = None if finished is None else state.pages.get(finished.page)
     if finished is not None and page is not None and finished.text:

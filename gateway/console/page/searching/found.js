@@ -10,7 +10,7 @@ const LIMIT = 50;
 
 /** What is searched, by its name in the address: a title and the kinds of facts. */
 export const AMONG = {
-  said: ["what was said", "heard,changed,transcribed,fin,held,close,speech"],
+  said: ["what was said", "heard,changed,transcribed,fin,held,close,speech,word_down,word_up"],
   failures: ["failures", "ret,failed,rej,uncaught,broken,drop"],
   all: ["all facts", ""],
 };

@@ -19,6 +19,7 @@ const NAMES = {
 export function sentence(mark, classes) {
   const who = isolated(mark.lane === "people" ? mark.name : classes.get(mark.lane) ?? mark.lane);
   if (mark.kind === "heard" || mark.kind === "said") return `${who} said: ${isolated(mark.text ?? "")}`;
+  if (mark.kind === "word") return `${who} told ${mark.name === "orderer" ? "who has ordered this" : mark.name}: ${isolated(mark.text ?? "")}`;
   if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${isolated(mark.text)}` : ""}`;
   if (mark.kind === "trouble") return `${who}: ${mark.name}${mark.text ? `, ${mark.text}` : ""}`;
   return `${who} ${NAMES[mark.kind] ?? mark.kind} ${mark.name}`;
@@ -79,7 +80,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
               <div key=${mark.key} class=${`mark ${mark.kind}${mark.ok ? "" : " bad"}${mark === current ? " current" : ""}`}
                 title=${`${time(mark.at)} ${sentence(mark, classes)}`.slice(0, 300)} onClick=${() => onMoment(momentOf(mark))}
                 style=${{left: `${from * wide}px`, top: `${row * LANE + OFFSET[mark.kind]}px`, width: `${Math.max(1, to - from) * wide - 2}px`}}>
-                ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : ""}
+                ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "word" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : ""}
               </div>`;
           })}
           <div class="now" style=${{left: `${x + wide / 2}px`}}></div>
@@ -90,7 +91,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
       ${earlier && html`<button onClick=${earlier}>Earlier</button>`}${later && html`<button onClick=${later}>Later</button>`}</div>`}`;
 }
 
-const OFFSET = {call: 2, wait: 24, said: 12, heard: 12, model: 14, step: 34, trouble: 6, task: 24, agent: 6};
+const OFFSET = {call: 2, wait: 24, said: 12, heard: 12, model: 14, step: 34, trouble: 6, task: 24, agent: 6, word: 12};
 
 /** The places of marks: the facts at which something begins or ends, in order. */
 function laidOut(marks) {

@@ -139,3 +139,14 @@ def test_a_question_that_was_answered_shows_what_was_chosen() -> None:
     over = {"page": "1", "agent": "1000", "text": "Shall I?", "free": False, "reply": None, "parts": {}, "place": None}
     (said,) = strip_of(facts([page, ask, ("1000", "closed", {**over, "chosen": "✓ Yes, by Ada"})]))
     assert (said.options, said.chosen) == (("Yes", "No"), "✓ Yes, by Ada")
+
+
+def test_what_tasks_and_orderers_are_told_is_a_mark_with_whom_it_is_for() -> None:
+    told = [
+        ("1000", "word_down", {"agent": "1000", "task": 1, "text": "it is late", "hops": 1}),
+        ("1000", "word_up", {"agent": "1000", "text": "half is done", "hops": 1}),
+    ]
+    assert [(mark.kind, mark.lane, mark.name, mark.text) for mark in strip_of(facts(told))] == [
+        ("word", "1000", "task 1", "it is late"),
+        ("word", "1000", "orderer", "half is done"),
+    ]

@@ -68,3 +68,18 @@ def test_meetings_are_shown_with_what_they_share(capsys: pytest.CaptureFixture[s
     lines = capsys.readouterr().out.splitlines()
     assert "meeting       100 active, Plan: 1000" in lines
     assert 'shared        budget = {"eur": 1200}, version 1 by 1000' in lines
+
+
+def test_words_between_tasks_and_orderers_are_among_the_last_messages() -> None:
+    came = {"id": "word.t.9", "from": "task 1", "class": "Researcher", "text": "half is done", "hops": 1}
+    told = (
+        ("agent", {"id": "1000", "class": "Host"}),
+        ("word_down", {"agent": "1000", "task": 1, "text": "it is late", "hops": 1}),
+        ("in", {"agent": "1000", "message": {**came, "at": T0.isoformat(), "to": "1000"}}),
+        ("word_up", {"agent": "1000", "text": "I hear", "hops": 2}),
+    )
+    assert [(message["who"], message["text"]) for message in view_of(_whole(told))["last"]] == [
+        ("Host to task 1", "it is late"),
+        ("Researcher (task 1)", "half is done"),
+        ("Host to orderer", "I hear"),
+    ]
