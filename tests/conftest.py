@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import gateway.built_in_calls  # noqa: F401 - the facts and calls of features
 from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel

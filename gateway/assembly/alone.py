@@ -48,7 +48,6 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
         foundation = Foundation(
             settings,
             routes,
-            schedules=(),
             programs=await compile_routes(settings, routes),
             engine=None,
             connection=connection,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 from gateway.assembly.foundation import Foundation
+from gateway.capabilities import FEATURES
 from gateway.catalog import is_web
 from gateway.inbound.routing import Routes
-from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
 from gateway.settings.connections.platforms import WebSettings
@@ -33,9 +32,8 @@ def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping
             foundation.routes,
             foundation.programs.values(),
             _ASKED_ELSEWHERE if engine is None else engine.model_line,
-            foundation.schedules,
+            {one.name: one.lines(settings, foundation.routes, foundation.clock.now()) for one in FEATURES},
             platforms if people_come else {},
-            foundation.clock.now(),
         ),
         *([] if foundation.debugger is None else listed_under(foundation.debugger.head, [foundation.debugger.line])),
     ]
@@ -45,13 +43,13 @@ def start_lines(
     routes: Routes,
     programs: Iterable[Program],
     model_line: str,
-    schedules: Sequence[Schedule],
+    of_features: Mapping[str, Sequence[str]],
     platforms: Mapping[str, Platform],
-    now: datetime,
 ) -> list[str]:
     """Programs, remote agents, model, schedules, and every platform with its code."""
     lines = [*_program_lines(routes), *remote_lines(programs), f"{'model':<{_WIDTH}} {model_line}"]
-    lines += listed_under("schedules", [schedule.line(now) for schedule in schedules])
+    for name, said in of_features.items():
+        lines += listed_under(name, said)
     for name, platform in platforms.items():
         if platform.access.code is not None:
             where = (

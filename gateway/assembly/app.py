@@ -30,16 +30,18 @@ from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
-from gateway.assembly.sessions import node_context_of, schedules_of
+from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
 from gateway.assembly.voices import personal_commands, voiced
 from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
 from gateway.assembly.web.logins import first_owner_lines
 from gateway.assembly.web.rooms import room_rules
+from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.dev.board import DevBoard
+from gateway.feature import ServingGround
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
@@ -48,9 +50,7 @@ from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import InboundRouter
-from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
-from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.models.usage import Ledger, answers_on
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -77,7 +77,6 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
@@ -109,7 +108,8 @@ async def serve(
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
     settings.nodes.check_role(settings.redis_url, debugs=debug is not None)
-    schedules = build_schedules(settings.cron, routes, platforms=platform_names(settings))
+    for feature in FEATURES:
+        feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
     masking = Masking(secrets(settings))
     Logs(_log_options(settings), masking).attach(bus)
     data_dir = prepare(settings.data_dir)
@@ -138,7 +138,6 @@ async def serve(
         foundation = Foundation(
             settings,
             routes,
-            schedules,
             compiled,
             engine,
             connection,
@@ -187,7 +186,9 @@ async def _start(
         prompts=partial(_prompts, foundation),
     )
     chosen = list(listed(made_from, web))
-    check_places(foundation.schedules, [one.adapter.name for one in chosen])
+    for feature in FEATURES:
+        on = dict.fromkeys((one.adapter.name for one in chosen), True)
+        feature.check(settings, foundation.routes, dict.fromkeys(platform_names(settings), False) | on)
     cluster = await cluster_of(foundation, holder, inbox, tasks)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
     file_source = FileSource(files.load, foundation.texts)
@@ -198,10 +199,10 @@ async def _start(
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     reporting = reporting_of(foundation, notices, tasks)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
-    attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
+    serving = ServingGround(platforms, outbound.texts, reporting.desk, tasks)
     earlier = _earlier(foundation, platforms)
     member, gauges, heard_of = _member(
-        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, attend, reporting, tasks
+        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, serving, reporting
     )
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
@@ -221,7 +222,7 @@ async def _start(
     port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, cluster.patient).run)
 
     lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
@@ -234,9 +235,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    attend: Attend,
+    serving: ServingGround,
     reporting: Reporting,
-    tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
     connection, engine = foundation.connection, foundation.engine
@@ -244,9 +244,9 @@ def _member(  # noqa: PLR0913 - the parts of a node
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
         return front, front_gauges(connection), absence.note
-    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
-    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
+    features = [one.node(foundation, serving) for one in FEATURES if one.node is not None]
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, features, reporting, serving.tasks)
+    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, serving.tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 

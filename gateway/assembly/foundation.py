@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from gateway.access.admission import Owners
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, keeping_of, person_limits_in
+from gateway.capabilities import FEATURES
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
@@ -22,7 +23,6 @@ from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
-from gateway.jobs.schedules import Schedule
 from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
 from gateway.outbound.schedulers import Schedulers
@@ -35,7 +35,6 @@ from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
-from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.versions import Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
@@ -65,7 +64,6 @@ class Foundation:
 
     settings: Settings
     routes: Routes
-    schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
     engine: Engine | None
     """None on a front, which executes no program."""
@@ -142,11 +140,11 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
-def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
+def jobs_of(foundation: Foundation, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), *keeping.jobs(foundation.bus)]
+    jobs = [*(job for feature in FEATURES for job in feature.jobs(foundation)), *keeping.jobs(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 

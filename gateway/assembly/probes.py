@@ -12,7 +12,9 @@ import anyio
 from adapters.adapter import HoldsConnections
 from gateway.assembly.encryption import ask_keys
 from gateway.assembly.parts import open_archive, open_sandbox
+from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, PlatformKind, catalog, platform_names
+from gateway.feature import Feature
 from gateway.inbound.commands import menu
 from gateway.models.checking import ask, question_for
 from gateway.models.opening import check_programs, default_model, named_clients, open_models
@@ -61,7 +63,7 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
-        Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
+        *(Probe(one.name, partial(_ask_feature, one, settings), "none in the settings") for one in FEATURES),
         Probe("sandbox", lambda: _ask_sandbox(settings)),
     ]
 
@@ -123,13 +125,12 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
     return await compile_routes(settings, routes)
 
 
-async def _ask_schedules(settings: Settings) -> str | None:
-    from gateway.jobs.schedules import build_schedules
+async def _ask_feature(feature: Feature, settings: Settings) -> str | None:
     from gateway.programs.loading import routes_of
 
-    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names(settings))
-    now = SystemClock().now()
-    return "\n".join(schedule.line(now) for schedule in schedules) or None
+    routes = routes_of(settings)
+    feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
+    return "\n".join(feature.lines(settings, routes, SystemClock().now())) or None
 
 
 def _refused(what: Happening) -> None:

@@ -14,12 +14,12 @@ from adapters.web.news import RoomNews
 from gateway.access.admission import Owners
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import inbox_in
+from gateway.capabilities import FEATURES
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import DevBoard
 from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.jobs.schedules import build_schedules
 from gateway.models.opening import check_programs
 from gateway.programs.loading import completed
 from gateway.programs.pins import PIN_NEWS, PINS_TABLE, PinnedPrograms, Pins
@@ -130,7 +130,8 @@ def reloading_of(
         check_programs(settings, found.values())
         check_servers(before, found.values())
         remembers(found, routes.memory, otherwise=settings.memory.on)
-        build_schedules(settings.cron, routes, platforms=platform_names(settings))
+        for feature in FEATURES:
+            feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
 
     made = Reloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
     made.check, made.apply = check, affected.apply

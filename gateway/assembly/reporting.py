@@ -1,4 +1,4 @@
-"""Consequences of failures and use: reports, notices to owners, runs of schedules, costs of models."""
+"""Consequences of failures and use: reports, notices to owners, costs of models."""
 
 from __future__ import annotations
 
@@ -21,35 +21,28 @@ from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of
 from gateway.settings.programs.models import leads_to
-from runtime.core.ids import schedule_id
-from runtime.events.service import ScheduleFailing
-from runtime.sessions.failures import Failure
-from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.operation.reports import RedisReports
-from runtime.storage.redis.operation.schedule_runs import RedisRuns
 from runtime.storage.redis.sessions.store import RedisSessionStore
 
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
-    schedules, which turn to the desk."""
+    """The owners' notices, the desk for failures that nobody catches, and what owners decide about them."""
 
     owners: OwnerNotices
     desk: FailureDesk
     decisions: Decisions
-    runs: Runs
     calls: Calls
 
 
 def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
-    """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
+    """What failures come to; what models cost is counted in `tasks`."""
     _follow_models(foundation, owners, tasks)
     desk, calls = _failure_desk(foundation, owners)
     desk.start(tasks)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
-    return Reporting(owners, desk, decisions, _runs(foundation, desk), calls)
+    return Reporting(owners, desk, decisions, calls)
 
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
@@ -76,16 +69,3 @@ def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[Failure
     inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted, asked, publish)
     desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
     return desk, calls_of(inquiry, owners, wanted.within_s)
-
-
-def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
-    async def tell(failing: Failing) -> None:
-        name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
-        shown = failing.address.key if name == failing.schedule else name
-        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
-        failure = Failure(
-            *("schedule", run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id),
-        )
-        await desk.take(failure)
-
-    return Runs(RedisRuns(foundation.connection), foundation.clock, tell)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from anyio.abc import TaskGroup
 
+import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.reporting import Reporting
@@ -38,24 +39,14 @@ from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
+from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.schedules.runs import Runs
-from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.sessions.versions import NoVersions
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.places import RedisPlaceStore
-from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.timers import RedisTimers
-
-
-def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs: Runs, tasks: TaskGroup) -> Schedules:
-    """The schedules of this node's conversations, which ring in `tasks`."""
-    limits = foundation.settings.schedules.limits
-    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend, runs)
-    tasks.start_soon(made.run)
-    return made
 
 
 def node_context_of(  # noqa: PLR0913 - the parts of a node
@@ -65,7 +56,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    schedules: Schedules,
+    features: Sequence[NodePart],
     reporting: Reporting,
     tasks: TaskGroup,
 ) -> NodeContext:
@@ -117,8 +108,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         calls={**reporting.calls, **extensions.calls},
         events=_events(foundation, store, inbox),
         seen=bool(settings.clients) or settings.console.on,
-        schedules=schedules,
-        runs=reporting.runs,
+        features=features,
         reports=reporting.desk,
     )
 

@@ -11,6 +11,7 @@ from typing import TextIO, TypeAlias
 
 import anyio
 
+import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.extensions.loading import load_extensions
 from gateway.models.opening import check_programs, open_models

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import gateway.capabilities  # noqa: F401 - the facts of features
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.notebook_retention import NotebookRetention
@@ -24,9 +25,7 @@ from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import NodeStore
 from runtime.stores.operation.reports import ReportStore
-from runtime.stores.operation.schedule_runs import RunStore
 from runtime.stores.operation.usage import UsageStore
-from runtime.stores.schedules import ScheduleStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
@@ -172,8 +171,7 @@ class Keeping:
     retention: Retention
     notebooks: NotebookRetention
     places: PlaceStore
-    schedules: ScheduleStore
-    runs: RunStore
+    connection: RedisConnection
     inbox: RedisInbox
     reports: ReportStore
     versions: Records
@@ -189,17 +187,15 @@ class Keeping:
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions, files and schedules, from the database and the archive."""
+    """Dead letters, sessions and files, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from gateway.programs.versions import VERSIONS_TABLE
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.notebooks.store import RedisNotebooks
     from runtime.storage.redis.operation.reports import RedisReports
-    from runtime.storage.redis.operation.schedule_runs import RedisRuns
     from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.records import RedisRecords
-    from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
     from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -214,7 +210,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
     return Keeping(
         *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
-        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
+        *(connection, RedisInbox(connection), RedisReports(connection)),
         RedisRecords(connection, VERSIONS_TABLE),
     )
 

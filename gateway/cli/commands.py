@@ -20,7 +20,6 @@ from gateway.cli.author.talks import hold_talks
 from gateway.cli.discord import app as discord
 from gateway.cli.operate.access import app as access
 from gateway.cli.operate.backup import backup, restore
-from gateway.cli.operate.cron import app as cron
 from gateway.cli.operate.debug import app as debug
 from gateway.cli.operate.dlq import app as dlq
 from gateway.cli.operate.feedback import feedback
@@ -36,6 +35,7 @@ from gateway.cli.serve.standby import standby
 from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
 from gateway.cli.voice import app as voice
+from gateway.features.schedules.cli import app as cron
 from gateway.version import VERSION
 
 GROUPS = {

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from adapters.adapter import Adapter
 from adapters.records import Records
+from gateway.built_in_calls import SIGNATURES
 from gateway.settings.connections.platforms import PlatformSettings
 from runtime.channels.extensions import Guest, OnMessage, OnStream
 from runtime.channels.registry import OnCreated
@@ -18,7 +19,6 @@ from runtime.core.ids import is_human_word
 from runtime.core.stream import StreamObserver
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
-from runtime.execution.calls.table import BUILT_IN
 
 API_VERSION = 1
 """The version of `parley.ext`. It rises with each change that can break an extension written for the previous one."""
@@ -91,7 +91,7 @@ class Extension:
         """
 
         def add(function: Function) -> Function:
-            if name in BUILT_IN:
+            if name in SIGNATURES:
                 raise ConfigError(f"extension {self.name}: {name} is a built-in call of Parley; choose another name.")
             if not name.isidentifier() or name in self.calls:
                 why = "is there twice" if name in self.calls else "is not a name that a program can write"

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from gateway.access.people import AccessRequest as AccessRequest
 from gateway.access.roles import Role
 from gateway.clients.admission import Client
+from gateway.clients.pages import limit_of, page_of
 from gateway.clients.requests import answer
-from gateway.overview.pages import limit_of, page_of
 from gateway.overview.people import role_in
 from gateway.overview.sources import Sources
 from gateway.reports.again import Outcome

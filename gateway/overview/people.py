@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from gateway.access.people import KnownPerson
 from gateway.access.roles import Role, role_named
+from gateway.clients.pages import page_of
 from gateway.clients.requests import answer, body_of, number
 from gateway.inbound.person_limits import KINDS
 from gateway.models.usage import By, grouped
-from gateway.overview.pages import page_of
 from gateway.overview.sources import Sources
 from runtime.core.errors import ContentLocked, SessionBusy
 from runtime.stores.operation.usage import KEPT_DAYS, Amounts, total

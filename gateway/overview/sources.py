@@ -15,7 +15,6 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.scopes import CONSOLE
 from gateway.cluster.drains import Drains
 from gateway.inbound.person_limits import PersonLimits
-from gateway.jobs.cron_view import CronEntry
 from gateway.jobs.erasure import Erased
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
@@ -28,11 +27,10 @@ from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import Living
 from runtime.stores.operation.reports import ReportStore
-from runtime.stores.operation.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
 _READ_ONLY = (
@@ -43,8 +41,8 @@ _READ_ONLY = (
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The stores behind the views. `delete` takes a session out for good, `forget` all that is stored of a person, and
-    `export` gives the lines of a session's file. `event_of` is the event of a run of a schedule of the settings.
-    `tell_approved` has somebody hear that they were let in, `tell_nodes` the nodes look at what is to be drained."""
+    `export` gives the lines of a session's file. `tell_approved` has somebody hear that they were let in, `tell_nodes`
+    the nodes look at what is to be drained."""
 
     admission: Admission
     rooms: ClosedRooms
@@ -73,9 +71,6 @@ class Sources:
     export: Callable[[SessionId], AsyncIterator[str]]
     journals: Journals
     tasks: TaskRegister
-    schedules: Callable[[], Awaitable[Sequence[CronEntry]]]
-    event_of: Callable[[CronEntry], InboxEvent | None]
-    runs: RunStore
     inbox: Inbox
     tell_approved: Callable[[AccessRequest], Awaitable[None]]
     clock: Clock

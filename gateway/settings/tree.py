@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.settings.connections.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
@@ -31,7 +32,6 @@ from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.nodes import AgentSettings, NodeSettings
-from gateway.settings.programs.cron import CronSettings, read_cron
 from gateway.settings.programs.execution import (
     ExecutionSettings,
     LogSettings,
@@ -42,7 +42,6 @@ from gateway.settings.programs.execution import (
 from gateway.settings.programs.memory import MemorySettings
 from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes
-from gateway.settings.programs.schedules import ScheduleSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,

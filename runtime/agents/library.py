@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.core.address import SCRATCH
-from runtime.core.errors import ProgramChanged, UnknownTarget
+from runtime.core.errors import PlaybookError, ProgramChanged, UnknownTarget
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
@@ -33,9 +33,6 @@ from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
-_BUILTINS = {name: signature.shape for name, signature in SIGNATURES.items()}
-"""The calls of every program: shared by all sessions."""
-
 
 class _Itself:
     """Stands for an object that has no hash of its own: two are equal when they are of the same object."""
@@ -60,7 +57,7 @@ def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
 @lru_cache(maxsize=256)
 def _call_shapes(of_program: _Itself, of_agent: _Itself) -> Mapping[str, CallShape]:
     program, agent = of_program.of, of_agent.of
-    shapes = dict(_BUILTINS)
+    shapes = {name: signature.shape for name, signature in SIGNATURES.items()}
     for playbook in agent.playbooks:
         shapes[playbook.name] = _shape(playbook)
     for other in program.agents:
@@ -109,11 +106,14 @@ class Library:
 
     def callee(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
-        where there is none. Raises UnknownTarget for another agent's that is not public."""
+        where there is none. Raises UnknownTarget for another agent's that is not public, PlaybookError for a built-in
+        call that the session has not."""
         owner, _, playbook = name.rpartition(".")
         klass = self._context.journal.state.agents[agent].klass
         if not owner or owner == klass or owner in self._program.remote_agents:
             found = self.find(owner or klass, playbook)
+            if found is None and name in SIGNATURES:
+                raise PlaybookError(f"{name} is not possible here, as in a task or with parley exec")
             return (agent, found) if found is not None else None
         spec = self._program.agent(owner)
         named = spec.playbook(playbook) if spec else None

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict, UnknownTarget
-from runtime.execution.calls.table import BUILT_IN
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.language.first_implementation import instead_of
@@ -60,7 +60,7 @@ class Module:
 
     def __init__(self, agent: AgentSpec, agents: Mapping[str, object]) -> None:
         """`agents` as `agents_by_name` has them."""
-        calls = {name: host_function(name) for name in BUILT_IN - _NOT_IN_PYTHON}
+        calls = {name: host_function(name) for name in SIGNATURES.keys() - _NOT_IN_PYTHON}
         playbooks = {spec.name: host_function(spec.name) for spec in agent.playbooks}
         own = OwnAgent(agent.name, {**calls, **playbooks})
         self._names: dict[str, Any] = {"playbook": _marked, "Again": Again.call, "variables": Variables()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +33,6 @@ from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
-from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.calls.telling import TellCalls
 from runtime.execution.execution_context import ExecutionContext
@@ -58,10 +57,10 @@ from runtime.sessions.commands.alter import Alterations
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
-from runtime.sessions.commands.schedule_commands import ScheduleCommands
-from runtime.sessions.commands.session_commands import Carry, SessionCommands
+from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import Undo
 from runtime.sessions.failures import Failures
+from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.open_questions import OpenQuestions
@@ -75,11 +74,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.published import PublishedEvents
 from runtime.sessions.ratings import Ratings
-from runtime.sessions.schedules.answers import ScheduleAnswers
-from runtime.sessions.schedules.of_programs import maker
-from runtime.sessions.schedules.open_runs import OpenRuns
 from runtime.sessions.spoken_answers import SpokenAnswers
-from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.sessions.tasks.questions import TaskQuestions
@@ -104,7 +99,7 @@ class Assembly:
     received_files: ReceivedFiles
     commands: SessionCommands
     reminders: Reminders
-    runs: OpenRuns
+    features: Sequence[SessionPart]
     continuity: Continuity
     undo: Undo
     forks: Forks
@@ -194,8 +189,11 @@ def assembled(
     )
     library = Library(context, agents, meeting_host)
     reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
-    logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, memory_posts.memory, around.tasks, around.task_places)
+    features = [one.session(SessionParts(record, journal, tasks, pages, reminders)) for one in around.features]
+    logs, task_calls = (
+        LogCalls(journal, around.bus, record.program),
+        TaskCalls(session, builtins, memory_posts.memory, around.tasks, around.task_places),
+    )
     calls = calls_of(
         journal,
         *(
@@ -203,12 +201,12 @@ def assembled(
             utterances,
             questions,
             reminders,
-            ScheduleCalls(journal, _schedule_maker(record, around)),
             logs,
             AgentCalls(journal, agents, program, pages.all_shown),
             task_calls,
             TellCalls(journal, task_calls, is_task=session_of(record.address) is not None),
         ),
+        *(call for feature in features for call in feature.calls),
         *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
         PublishCalls(journal, record.program, around.events),
         MeetingCalls(journal, meetings, meeting_host.invite),
@@ -257,6 +255,7 @@ def assembled(
         *(spoken_answers.noted, open_questions.noted, published.noted),
         *Failures(record, journal, tasks, around.reports).listeners,
         Ratings(record, around.bus).noted,
+        *(listener for feature in features for listener in feature.listeners),
     )
     return Assembly(
         pages,
@@ -276,12 +275,12 @@ def assembled(
             *(context, loops, event_handler, binding),
             {
                 **MeetingCommands(session, agents, meeting_host, human_attendees, pages).table(),
-                **_schedule_commands(around, pages, reminders),
+                **{kind: carry for feature in features for kind, carry in feature.commands.items()},
                 **Alterations(record, program, journal, pages).table(),
             },
         ),
         reminders,
-        OpenRuns(record, journal, tasks, around.runs),
+        features,
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
         Forks(record, journal, around, inbox),
@@ -319,20 +318,7 @@ def _times(program: Program) -> Times:
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
-    return None if around.schedules is None else partial(around.schedules.zone, record.address)
-
-
-def _schedule_maker(record: SessionRecord, around: NodeContext) -> MakeSchedule | None:
-    """A task makes none: its conversation ends with it."""
-    if around.schedules is None or session_of(record.address) is not None:
-        return None
-    return maker(record, around.schedules, around.clock)
-
-
-def _schedule_commands(around: NodeContext, pages: Pages, reminders: Reminders) -> Mapping[str, Carry]:
-    if around.schedules is None:
-        return {}
-    return ScheduleCommands(ScheduleAnswers(around.schedules, around.clock), pages, reminders).table()
+    return next((one.zone_of(record.address) for one in around.features if isinstance(one, KeepsZones)), None)
 
 
 def _guests(channels: Channels, around: NodeContext, journal: Journal) -> Mapping[str, Participant]:

@@ -34,7 +34,6 @@ from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
-from runtime.sessions.schedules.answers import ScheduleAnswers, only_asks
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
@@ -43,7 +42,6 @@ from runtime.sessions.tasks.question_threads import is_below_question
 from runtime.sessions.tasks.words import word_late
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, TASK_WORD, Inbox, InboxEntry
-from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken
@@ -230,11 +228,11 @@ class Conversation:
 
     async def _answered(self, entry: InboxEntry) -> None:
         """Deal with an event for which no session begins."""
-        if entry.event.kind == SCHEDULE and self._around.schedules is not None:
-            answers = ScheduleAnswers(self._around.schedules, self._around.clock)
+        for feature in self._around.features:
             with suppress(LeaseLost):  # then the next node does
-                alone = entry.event.asker if only_asks(entry.event) else ""
-                await self._say(entry, await answers.answer(entry.event, self._around.texts), alone)
+                if (answer := await feature.answer(entry.event, self._around.texts)) is None:
+                    continue
+                await self._say(entry, *answer)
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
@@ -342,8 +340,8 @@ class Conversation:
         self._attempts, self._broken = 0, None
         with suppress(LeaseLost):  # the shard's next node finds it in the inbox
             await self._put_aside(entry, reason, self._cause)
-            if self._around.runs is not None:
-                await self._around.runs.ended(entry.event.id, entry.event.address, "failed", why="DeadLetter")
+            for feature in self._around.features:
+                await feature.put_aside(entry.event)
             if self._around.reports is not None:
                 record = await self._around.store.session(self._shard, session.record.id) or session.record
                 await report_dead_letter(self._around.reports, entry.event, record, self._cause)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -29,12 +29,11 @@ from runtime.memories.books import Memories
 from runtime.memories.meanings import Meanings
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk
+from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
 from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
-from runtime.sessions.schedules.runs import Runs
-from runtime.sessions.schedules.schedules import Schedules
 from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import PlaceStore
@@ -120,14 +119,11 @@ class NodeContext:
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
-    schedules: Schedules | None = None
-    """Those of conversations; None where nobody can make any."""
+    features: Sequence[NodePart] = ()
     memories: Memories | None = None
     """What programs remember of people; None where nothing can be kept."""
     meanings: Meanings | None = None
     """Finds memories by what they mean; None where words alone are compared."""
-    runs: Runs | None = None
-    """Those of all schedules; None where nobody keeps how they end."""
     reports: ReportDesk | None = None
     """Takes failures that nobody catches; None where nobody is to hear of any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
@@ -177,12 +173,11 @@ class NodeContext:
 _ALONE: Mapping[str, Any] = {
     "events": None,
     "extended": None,
+    "features": (),
     "memories": None,
     "mailboxes": NoMailboxes(),
     "places": None,
     "reports": None,
-    "runs": None,
-    "schedules": None,
     "seen": False,
     "speaker": None,
     "task_places": {},

@@ -62,8 +62,8 @@ class Registry:
         self.lost(lease.shard)
         if self._around.alarm is not None:
             await self._around.alarm.watch(lease.shard)
-        if self._around.schedules is not None:
-            await self._around.schedules.watch(lease)
+        for feature in self._around.features:
+            await feature.gained(lease)
         for record in await self._unfinished(lease.shard):
             if record.address.key not in self._conversations:
                 self._comebacks.add(lease, record)
@@ -94,8 +94,8 @@ class Registry:
         self._comebacks.forget(shard)
         if self._around.alarm is not None:
             self._around.alarm.forget(shard)
-        if self._around.schedules is not None:
-            self._around.schedules.forget(shard)
+        for feature in self._around.features:
+            feature.lost(shard)
         for living in self._living_in(shard):
             living.scope.cancel()
         for key in [key for key, living in self._conversations.items() if living.lease.shard == shard]:

@@ -246,7 +246,8 @@ class Session:
             heard = await self._listen(backlog, first)
         if heard is not Outcome.RESTING:
             self._parts.event_handler.ended()
-            await self._parts.runs.close()
+            for feature in self._parts.features:
+                await feature.close()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
@@ -371,7 +372,8 @@ class Session:
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
-        self._parts.runs.take(entry.event)
+        for feature in self._parts.features:
+            feature.take(entry.event)
         self._journal.consume(entry.entry_id)
 
     async def _taken(self, *entries: InboxEntry) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.stores.inbox import FORK_WANTED
-from runtime.stores.schedules import SCHEDULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ _ALL = (
     SessionCommand("undo", "session.nothing_to_undo", whole=True),
     SessionCommand(FORK_WANTED, "session.nothing_to_fork", whole=True),
     *map(SessionCommand, ("status", "who", "iam", "agents", "tasks", "meeting")),
-    SessionCommand(SCHEDULE, unanswered=None, whole=True),
+    SessionCommand("schedule", unanswered=None, whole=True),
     SessionCommand("invite", agents=True),
     SessionCommand("leave", agents=True),
 )

@@ -34,7 +34,6 @@ from runtime.tape.rules import (  # noqa: F401 - their rules
     participants,
     people,
     published,
-    schedules,
     tasks,
     turns,
     voice,

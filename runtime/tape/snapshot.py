@@ -7,7 +7,9 @@ that made it. Its version is therefore a digest of the code of these rules, and 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -19,7 +21,7 @@ from runtime.core.ids import AgentId, ParticipantId, PersonId, participant_id, p
 from runtime.core.json_text import compact_json
 from runtime.core.message import Message, message_from_data, message_to_data
 from runtime.tape.state.frames import CallKey
-from runtime.tape.state.session import SessionState
+from runtime.tape.state.session import PARTS, SessionState, StatePart
 
 Written = TypeVar("Written")
 _Change = Callable[[Any], Any]
@@ -46,6 +48,8 @@ def rules_version() -> str:
     digest = hashlib.sha256()
     for entry in sorted(code, key=lambda entry: entry.name):
         digest.update(entry.read_bytes())
+    for _, part in sorted(PARTS.items()):
+        digest.update(inspect.getsource(sys.modules[part.__module__]).encode())
     return digest.hexdigest()[:16]
 
 
@@ -94,6 +98,8 @@ def _reader(kind: Any) -> _Change:
 def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Change]) -> _Change:
     """`change` for a type that is no class of ours. Keys are texts in JSON, hence `keys` for those that are not."""
     origin, parts = get_origin(kind), get_args(kind)
+    if origin is dict and parts[1] is StatePart:
+        return lambda data: {name: change(PARTS[name])(item) for name, item in data.items()}
     if origin is dict and parts[1] is not Any:
         key, value = keys.get(parts[0], _same), change(parts[1])
         return lambda data: {key(name): value(item) for name, item in data.items()}

@@ -9,6 +9,10 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
+from gateway.features.schedules.node import NodeSchedules
+from gateway.features.schedules.runs import Failing, Runs
+from gateway.features.schedules.schedules import Attend, Schedules
+from gateway.features.schedules.settings import ScheduleSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -19,8 +23,6 @@ from runtime.sessions.failures import ReportDesk
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.runs import Failing, Runs
-from runtime.sessions.schedules.schedules import Attend, ScheduleLimits, Schedules
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
@@ -77,7 +79,7 @@ class Sleepers:
     world: World = field(default_factory=lambda: World(()))
     clock: FakeClock = field(default_factory=FakeClock)
     idle_s: float = 0.0
-    limits: ScheduleLimits = field(default_factory=ScheduleLimits)
+    limits: ScheduleSettings = field(default_factory=ScheduleSettings)
     attend: Attend = nobody_asks
     reports: ReportDesk | None = None
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
@@ -154,8 +156,7 @@ class Sleepers:
             bus,
             idle_s=self.idle_s,
             alarm=alarm,
-            schedules=schedules,
-            runs=runs,
+            features=(NodeSchedules(schedules, runs, clock),),
             calls=self.calls,
             reports=None if self.reports is None else Mortal(self.reports, self.world),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -26,13 +26,13 @@ from gateway.assembly.stores import (
     tell_later,
     usage_in,
 )
+from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
+from gateway.feature import FeatureDoor, FeatureGround
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
-from gateway.jobs.cron_view import CronEntry, all_schedules
-from gateway.jobs.schedules import Schedule
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.meetings import MeetingRoutes
@@ -52,18 +52,13 @@ from gateway.overview.sources import Sources
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
-from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.web.app import WebOptions
-from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.core.texts import Texts
-from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
-from runtime.stores.inbox import InboxEvent
 from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 from runtime.stores.sessions import Commit
 
@@ -81,32 +76,8 @@ class Executing(Protocol):
     def seen(self) -> Seen | None: ...
 
 
-class ViewGround(Protocol):
+class ViewGround(FeatureGround, Protocol):
     """The part of the gateway's foundation that is needed here."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def connection(self) -> RedisConnection: ...
-
-    @property
-    def archive(self) -> Archive | None: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def bus(self) -> Bus: ...
-
-    @property
-    def programs(self) -> Mapping[str, Program]: ...
-
-    @property
-    def schedules(self) -> Sequence[Schedule]: ...
-
-    @property
-    def texts(self) -> Texts: ...
 
     @property
     def engine(self) -> Executing | None: ...
@@ -174,13 +145,6 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
 
-    async def schedules() -> Sequence[CronEntry]:
-        return await all_schedules(ground.settings.cron, keeping.schedules, keeping.runs, clock.now())
-
-    def event_of(entry: CronEntry) -> InboxEvent | None:
-        made = next((one for one in ground.schedules if one.name == entry.name), None)
-        return None if made is None else made.event(clock.now())
-
     async def tell_approved(request: AccessRequest) -> None:
         await tell_later(connection, request, ground.texts("access.approved"))
 
@@ -214,14 +178,11 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         export=partial(_file_of, keeping, clock),
         journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.known, clock),
         tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),
-        schedules=schedules,
-        event_of=event_of,
-        runs=keeping.runs,
         inbox=keeping.inbox,
         tell_approved=tell_approved,
         clock=clock,
     )
-    engine = ground.engine
+    door, engine = FeatureDoor(sources.reader, sources.writer), ground.engine
     seen = (None if engine is None else engine.seen) or Seen(ground.bus)
     services = ServiceGround(
         ground.bus,
@@ -235,6 +196,7 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     )
     return [
         *overview_routes(sources, ground.programs),
+        *(route for feature in FEATURES for route in feature.views(ground, door)),
         *service_routes(sources, ground.programs, services),
         Route("/meetings", MeetingRoutes(sources, moments).some, methods=["GET"]),
     ]

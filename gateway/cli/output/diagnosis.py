@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def warnings_of(result: CompileResult, calls: Collection[str] = ()) -> list[Diagnostic]:
     """The warnings about a compiled program, file by file in the order of their lines. `calls` are those of
     extensions."""
-    from runtime.execution.calls.table import SIGNATURES
+    from gateway.built_in_calls import SIGNATURES
     from runtime.language.lint.program import lint
 
     unclassified = [step.warning for step in result.report.unclassified]

@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
 from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.pages import limit_of
 from gateway.clients.requests import answer, body_of
-from gateway.overview.pages import limit_of
 from gateway.overview.questions.open import GivenAnswer, OpenQuestion, QuestionsView
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskGroup
 
+import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.extensions.loading import Extensions, load_extensions
 from gateway.inbound.memory import remembers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from runtime.execution.calls.agents import AgentCalls
@@ -17,7 +17,6 @@ from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders
-from runtime.execution.calls.schedules import ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.calls.telling import TellCalls
 from runtime.execution.frames.signatures import Signature, call, declared
@@ -37,22 +36,15 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, TellCalls),
-    *(
-        MeetingCalls,
-        FileCalls,
-        DescribeCalls,
-        ProgramFiles,
-        ArtifactCalls,
-        MemoryCalls,
-        LogCalls,
-        PublishCalls,
-        Control,
-    ),
+    *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, TellCalls, MeetingCalls),
+    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, PublishCalls, Control),
 )
 
-SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
-"""By name, in the order of the documentation."""
+SIGNATURES: dict[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
+"""By name, in the order of the documentation. Nothing else can have such a name: neither what a reply defines nor a
+variable hides a built-in call."""
 
-BUILT_IN = frozenset(SIGNATURES)
-"""Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
+
+def take_calls(owners: Iterable[type]) -> None:
+    """Add the calls that features declare."""
+    SIGNATURES.update({one.name: one for owner in owners for one in declared(owner)})

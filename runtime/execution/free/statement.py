@@ -22,8 +22,6 @@ WAITS_FOR_NOBODY = frozenset({"call", "exit", "return"})
 MAX_MESSAGES = 50
 """Messages that one statement of a model may send."""
 
-_MESSAGES = frozenset(name for name, signature in SIGNATURES.items() if signature.sends)
-
 
 @lru_cache(maxsize=64)
 def parsed(source: str) -> ast.Module:
@@ -293,8 +291,10 @@ class SnippetBody:
                 self.control = made
                 break
             call = FrameCall(f"{self.index}.{made.number}", made.name, made.args, made.kwargs)
-            self._messages += made.name in _MESSAGES
-            if made.name in _MESSAGES and self._messages > MAX_MESSAGES:
+            known = SIGNATURES.get(made.name)
+            sends = known is not None and known.sends
+            self._messages += sends
+            if sends and self._messages > MAX_MESSAGES:
                 self.too_many.add(call.pos)
             calls.append(call)
         return calls

@@ -23,8 +23,6 @@ from runtime.language.variable_names import MARK, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy
 
-_PROTECTED = HOST_FUNCTIONS | SIGNATURES.keys()
-
 
 def verify_size(source: str) -> Rejected | None:
     """None when a statement, which parses, is small enough to be rewritten, compared and verified, else why not."""
@@ -38,7 +36,7 @@ def verify(source: str, position: Position) -> Rejected | None:
         tree = parsed(source)
     except (SyntaxError, ValueError) as error:
         return Rejected("parse", f"this is not Python: {error}", source)
-    violation = check_policy(tree, protected=_PROTECTED)
+    violation = check_policy(tree, protected=HOST_FUNCTIONS | SIGNATURES.keys())
     if violation is not None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:

@@ -15,7 +15,6 @@ from runtime.tape.facts import (  # noqa: F401 - their kinds
     pages,
     people,
     published,
-    schedules,
     session,
     tasks,
     voice,

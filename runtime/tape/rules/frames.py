@@ -31,7 +31,6 @@ from runtime.tape.facts.frames import (
 from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.registry import rule
-from runtime.tape.rules.schedules import fail_runs
 from runtime.tape.rules.words import end_chain, note_taken_words
 from runtime.tape.state.acks import settle_message
 from runtime.tape.state.frames import (
@@ -216,7 +215,9 @@ def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
     prune(state, fact.frame)
     if caller is None:
         state.agents[frame.agent].talk = frame.talk
-        fail_runs(state, seq, fact)
+        if fact.error is not None:
+            for part in state.parts.values():
+                part.failed(seq, fact.error)
         return
     hand_on(frame, state.frames.get(caller.frame), did)
     variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})

@@ -31,7 +31,7 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.words, state.words_taken = [], {}
-    state.broken, state.runs, state.failures, state.voices.speeches = None, {}, [], {}
+    state.broken, state.parts, state.failures, state.voices.speeches = None, {}, [], {}
     if state.order is not None:
         state.order.scope = state.order.owner = ""  # whoever is here, no order was given here
     home = fact.home

@@ -1,21 +1,9 @@
-"""The state of what others are to hear of: runs of schedules that have not ended, failures that nobody caught, events
-that programs publish."""
+"""The state of what others are to hear of: failures that nobody caught, events that programs publish."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-
-
-@dataclass(slots=True)
-class RunState:
-    """A run. `seq` is the fact with which it began, `since` its time in seconds since the epoch; `error` is the type
-    and text of the latest failure in it that nobody caught, and `failed` the number of that fact."""
-
-    seq: int
-    since: float
-    error: tuple[str, str] | None = None
-    failed: int = 0
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
@@ -27,7 +27,7 @@ from runtime.tape.state.people import (
     plain_name,
 )
 from runtime.tape.state.reminders import ReminderState
-from runtime.tape.state.run import FailureState, PublishedState, RunState
+from runtime.tape.state.run import FailureState, PublishedState
 from runtime.tape.state.tasks import OrderState, TaskState, WordState
 from runtime.tape.state.voice import Voices
 
@@ -80,6 +80,34 @@ class AgentState:
     def has_work(self) -> bool:
         """Whether something in the queue waits for us, and not for another process to fetch it."""
         return len(self.posted) < len(self.queue)
+
+
+class StatePart:
+    """What the facts of one feature add up to. A subclass is a dataclass with slots, which a snapshot can keep. A
+    session that goes on from another has none of its parts."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+
+    def owes(self, state: SessionState, /) -> bool:
+        """Whether others are to hear something yet; then the session counts as at work."""
+        return False
+
+    def failed(self, seq: int, error: tuple[str, str], /) -> None:
+        """What an agent began has failed by fact `seq`, and nobody catches that."""
+
+
+Part = TypeVar("Part", bound=StatePart)
+
+PARTS: dict[str, type[StatePart]] = {}
+"""The parts that this process knows, by name."""
+
+
+def state_part(kind: type[Part]) -> type[Part]:
+    """Have sessions keep a part of this class."""
+    PARTS[kind.name] = kind
+    return kind
 
 
 @dataclass(slots=True)
@@ -147,8 +175,8 @@ class SessionState:
     """Of a task: what it is to do."""
     memories: dict[str, MadeMemory] = field(default_factory=dict)
     """What it has remembered, by id; the oldest are forgotten beyond `MAX_MADE`."""
-    runs: dict[str, RunState] = field(default_factory=dict)
-    """Runs of schedules that have not ended, by the ids of their events."""
+    parts: dict[str, StatePart] = field(default_factory=dict)
+    """What features keep, by their names; `part` gives one by its class."""
     failures: list[FailureState] = field(default_factory=list)
     published: list[PublishedState] = field(default_factory=list)
     words: list[WordState] = field(default_factory=list)
@@ -240,12 +268,7 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return (
-                self.home is not None
-                or self.unposted()
-                or self.owes()
-                or bool(self.runs or self.failures or self.voices.speeches)
-            )
+            return self.home is not None or self.unposted() or self.owes() or self.owes_word()
         return self.owes_word() or self.owes() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
@@ -274,14 +297,23 @@ class SessionState:
         return answers or tells or words or any(task.to_post for task in self.tasks.values())
 
     def owes_word(self) -> bool:
-        """Whether others are to hear of a failure, or how a run ended if no work goes on, or people a spoken answer."""
-        return bool(self.failures or self.voices.speeches) or self.runs_to_end()
+        """Whether others are to hear of a failure, or of what a feature keeps, or people a spoken answer."""
+        if self.failures or self.voices.speeches:
+            return True
+        return bool(self.parts) and any(part.owes(self) for part in self.parts.values())
 
-    def runs_to_end(self) -> bool:
-        """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""
-        if not self.runs or self.tasks_at_work():
-            return False
-        return not any(wait.source is None or "task" in wait.source for wait in self.waits.values())
+    def waits_for_itself(self) -> bool:
+        """Whether something is waited for that comes by itself: a time, or a task."""
+        if self.tasks_at_work():
+            return True
+        return any(wait.source is None or "task" in wait.source for wait in self.waits.values())
+
+    def part(self, kind: type[Part]) -> Part:
+        """What a feature keeps; empty before its first fact."""
+        found = self.parts.get(kind.name)
+        if not isinstance(found, kind):
+            found = self.parts[kind.name] = kind()
+        return found
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""

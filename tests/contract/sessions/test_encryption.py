@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from gateway.features.schedules.facts import SCHEDULE
+from gateway.features.schedules.redis import RedisSchedules
 from runtime.channels.mailbox import Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, StorageUnavailable
@@ -32,7 +34,6 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.rekeying import Rekeying
@@ -41,7 +42,6 @@ from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import LOCKED, shard_of
 from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.operation.traces import Whose
-from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape

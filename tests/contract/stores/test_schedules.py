@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from gateway.features.schedules.facts import SCHEDULE
+from gateway.features.schedules.redis import RedisSchedules
+from gateway.features.schedules.store import ScheduleStore
 from runtime.core.errors import LeaseLost
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.schedules import RedisSchedules
-from runtime.stores.schedules import SCHEDULE, ScheduleStore
 from runtime.stores.sessions import Lease, LeaseStore
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import HERE, SHARD, event, shard_lease

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.features.schedules.cron import Schedule
+from gateway.features.schedules.redis import RedisRuns
+from gateway.features.schedules.runs import Runs
+from gateway.features.schedules.settings import ScheduleSettings
 from gateway.jobs.runner import JOBS_TABLE
-from gateway.jobs.schedules import Schedule
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.operation.schedule_runs import RedisRuns
 from runtime.storage.redis.records import RedisRecords
 from tests.e2e.gateway_process import Room
 from tests.e2e.several_nodes import Nodes, one_valkey, rooms_of, several_nodes
@@ -54,7 +55,7 @@ async def test_sessions_that_sleep_are_woken_once_when_the_node_that_put_them_to
 
 async def test_a_schedule_is_said_by_one_of_several_nodes(tmp_path: Path) -> None:
     bell = Schedule(
-        "bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False, rules=RunRules()
+        "bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False, rules=ScheduleSettings()
     )
     table = '[[cron]]\nname = "bell"\nschedule = "0 0 1 * *"\nplatform = "web"\nchat = "lobby"\ntext = "ding"\n'
     for name in ("a", "b"):

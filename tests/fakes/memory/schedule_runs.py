@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.stores.operation.schedule_runs import MAX_RUNS, ScheduleRun
+from gateway.features.schedules.store import MAX_RUNS, ScheduleRun
 
 
 class MemoryRuns:
-    """Implements `runtime.stores.operation.schedule_runs.RunStore`."""
+    """Implements `gateway.features.schedules.store.RunStore`."""
 
     def __init__(self) -> None:
         self._kept: dict[str, dict[str, ScheduleRun]] = {}

@@ -23,7 +23,7 @@ from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
-from gateway.jobs.schedules import Schedule
+from gateway.inbound.routing import Routes
 from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import Seen
 from gateway.overview.shared_platforms import SharedPlatforms
@@ -73,7 +73,7 @@ class ConsoleGround:
     clock: SystemClock = field(default_factory=SystemClock)
     bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
     programs: Mapping[str, Program] = field(default_factory=dict)
-    schedules: Sequence[Schedule] = ()
+    routes: Routes = field(default_factory=lambda: Routes(()))
     texts: Texts = field(default_factory=english)
     engine: ModelsAlone | None = None
     platforms: SharedPlatforms | None = None

@@ -15,7 +15,7 @@ class Script:
     digest: str
 
 
-def load_script(name: str) -> Script:
-    """The script `scripts/<name>.lua`; a name has a folder where several scripts serve one store."""
-    text = files("runtime.storage.redis.scripts").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+def load_script(name: str, package: str = "runtime.storage.redis") -> Script:
+    """The script `scripts/<name>.lua` of a package; a name has a folder where several scripts serve one store."""
+    text = files(package).joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
     return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.features.schedules.redis import RedisRuns
+from gateway.features.schedules.store import MAX_RUNS, RunStore, ScheduleRun
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.operation.schedule_runs import RedisRuns
-from runtime.stores.operation.schedule_runs import MAX_RUNS, RunStore, ScheduleRun
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.schedule_runs import MemoryRuns
 

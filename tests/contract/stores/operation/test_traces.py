@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import CHARTERS_TABLE, Charters
 from adapters.web.charters.shown_files import FILES_TABLE
+from gateway.features.schedules.redis import RedisSchedules
 from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
@@ -35,7 +36,6 @@ from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore

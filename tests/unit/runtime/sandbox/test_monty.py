@@ -12,8 +12,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from gateway.built_in_calls import SIGNATURES
 from runtime.core.errors import SandboxError
-from runtime.execution.calls.table import BUILT_IN
 from runtime.sandbox.executor import CallOutcome, Evaluation, HostCall, Sandbox, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import Wrapping, wrap_worker
@@ -247,7 +247,7 @@ async def test_hostile_statement_is_contained_even_without_the_policy(sandbox: S
     escaped = []
     for title, source, rule in HOSTILE:
         prelude = ["import asyncio"] if "gather" in source else []
-        functions = FUNCTIONS | BUILT_IN
+        functions = FUNCTIONS | SIGNATURES.keys()
         hostile = Snippet(source.replace("LOOT", str(secret)), prelude=prelude, functions=functions, keep=["loot"])
         async with sandbox.evaluate(hostile) as it:
             seen = repr([call.args for call in await run_to_end(it)])

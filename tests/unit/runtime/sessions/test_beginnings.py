@@ -10,6 +10,7 @@ import pytest
 
 import gateway
 import runtime
+from gateway.features.schedules.facts import SCHEDULE
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
@@ -21,7 +22,6 @@ from runtime.storage.encoding import codec
 from runtime.stores import inbox
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, NOTICE, TASK, InboxEntry, InboxEvent
-from runtime.stores.schedules import SCHEDULE
 from runtime.stores.timers import TIMER
 from tests.contract.storage_samples import T0
 from tests.fakes.crashes.world import ADDRESS

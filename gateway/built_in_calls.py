@@ -1,0 +1,10 @@
+"""All built-in calls, also those of features."""
+
+from __future__ import annotations
+
+from gateway.capabilities import FEATURES
+from runtime.execution.calls.table import SIGNATURES as SIGNATURES
+from runtime.execution.calls.table import take_calls
+
+for _feature in FEATURES:
+    take_calls(_feature.calls())

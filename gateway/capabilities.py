@@ -1,0 +1,7 @@
+"""The features of Parley, in the order of dependency. Their facts are known once this is imported."""
+
+from __future__ import annotations
+
+from gateway.features.schedules.feature import schedules
+
+FEATURES = (schedules,)

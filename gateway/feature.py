@@ -1,0 +1,102 @@
+"""The declaration of a feature: what a capability, which is one folder of `gateway/features`, adds to Parley."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from anyio.abc import TaskGroup
+    from starlette.requests import HTTPConnection
+    from starlette.routing import BaseRoute
+
+    from gateway.access.admission import Access
+    from gateway.clients.admission import Client
+    from gateway.inbound.routing import Routes
+    from gateway.jobs.runner import Job
+    from gateway.settings.tree import Settings
+    from runtime.bus import Bus
+    from runtime.core.clock import Clock
+    from runtime.core.texts import Texts
+    from runtime.language.program import Program
+    from runtime.sessions.failures import ReportDesk
+    from runtime.sessions.features import NodePart
+    from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.stores.archive import Archive
+
+
+class FeatureGround(Protocol):
+    """What every process has that touches the database."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def routes(self) -> Routes: ...
+
+    @property
+    def connection(self) -> RedisConnection: ...
+
+    @property
+    def archive(self) -> Archive | None: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def programs(self) -> Mapping[str, Program]: ...
+
+    @property
+    def texts(self) -> Texts: ...
+
+
+class EnteredPlatform(Protocol):
+    """A platform that is switched on."""
+
+    @property
+    def access(self) -> Access: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServingGround:
+    """What a process has besides that serves conversations. Background work starts in `tasks`."""
+
+    platforms: Mapping[str, EnteredPlatform]
+    texts: Mapping[str, Texts]
+    reports: ReportDesk
+    tasks: TaskGroup
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureDoor:
+    """Who may look at the gateway, and who may change something. Both raise HTTPException."""
+
+    reader: Callable[[HTTPConnection], Client]
+    writer: Callable[[HTTPConnection], Client]
+
+
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a feature adds. Its module imports the feature's facts; its functions import what they use when called.
+
+    `calls` gives the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do
+    with the platforms, of which some are on; `lines` are for people, at the start and from the doctor.
+    """
+
+    name: str
+    calls: Callable[[], Iterable[type]] = _nothing
+    check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
+    lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
+    node: Callable[[FeatureGround, ServingGround], NodePart] | None = None
+    jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
+    views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing

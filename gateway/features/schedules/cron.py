@@ -1,0 +1,206 @@
+"""Schedules of the settings: at set times a text is said to a program, or a program starts. All schedules, listed."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+
+from adapters.adapter import Inbound
+from gateway.feature import FeatureGround
+from gateway.features.schedules.facts import SCHEDULE
+from gateway.features.schedules.redis import RedisRuns
+from gateway.features.schedules.runs import Runs
+from gateway.features.schedules.settings import CronSettings, RunRules
+from gateway.features.schedules.store import KeptSchedule, RunStore, ScheduleRun, ScheduleStore, Wanted, kept_key
+from gateway.inbound.routing import Routes
+from gateway.jobs.runner import Job
+from runtime.core.address import Address
+from runtime.core.errors import ConfigError
+from runtime.core.ids import schedule_id
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.stores.inbox import LOCKED, Inbox, InboxEvent
+from runtime.stores.sessions import SHARDS
+
+_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+_MOST = 10_000
+"""The schedules of one shard that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One entry. `program` serves the place if a session starts now; `begins`: a session always starts. `rules` say
+    what becomes of times that cannot be kept."""
+
+    name: str
+    when: str
+    zone: str
+    address: Address
+    text: str
+    program: str
+    begins: bool
+    rules: RunRules
+
+    def next_run(self, after: datetime) -> datetime:
+        """The first time after `after`. An hour that a clock change skips or repeats counts once."""
+        return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
+
+    def event(self, due: datetime) -> InboxEvent:
+        """The inbox event at a due time."""
+        kind = "new" if self.begins else "message"
+        person = schedule_id(self.name)
+        return InboxEvent(
+            f"{person}.{due.isoformat()}",
+            self.address,
+            person,
+            self.name,
+            self.text,
+            due,
+            kind=kind,
+            private=False,
+            program=self.program,
+        )
+
+    def job(self, inbox: Inbox, runs: Runs) -> Job:
+        """The entry as a job; other times or another time zone make another job."""
+
+        async def run(due: datetime) -> None:
+            event = self.event(due)
+            if await runs.admit(event, self.rules):
+                await inbox.add(event)
+
+        digest = hashlib.sha256(f"{self.when} {self.zone} {self.address.key}".encode()).hexdigest()[:8]
+        return Job(f"cron.{self.name}.{digest}", self.next_run, run)
+
+    def line(self, now: datetime) -> str:
+        """The entry with its next time, for people."""
+        what = f"begins {self.program}" if self.begins else f'says "{_short(self.text)}" to {self.program}'
+        at = self.next_run(now).astimezone(ZoneInfo(self.zone))
+        return f"{self.name}: {self.when} ({self.zone}), next {at:%Y-%m-%d %H:%M}, {what} in {self.address.key}"
+
+
+def build_schedules(settings: Sequence[CronSettings], routes: Routes) -> list[Schedule]:
+    """The schedules of the settings.
+
+    Raises ConfigError for unknown programs, for names given twice, and for places that no program serves.
+    """
+    made: list[Schedule] = []
+    for own in settings:
+        schedule = _schedule(own, routes)
+        if any(schedule.name == other.name for other in made):
+            raise ConfigError(
+                f'{own.where}: "{schedule.name}" is the name of another schedule; choose a different name.'
+            )
+        made.append(schedule)
+    return made
+
+
+def check_schedules(settings: Sequence[CronSettings], routes: Routes, platforms: Mapping[str, bool]) -> None:
+    """Raise ConfigError for schedules that cannot be, and for one on a platform that there is not, or that is off."""
+    for own in settings:
+        if own.platform not in platforms:
+            raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {_advice(own.platform, platforms)}')
+    for schedule in build_schedules(settings, routes):
+        platform = schedule.address.platform
+        if not platforms[platform]:
+            raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or remove the schedule.")
+
+
+def jobs_of(ground: FeatureGround) -> list[Job]:
+    """A job for each schedule of the settings."""
+    inbox, runs = RedisInbox(ground.connection), Runs(RedisRuns(ground.connection), ground.clock)
+    return [schedule.job(inbox, runs) for schedule in build_schedules(ground.settings.cron, ground.routes)]
+
+
+def _schedule(own: CronSettings, routes: Routes) -> Schedule:
+    address = Address(own.platform, own.place, own.thread or None)
+    program = own.program or routes.program(_arrival(own, address))
+    if own.program and own.program not in routes.files:
+        raise ConfigError(f'{own.where}: there is no program "{own.program}"; {_advice(own.program, routes.files)}')
+    if program is None:
+        raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
+    return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program), own)
+
+
+def _arrival(own: CronSettings, address: Address) -> Inbound:
+    """The message by which the route is found."""
+    return Inbound(
+        address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
+    )
+
+
+def _advice(wrong: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(wrong, known, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(sorted(known))}."
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class CronEntry:
+    """A schedule. `name` is that of the settings, or `<conversation>/<number>`; `key` is what its runs are kept under.
+
+    `kept` is None for one of the settings.
+    """
+
+    name: str
+    key: str
+    when: str
+    text: str
+    address: Address
+    next_at: datetime
+    paused: bool
+    runs: Sequence[ScheduleRun]
+    kept: KeptSchedule | None = None
+
+    def event(self, now: datetime) -> InboxEvent | None:
+        """The event of a run that is wanted now; None for one that the settings make, or that cannot be read."""
+        if self.kept is None or self.kept.event.kind == LOCKED:
+            return None
+        id_ = f"{SCHEDULE}.{self.kept.event.id}.{now.isoformat()}"
+        return replace(self.kept.event, id=id_, text=self.text, sent_at=now, kind="message")
+
+
+async def all_schedules(
+    own: Sequence[CronSettings], store: ScheduleStore, runs: RunStore, now: datetime
+) -> list[CronEntry]:
+    """The schedules of the settings first, then those of conversations."""
+    found = [await _of_settings(one, runs, now) for one in own]
+    for shard in range(SHARDS):
+        found += [await _kept(one, runs) for one in await store.due(shard, float("inf"), _MOST)]
+    return found
+
+
+async def begin_run(entry: CronEntry, event: InboxEvent, runs: RunStore, inbox: Inbox) -> bool:
+    """Add a run that is wanted now, whatever else is scheduled; False when it was added already."""
+    now_s = event.sent_at.timestamp()
+    await runs.begin(entry.key, ScheduleRun(event.id, now_s, "waiting", now_s))
+    return await inbox.add(event)
+
+
+async def _of_settings(own: CronSettings, runs: RunStore, now: datetime) -> CronEntry:
+    key, address = schedule_id(own.name), Address(own.platform, own.place, own.thread or None)
+    when = f"{own.schedule} ({own.timezone})"
+    text = own.text or f"begins {own.program}"
+    paused = await runs.is_paused(key)
+    return CronEntry(own.name, key, when, text, address, own.next_run(now), paused, await runs.of(key))
+
+
+async def _kept(kept: KeptSchedule, runs: RunStore) -> CronEntry:
+    key, name = kept_key(kept.event), f"{kept.event.address.key}/{kept.number}"
+    try:
+        wanted = Wanted.read(kept.event.text)
+        when, text = wanted.when, wanted.text
+    except (ValueError, LookupError, TypeError):
+        when, text = "", "(a key of the encryption is missing)"
+    due = datetime.fromtimestamp(kept.due_s, UTC)
+    paused, past = await runs.is_paused(key), await runs.of(key)
+    return CronEntry(name, key, when, text, kept.event.address, due, paused, past, kept)

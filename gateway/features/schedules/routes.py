@@ -1,0 +1,113 @@
+"""Schedules on the bus: `GET /bus/v1/schedules`, and acts of owners on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from adapters.web.charters.charter import is_closed
+from gateway.clients.pages import page_of
+from gateway.clients.requests import answer, body_of
+from gateway.feature import FeatureDoor, FeatureGround
+from gateway.features.schedules.cron import CronEntry, all_schedules, begin_run, build_schedules
+from gateway.features.schedules.redis import RedisRuns, RedisSchedules
+from gateway.features.schedules.store import ScheduleRun
+from runtime.core.errors import InboxFull
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.stores.inbox import InboxEvent
+
+
+class ScheduleRoutes:
+    """The requests about schedules."""
+
+    def __init__(self, ground: FeatureGround, door: FeatureDoor) -> None:
+        self._ground = ground
+        self._door = door
+        self._store, self._runs = RedisSchedules(ground.connection), RedisRuns(ground.connection)
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/schedules", self.schedules, methods=["GET"]),
+            Route("/schedules/pause", self.pause, methods=["POST"]),
+            Route("/schedules/resume", self.resume, methods=["POST"]),
+            Route("/schedules/run", self.run, methods=["POST"]),
+        ]
+
+    async def schedules(self, request: Request) -> Response:
+        """The schedules of the settings, then those of conversations. Their words need the scope `content`."""
+        client = self._door.reader(request)
+        scopes = client.scopes
+
+        def shown(entry: CronEntry) -> dict[str, Any]:
+            return _schedule(entry, scopes.content and (scopes.private or not is_closed(entry.address)))
+
+        found = await self._all()
+        rows, next_ = page_of(request, found, lambda one: one.name, shown)
+        return answer({"schedules": rows, "next": next_})
+
+    async def pause(self, request: Request) -> Response:
+        """Have a schedule skip its times."""
+        return await self._paused(request, paused=True)
+
+    async def resume(self, request: Request) -> Response:
+        """Have it run at its times again."""
+        return await self._paused(request, paused=False)
+
+    async def run(self, request: Request) -> Response:
+        """Run a schedule now, besides its times."""
+        entry = await self._named(request)
+        event = entry.event(self._ground.clock.now()) or self._event_of(entry)
+        if event is None:
+            raise HTTPException(409, "This schedule cannot be read, so it cannot run.")
+        try:
+            await begin_run(entry, event, self._runs, RedisInbox(self._ground.connection))
+        except InboxFull as error:
+            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        return answer({"schedule": entry.name, "run": event.id}, 202)
+
+    async def _paused(self, request: Request, *, paused: bool) -> Response:
+        entry = await self._named(request)
+        await self._runs.pause(entry.key, paused=paused)
+        return answer({"schedule": entry.name, "paused": paused})
+
+    async def _named(self, request: Request) -> CronEntry:
+        self._door.writer(request)
+        body = await body_of(request)
+        name = body.get("schedule") if isinstance(body, dict) else None
+        for entry in await self._all():
+            if entry.name == name:
+                return entry
+        raise HTTPException(404, "There is no such schedule.")
+
+    async def _all(self) -> Sequence[CronEntry]:
+        return await all_schedules(self._ground.settings.cron, self._store, self._runs, self._ground.clock.now())
+
+    def _event_of(self, entry: CronEntry) -> InboxEvent | None:
+        own = build_schedules(self._ground.settings.cron, self._ground.routes)
+        made = next((one for one in own if one.name == entry.name), None)
+        return None if made is None else made.event(self._ground.clock.now())
+
+
+def _schedule(entry: CronEntry, content: bool) -> dict[str, Any]:
+    return {
+        "schedule": entry.name,
+        "when": entry.when,
+        "text": entry.text if content else None,
+        "conversation": entry.address.key,
+        "next_at": entry.next_at.isoformat(),
+        "paused": entry.paused,
+        "runs": [_run(run) for run in entry.runs[-5:]],
+    }
+
+
+def _run(run: ScheduleRun) -> dict[str, Any]:
+    ended_s, due_at = run.ended_s, datetime.fromtimestamp(run.due_s, UTC).isoformat()
+    took_s = None if ended_s is None else round(ended_s - run.at_s, 3)
+    return {"status": run.status, "due_at": due_at, "took_s": took_s, "why": run.why, "session": run.session or None}

@@ -1,0 +1,74 @@
+"""The places at which a feature takes part in a node and in its sessions. A feature overrides what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from anyio.abc import TaskGroup
+
+from runtime.core.address import Address
+from runtime.core.texts import Texts
+from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.speech.pages import Pages
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.sessions import Lease, SessionRecord
+from runtime.tape.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """The parts of a session that features build on."""
+
+    record: SessionRecord
+    journal: Journal
+    tasks: TaskGroup
+    pages: Pages
+    reminders: Reminders
+
+
+class SessionPart:
+    """What a feature does in one session."""
+
+    calls: Sequence[object] = ()
+    """Objects with built-in calls, declared by `@call`."""
+    commands: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {}
+    """What carries out its commands, by their kinds."""
+    listeners: Sequence[Callable[[Any], object]] = ()
+    """What hears facts when they are noted."""
+
+    def take(self, event: InboxEvent, /) -> None:
+        """Note what belongs into the commit that takes an event."""
+
+    async def close(self) -> None:
+        """The session ends, or another goes on in its place."""
+
+
+class NodePart:
+    """What a feature does in a process that serves conversations."""
+
+    async def gained(self, lease: Lease, /) -> None:
+        """A shard is ours now."""
+
+    def lost(self, shard: int, /) -> None:
+        """A shard is another node's now."""
+
+    def session(self, parts: SessionParts, /) -> SessionPart:
+        """What it does in a session."""
+        return SessionPart()
+
+    async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
+        """The answer to a command in a conversation where no session lives, and for whom alone it is; None for what is
+        no command of the feature. Raises LeaseLost: then the next node answers."""
+        return None
+
+    async def put_aside(self, event: InboxEvent, /) -> None:
+        """An event will never be taken."""
+
+
+@runtime_checkable
+class KeepsZones(Protocol):
+    """A feature that knows the time zones of conversations."""
+
+    def zone_of(self, conversation: Address, /) -> ZoneOf: ...
