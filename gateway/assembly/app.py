@@ -187,8 +187,7 @@ async def _start(
     )
     chosen = list(listed(made_from, web))
     for feature in FEATURES:
-        on = dict.fromkeys((one.adapter.name for one in chosen), True)
-        feature.check(settings, foundation.routes, dict.fromkeys(platform_names(settings), False) | on)
+        feature.check(settings, foundation.routes, _platforms_on(settings, chosen))
     cluster = await cluster_of(foundation, holder, inbox, tasks)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
     file_source = FileSource(files.load, foundation.texts)
@@ -254,6 +253,10 @@ def _earlier(foundation: Foundation, platforms: Mapping[str, Platform]) -> Earli
     own = foundation.settings.context
     limits = ContextLimits(own.messages, own.chars, own.hours, own.files, own.keep_hours)
     return EarlierMessages(platforms, limits, RedisKeptWords(foundation.connection), foundation.clock)
+
+
+def _platforms_on(settings: Settings, chosen: Sequence[Listed]) -> Mapping[str, bool]:
+    return {name: any(one.adapter.name == name for one in chosen) for name in platform_names(settings)}
 
 
 def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:

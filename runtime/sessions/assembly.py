@@ -123,6 +123,16 @@ class Assembly:
         self.spoken_answers.start(tasks)
         self.open_questions.start(tasks)
 
+    def take(self, event: InboxEvent) -> None:
+        """Note what features make of an event in the commit that takes it."""
+        for feature in self.features:
+            feature.take(event)
+
+    async def close(self) -> None:
+        """End what features have under way: the session ends, or another goes on in its place."""
+        for feature in self.features:
+            await feature.close()
+
     async def turned_away(self, event: InboxEvent) -> bool:
         """Whether what was done in a place is no business of the session; then it was answered there."""
         below_question = await self.own_events.questions.threads.turned_away(event)

@@ -246,8 +246,7 @@ class Session:
             heard = await self._listen(backlog, first)
         if heard is not Outcome.RESTING:
             self._parts.event_handler.ended()
-            for feature in self._parts.features:
-                await feature.close()
+            await self._parts.close()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
@@ -372,8 +371,7 @@ class Session:
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
-        for feature in self._parts.features:
-            feature.take(entry.event)
+        self._parts.take(entry.event)
         self._journal.consume(entry.entry_id)
 
     async def _taken(self, *entries: InboxEntry) -> None:
