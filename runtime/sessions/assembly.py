@@ -75,6 +75,7 @@ from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.published import PublishedEvents
 from runtime.sessions.ratings import Ratings
 from runtime.sessions.spoken_answers import SpokenAnswers
+from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.sessions.tasks.questions import TaskQuestions
