@@ -216,8 +216,7 @@ def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
     if caller is None:
         state.agents[frame.agent].talk = frame.talk
         if fact.error is not None:
-            for part in state.parts.values():
-                part.failed(seq, fact.error)
+            state.note_failure(seq, fact.error)
         return
     hand_on(frame, state.frames.get(caller.frame), did)
     variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})

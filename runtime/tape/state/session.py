@@ -308,6 +308,11 @@ class SessionState:
             return True
         return any(wait.source is None or "task" in wait.source for wait in self.waits.values())
 
+    def note_failure(self, seq: int, error: tuple[str, str]) -> None:
+        """What an agent began has failed by fact `seq`, and nobody catches that."""
+        for part in self.parts.values():
+            part.failed(seq, error)
+
     def part(self, kind: type[Part]) -> Part:
         """What a feature keeps; empty before its first fact."""
         found = self.parts.get(kind.name)
