@@ -109,10 +109,10 @@ class DiscordListener:
 
         role = str(guild.self_role.id) if guild.self_role is not None else None
         if not isinstance(channel, discord.Thread):
-            begun = guild.get_thread(int(message_id)) is not None
+            below = guild.get_thread(int(message_id))
+            begun = below is not None and _is_ours(below)
             return MessagePlace(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
-        ours = channel.me is not None or channel.owner_id == guild.me.id
-        return MessagePlace(parent=str(channel.parent_id), ours=ours, role=role, name_of=name_of)
+        return MessagePlace(parent=str(channel.parent_id), ours=_is_ours(channel), role=role, name_of=name_of)
 
     async def _listen(self, wanted: Sharding) -> None:
         """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
@@ -173,6 +173,11 @@ async def _refusal(shard: Shard) -> int:
         return 4014
     except discord.ConnectionClosed as error:
         return int(error.code)
+
+
+def _is_ours(thread: discord.Thread) -> bool:
+    """Whether we opened a thread or are in it."""
+    return thread.me is not None or thread.owner_id == thread.guild.me.id
 
 
 def _may_open_threads(channel: Any, guild: discord.Guild) -> bool:

@@ -94,6 +94,23 @@ async def test_what_was_written_while_we_were_away_is_caught_up_in_order(
     assert others == {("missed", called, True), ("missed there", spoken, True), ("missed elsewhere", None, False)}
 
 
+async def test_a_message_that_people_began_a_thread_with_is_not_for_us_and_one_of_ours_is(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    world = platform.world
+    marks = MemoryRecords({world.general: world.say("seen")})
+    theirs = world.say("among us")
+    world.people.thread_below(world.bob, world.general, theirs, "Among us")
+    ours = world.say("to you")
+    world.people.thread_below(world.backend.bot_user, world.general, ours, "To you")
+    async with aclosing(new_adapter(options, marks)) as adapter, listening(adapter, platform) as inbound:
+        items = [await anext(inbound) for _ in range(2)]
+    assert [(item.text, item.address.thread, item.addressed) for item in items] == [
+        ("among us", None, False),
+        ("to you", ours, True),
+    ]
+
+
 async def _asked_for(inbound: AsyncIterator[Inbound], marks: MemoryRecords, count: int) -> None:
     """Ask for the next item, so that the last one is marked, and give up asking."""
     async with anyio.create_task_group() as tasks:

@@ -244,9 +244,9 @@ class DiscordWorld:
                 continue
             if not live:
                 message.pop("guild_id", None)
-            for file in message.get("attachments", ()):
-                file["url"] = file["url"].replace(CDN_BASE, f"{self.files_at}/files") + f"?ex={self.files_valid}"
             for each in (message, message.get("referenced_message") or {}):
+                for file in each.get("attachments", ()):
+                    file["url"] = file["url"].replace(CDN_BASE, f"{self.files_at}/files") + f"?ex={self.files_valid}"
                 hook = self.backend.webhooks.get(int(each.get("webhook_id", 0)))
                 if hook is not None and str(hook.creator_id) == self.bot:
                     each["application_id"] = str(self.backend.application_id)
