@@ -21,15 +21,21 @@ STREAM_HEADERS = {**_NO_STORE, "x-accel-buffering": "no"}
 """The headers of an answer that comes in pieces: nothing in between may keep them back, as nginx does unless told."""
 
 
-async def body_of(request: Request, at_most: int = MAX_BODY_BYTES) -> Any:
-    """The JSON data that a request carries, in `at_most` bytes. Raises HTTPException."""
+async def bytes_of(request: Request, at_most: int = MAX_BODY_BYTES) -> bytes:
+    """What a request carries, in `at_most` bytes. Raises HTTPException."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > at_most:
             raise HTTPException(413, f"A request has at most {at_most:,} bytes.")
+    return bytes(body)
+
+
+async def body_of(request: Request, at_most: int = MAX_BODY_BYTES) -> Any:
+    """The JSON data that a request carries, in `at_most` bytes. Raises HTTPException."""
+    body = await bytes_of(request, at_most)
     try:
-        return read_json(bytes(body))
+        return read_json(body)
     except ValueError as error:
         raise HTTPException(400, f"The request is not JSON: {error}.") from error
 

@@ -38,7 +38,6 @@ SLOW_S = 30.0
 _SOURCE = "/bus"
 _WAIT_S = 30.0
 
-CLOSE_BAD_FRAME = 4400
 CLOSE_SLOW = 4408
 CLOSE_GONE = 4410
 
@@ -90,25 +89,23 @@ class _Visit:
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
-            self._ending = await self._listen(tasks) or self._ending
+            await self._listen(tasks)
             tasks.cancel_scope.cancel()
         await self._link.close(self._ending.code, self._ending.reason)
 
-    async def _listen(self, tasks: TaskGroup) -> _Ending | None:
+    async def _listen(self, tasks: TaskGroup) -> None:
         while (said := await self._link.receive()) is not None:
             try:
-                frame = read_json(said)
-            except ValueError:
-                return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
-            if not isinstance(frame, dict):
-                return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
+                frame = _frame(said)
+            except ValueError as error:
+                await self._tell("bus.refused", {}, {"status": 400, "error": f"A frame is a JSON object: {error}."})
+                continue
             try:
                 await self._take(frame, tasks)
             except Refused as error:
                 await self._tell("bus.refused", frame, {"status": error.status, "error": str(error)})
             except HTTPException as error:
                 await self._tell("bus.refused", frame, {"status": error.status_code, "error": error.detail})
-        return None
 
     async def _take(self, frame: Mapping[str, Any], tasks: TaskGroup) -> None:
         type_ = frame.get("type")
@@ -179,6 +176,14 @@ class _Visit:
         known = {"correlationid": about} if isinstance(about, str) else {}
         event = CloudEvent(str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), extensions=known)
         await self._link.send(write_json(event.as_data(content=False)))
+
+
+def _frame(said: str) -> Mapping[str, Any]:
+    """The object in a frame. Raises ValueError for anything else."""
+    frame = read_json(said)
+    if not isinstance(frame, dict):
+        raise ValueError("this is something else")
+    return frame
 
 
 def _data(frame: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:

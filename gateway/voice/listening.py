@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,6 +14,7 @@ from gateway.models.counted import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout
+from runtime.core.json_text import read_json
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell
 from runtime.execution.prompt.with_files import FileContents
@@ -120,7 +120,7 @@ class ModelListener:
 
     def _read(self, said: str, sound: Sound, payer: Payer) -> Transcript | Unheard:
         try:
-            found = json.loads(said)
+            found = read_json(said)
             text, language = str(found["text"]).strip(), str(found["language"])
         except (ValueError, LookupError, TypeError):
             return self._unheard(sound, payer, "failed")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from ipaddress import ip_address, ip_network
 
 from starlette.requests import Request
 
 from adapters.capabilities import Budget
+from runtime.core.json_text import read_json
 
 MAX_FORM_BYTES = 4_096
 
@@ -43,8 +43,8 @@ async def small_json(request: Request) -> dict[str, str] | None:
         if len(body) > MAX_FORM_BYTES:
             return None
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data = read_json(body)
+    except ValueError:
         return None
     if not isinstance(data, dict):
         return None

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from runtime.core.json_text import read_json
+
 MAX_EVENT_BYTES = 64 * 1024
 """The largest event that is taken, as JSON."""
 
@@ -129,7 +131,7 @@ def _data(written: Mapping[str, Any]) -> tuple[str | None, Any, str | None]:
         raise ValueError("data_base64 is a text in base64") from error
     if media_type is None:
         with suppress(ValueError):
-            return None, json.loads(plain), None
+            return None, read_json(plain), None
     return media_type, None, coded
 
 

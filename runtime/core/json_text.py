@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -12,6 +13,11 @@ compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 """Where half a character may be, which UTF-8 cannot encode: most often it is one of two halves that belong together."""
+
+
+MAX_DEPTH = 100
+"""The number of lists and objects within each other in what others send: the same for all who read it later, however
+deep in calls they are."""
 
 
 def read_json(written: str | bytes) -> Any:
@@ -28,7 +34,22 @@ def read_json(written: str | bytes) -> Any:
         raise ValueError("it contains half a character") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(data):
+        raise ValueError("it is nested too deeply")
     return data
+
+
+def _is_deep(data: Any) -> bool:
+    """Whether data is nested deeper than `MAX_DEPTH`."""
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for one in level for item in _within(one)]
+    return bool(level)
+
+
+def _within(value: Any) -> Iterable[Any]:
+    """The parts of a list or an object."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def write_json(data: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ from runtime.remote.tools import wraps
 
 MAX_ERROR_CHARS = 500
 MAX_DEPTH = 40
+MAX_BITS = 1_000
+"""A whole number with more of them is left out."""
 
 
 def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, max_chars: int) -> Any:
@@ -85,4 +88,6 @@ def _plain_data(value: Any, depth: int) -> Any:
         return {plain(str(key)): _plain_data(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain_data(item, depth + 1) for item in value]
-    return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return "…" if isinstance(value, int) and value.bit_length() > MAX_BITS else value

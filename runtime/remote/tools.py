@@ -7,6 +7,7 @@ import json
 import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jsonschema
@@ -53,14 +54,15 @@ def remote_tools(tools: Sequence[Tool], span: Span) -> list[RemoteTool]:
     for tool in short:
         name = _free(identifier(tool.name), names)
         names.add(name)
-        made.append(_remote_tool(tool, name, span, MAX_TOLD_CHARS // len(short)))
+        with suppress(Exception):  # a stranger's tool may be anything; those that cannot be read are left out
+            made.append(_remote_tool(tool, name, span, MAX_TOLD_CHARS // len(short)))
     return made
 
 
 def _fits(schema: Mapping[str, Any]) -> bool:
     try:
         return len(json.dumps(schema, default=str)) <= MAX_SCHEMA_CHARS
-    except RecursionError:
+    except (RecursionError, ValueError):
         return False
 
 

@@ -22,9 +22,12 @@ from gateway.clients.a2a.handler import CLIENT, TaskRequests
 from gateway.clients.a2a.listing import TaskListing
 from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Admission
-from gateway.clients.requests import MAX_BODY_BYTES, refused
+from gateway.clients.requests import bytes_of, refused
 from gateway.clients.tasks.service import TaskService
+from runtime.core.json_text import read_json
 from runtime.language.program import Program
+
+_NO_JSON = b"{"
 
 _SDK = logging.getLogger("a2a")
 """The SDK's logger, silenced: it would log what clients send."""
@@ -80,19 +83,25 @@ class _Admitted:
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, size = Request(scope), 0
+        request = Request(scope, receive)
         try:
             request.state.client = self._admission.client(request)
+            body = await bytes_of(request)
         except HTTPException as error:
             await (await refused(request, error))(scope, receive, send)
             return
+        unread: list[Message] = [{"type": "http.request", "body": _readable(body)}]
 
-        async def bounded() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > MAX_BODY_BYTES:
-                raise HTTPException(413, f"A request has at most {MAX_BODY_BYTES:,} bytes.")
-            return message
+        async def again() -> Message:
+            return unread.pop() if unread else await receive()
 
-        await self._app(scope, bounded, send)
+        await self._app(scope, again, send)
+
+
+def _readable(body: bytes) -> bytes:
+    """The body of a request; one that is no JSON for us is none for the SDK either, which says so by its protocol."""
+    try:
+        read_json(body)
+    except ValueError:
+        return _NO_JSON if body else body
+    return body

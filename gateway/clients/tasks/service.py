@@ -20,11 +20,14 @@ from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
+from runtime.execution.frames.signatures import LONGEST_WAIT_S
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import TASK_CANCEL, InboxEvent, KnownEvent
 
 _KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
+_ANY = 1e12
+"""More tokens and dollars than any task costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +251,8 @@ class TaskService:
     def _seconds(self, within_s: object) -> float:
         if within_s is None:
             return self._door.limits.within_s
-        if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s < math.inf:
-            raise HTTPException(422, "within_s is a number of seconds, more than 0.")
+        if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s <= LONGEST_WAIT_S:
+            raise HTTPException(422, f"within_s is a number of seconds, more than 0 and at most {LONGEST_WAIT_S:,}.")
         return float(within_s)
 
     async def _seen(self, id_: SessionId, program: str) -> ClientTask:
@@ -285,5 +288,5 @@ def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
             raise HTTPException(422, f"limits.{name} is a number, more than 0.")
         least = min(wanted, of_settings or math.inf)
-        numbers[name] = 0 if least == math.inf else least
+        numbers[name] = 0 if least > _ANY else least
     return math.ceil(numbers["tokens"]), float(numbers["dollars"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -11,6 +10,7 @@ import aiohttp
 import anyio.to_thread
 
 from runtime.core.errors import LLMError
+from runtime.core.json_text import read_json
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
 from runtime.llm.worker.prices import ListedPrice
@@ -62,7 +62,7 @@ class ServedModel:
             if len(data) > most_bytes:
                 raise failures.refused(None, too_long, self._options.name)
         try:
-            found = json.loads(data)
+            found = read_json(bytes(data))
         except ValueError as error:
             raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
         if not isinstance(found, dict):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import anyio
@@ -30,6 +30,8 @@ from runtime.llm.client import (
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
 
 PAUSE_S = 0.02
+MAX_COUNTED = 1_000_000_000
+"""No answer has more tokens, or costs more dollars."""
 MASK = "********"
 _SHOWN_CHARS = 300
 _MAX_WAITING_FRAMES = 1_000
@@ -145,7 +147,7 @@ class _Pending:
     def add(self, part: str | Usage) -> None:
         """Add a piece, or the newest usage, which waits for the end. Raises TypeError for anything else."""
         if isinstance(part, Usage):
-            self._usage = part
+            self._usage = _within_bounds(part)
         elif not isinstance(part, str):
             raise TypeError(f"{type(part).__name__} for a text")
         elif part:
@@ -170,3 +172,11 @@ async def _write(frames: ObjectReceiveStream[Frame], stream: AnyByteStream, ever
         async for frame in frames:
             await stream.send(packed(frame))
     everything.cancel()
+
+
+def _within_bounds(usage: Usage) -> Usage:
+    """The usage without numbers that no answer has: a server may count whatever it likes."""
+    tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+    given, made, cached = (count if 0 <= count <= MAX_COUNTED else 0 for count in tokens)
+    cost = usage.cost_usd if 0 <= usage.cost_usd <= MAX_COUNTED else 0.0
+    return replace(usage, input_tokens=given, output_tokens=made, cached_tokens=cached, cost_usd=cost)

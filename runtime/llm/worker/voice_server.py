@@ -26,6 +26,7 @@ _PIECE_BYTES = 48 * 1024
 _CANNOT_BE_VERBOSE = ("gpt-", "voxtral")
 """Models that refuse `verbose_json` (API reference, Create transcription); of others it is tried once."""
 _SPEAKER = "alloy"
+_LONGEST_S = 1e9
 
 
 class VoiceServer(ServedModel):
@@ -97,7 +98,7 @@ class VoiceServer(ServedModel):
         used = found.get("usage")
         used = used if isinstance(used, dict) else {}
         seconds = used.get("seconds") or found.get("duration")
-        if isinstance(seconds, int | float):
+        if isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_S:
             return Usage(cost_usd=self._price.of_seconds(float(seconds)))
         given, made = used.get("input_tokens"), used.get("output_tokens")
         if not (isinstance(given, int) and isinstance(made, int)):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import anyio
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gateway.voice.listening import ModelListener
 from runtime.core.address import Address
@@ -115,3 +118,14 @@ async def test_a_service_that_fails_or_lies_is_said_in_a_sentence(reply: Reply |
 async def test_a_file_that_is_no_longer_kept_is_asked_for_again() -> None:
     gone = Sound(Attachment("voice.ogg", "audio/ogg", "file:2", 9), "audio/ogg", 3.0)
     assert "no longer kept" in await why(listener(), gone)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
+@example("[" * 50_000)
+@example('{"text": "\\ud800", "language": "german"}')
+@example('{"text": ["a"], "language": {}}')
+def test_an_answer_of_any_form_is_words_that_can_be_kept_or_a_sentence(answer: str) -> None:
+    found = anyio.run(listener(Reply(answer)).words, sound(), PAYER, "1")
+    kept = found.text + found.language if isinstance(found, Transcript) else found.why
+    assert kept.encode()

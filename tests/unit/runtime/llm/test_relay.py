@@ -188,3 +188,11 @@ async def test_everything_is_left_when_the_gateway_is_gone() -> None:
         await provider.left.wait()
     for stream in (at_relay, to_gateway, at_gateway):
         stream.close()
+
+
+async def test_a_count_that_no_answer_has_is_not_passed_on() -> None:
+    counted = Usage(10**400, -3, 7, cost_usd=math.inf, model="test")
+    async with relaying("Hello", counted) as (gateway, _):
+        await gateway.ask()
+        [*_, last] = await gateway.answer()
+    assert last["usage"] == asdict(Usage(0, 0, 7, model="test"))

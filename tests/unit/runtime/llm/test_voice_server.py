@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -17,6 +17,7 @@ from runtime.llm.worker.voice_server import MAX_SPEECH_BYTES
 from runtime.llm.worker.voice_server import VoiceServer as Asked
 from tests.fakes.models.sounds import opus
 from tests.fakes.models.voice_server import Heard, VoiceServer
+from tests.fakes.protocols.malformed import malformed
 
 pytestmark = pytest.mark.anyio
 
@@ -97,3 +98,27 @@ def test_a_recording_is_packed_as_any_request() -> None:
     request = CompletionRequest((), TRANSCRIBE, recording=recording)
     frame = json.loads(packed_request(7, 1, request)[4:])
     assert (frame["ask"], frame["model"], request_from(frame["request"])) == (7, 1, request)
+
+
+REPLY = {"text": "Hello", "languages": [{"code": "en"}], "duration": 3, "usage": {"seconds": 3, "input_tokens": 7}}
+MEASURELESS = ["NaN", "1e999", "-1e300", "1" + "0" * 400, "1" * 5_000, r'"\ud800"', "[" * 40_000]
+
+
+def replies() -> Iterator[str]:
+    """The reply of a server with each of its parts replaced by what does not belong there."""
+    yield from map(json.dumps, malformed(REPLY))
+    yield from (json.dumps({**REPLY, name: "@"}).replace('"@"', raw) for name in REPLY for raw in MEASURELESS)
+    yield from (f'{{"text": "Hello", "usage": {{"seconds": {raw}}}}}' for raw in MEASURELESS)
+
+
+async def test_a_reply_of_any_form_is_a_transcript_or_a_failure() -> None:
+    given = [*replies()]
+    heard = (Heard(body=one.encode()) for one in given)
+    async with VoiceServer(*heard) as server, asking(server, "gpt-transcribe") as asked:
+        for reply in given:
+            try:
+                found = json.loads(await answer(asked, SAID))
+            except LLMError:
+                continue
+            assert set(found) == {"text", "language"}, reply[:300]
+    assert len(server.recordings) == len(given)

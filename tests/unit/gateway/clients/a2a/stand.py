@@ -49,7 +49,7 @@ class TaskStand:
         self._seq = 0
 
     async def _known(self, address: Address, id_: str) -> KnownEvent | None:
-        return KnownEvent("parcels", waits=True)
+        return KnownEvent("parcels", waits=True) if id_ == TASK else None
 
     async def begin(self, context: str | None = None) -> None:
         """The task takes its order."""
