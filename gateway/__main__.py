@@ -15,10 +15,10 @@ def main() -> None:
     collect_rarely()
     if sys.argv[1:2] in (["run"], ["standby"]):
         hide_keys()
-    from gateway.cli.commands import app  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
+    from gateway.cli.commands import narrowed  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    app(prog_name="parley")
+    narrowed("".join(sys.argv[1:2]))(prog_name="parley")
 
 
 if __name__ == "__main__":

@@ -118,3 +118,15 @@ app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")
 app.add_typer(voice, name="voice")
 app.add_typer(discord, name="discord")
+
+
+def narrowed(first: str) -> typer.Typer:
+    """The command line with the command or group of this name alone: making all of them takes ten times as long.
+
+    Any other word gets all of them, such as an option or a misspelled command.
+    """
+    commands = [one for one in app.registered_commands if first == (one.name or getattr(one.callback, "__name__", ""))]
+    groups = [one for one in app.registered_groups if one.name == first]
+    if commands or groups:
+        app.registered_commands, app.registered_groups = commands, groups
+    return app

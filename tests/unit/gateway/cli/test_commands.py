@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import anyio
@@ -17,7 +18,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from gateway.cli.commands import GROUPS, app
+from gateway.cli.commands import GROUPS, app, narrowed
 from gateway.version import VERSION
 from tests.e2e.gateway_process import parley
 
@@ -67,6 +68,18 @@ def test_each_command_is_in_one_group_of_the_help() -> None:
     commands = get_command(app)
     assert isinstance(commands, TyperGroup)
     assert sorted(listed) == sorted(commands.commands)
+
+
+@pytest.mark.parametrize("name", [*chain.from_iterable(GROUPS.values()), "--help", "runn", ""])
+def test_a_command_is_made_without_the_others_and_any_other_word_makes_all(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("registered_commands", "registered_groups"):
+        monkeypatch.setattr(app, kind, getattr(app, kind))
+    listed = {name for names in GROUPS.values() for name in names}
+    made = get_command(narrowed(name))
+    assert isinstance(made, TyperGroup)
+    assert set(made.commands) == ({name} if name in listed else listed)
 
 
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
