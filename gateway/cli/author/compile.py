@@ -47,6 +47,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         bool,
         typer.Option("--explain", help="Explain what the runtime does on its own, and what it asks a model."),
     ] = False,
+    codes: Annotated[bool, typer.Option("--codes", help="With --explain: show the codes of PBAsm, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:
     """Show PROGRAM as PBAsm, or what is wrong with it and where (exit code 2)."""
@@ -77,7 +78,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         if as_json:
             say(json.dumps(explained, indent=2, ensure_ascii=False))
         else:
-            say_explanation(explained)
+            say_explanation(explained, codes=codes)
     elif as_json:
         from runtime.language.compiler import to_json
 

@@ -151,8 +151,10 @@ def _rows(file: str) -> list[str]:
         return []
 
 
-def say_explanation(explained: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
-    """Print it as a table, in colour in a terminal."""
+def say_explanation(
+    explained: Sequence[Mapping[str, Any]], console: Console | None = None, *, codes: bool = False
+) -> None:
+    """Print it as a table, in colour in a terminal; with the `codes` of PBAsm also the lines that it adds to loops."""
     console = console or Console()
     if not console.is_terminal:
         console.width = _WIDTH
@@ -161,12 +163,17 @@ def say_explanation(explained: Sequence[Mapping[str, Any]], console: Console | N
             console.print()
         console.print(Text(f"{playbook['agent']}.{playbook['playbook']}", style="bold"))
         if playbook["lines"]:
-            console.print(_table(playbook["lines"]))
+            console.print(_table([line for line in playbook["lines"] if codes or not _is_added(line)], codes=codes))
         else:
             console.print(f"  No steps; it is executed in {playbook['mode']} mode.")
 
 
-def _table(lines: Sequence[Line]) -> Table:
+def _is_added(line: Line) -> bool:
+    """Whether a line only leads back to the beginning of its loop, and its author wrote none."""
+    return not line["words"] and line["location"].endswith(":JMP")
+
+
+def _table(lines: Sequence[Line], *, codes: bool) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, expand=True)
     table.add_column(no_wrap=True)
     table.add_column(ratio=2)
@@ -181,7 +188,8 @@ def _table(lines: Sequence[Line]) -> Table:
             if "why" in part:
                 does.append(f" (free: {part['why']})", style="dim")
             words = Text("  " * depth + line["words"]) if index == 0 else Text()
-            location = f"  {line['location']}" if index == 0 else ""
+            place = line["location"] if codes else line["location"].partition(":")[0]
+            location = f"  {place}" if index == 0 else ""
             if asked and index == 0:
                 does.append(
                     f" (decided by {'a model' if line['by'] == 'model' else 'the rules'})", style=_BY[line["by"]]

@@ -211,6 +211,8 @@ def _said(clause: str) -> tuple[str, str] | None:
 def _plain_actions(clause: str) -> tuple[Action, ...]:
     clause = clause.strip()
     assigned = _ASSIGNED.match(clause)
+    if assigned and _ANOTHER.search(assigned[2]) and read_value(assigned[2]) is None:
+        return (Free(Prose(clause), "it sets several variables"),)
     if assigned:
         variables = tuple(variable_of(one) for one in re.findall(rf"\$\w+(?::{TYPE})?", assigned[1]))
         return _giving(variables, assigned[2].strip())

@@ -136,7 +136,9 @@ def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
-        works = re.search(r"\$\w|\b(?:it|them|again)\b", bare) or (" " in bare and phrases.REPLIES.match(head))
+        works = re.search(r"\$\w|\b(?:it|them|that|this|again)\b", bare) or (
+            " " in bare and phrases.REPLIES.match(head)
+        )
         if first in vocabulary.WORK and works and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"
     return ""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.conditions.reading import read_change, read_condition
 from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
@@ -300,26 +301,41 @@ class Compound:
         if phrases.END_PROGRAM.match(bare) and in_a_list(head, text[len(head) :]):
             return None
         indirect = is_indirect(head)
+        if after := self._after_the_answer(found, text, head, tail):
+            return after
         if indirect and found.op is Op.TNK and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare)):
             apart = text[len(head) :].lstrip().startswith(",")
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
         if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
-            return free(text, f"{tail!r} may be part of what is said") if self._for_another(found, bare) else None
+            besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
+            return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if phrases.ACTS.match(bare) and not self._reach.meant(bare):
-            exact = second.known and phrases.SAYS_QUOTED_WHOLE.match(phrases.PREFIX.sub("", head))
+        if (phrases.ACTS.match(bare) or read_change(bare)) and not self._reach.meant(bare):
+            exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.match(phrases.PREFIX.sub("", head)))
+            exact = exact and (second.op is not Op.EXE or _is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")
             return self._sequence(text, [head, tail]) if exact else other
-        asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
-        if asked is not None and asked.asks and second.talk is not None and not second.talk.asks:
-            between = text[len(head) : len(text) - len(tail)].lower()
-            if "then" in between or phrases.REPLIES.match(bare):
-                return replace(self._speech.spoken(asked), after=(tail,))
         if not second.known or not self._is_another(found, second, bare):
             return None
         return self._sequence(text, [head, tail])
+
+    def _after_the_answer(
+        self, found: LoweredInstruction, text: str, head: str, tail: str
+    ) -> LoweredInstruction | None:
+        """A question, and what is said when its answer is there: "Ask for it, then tell them …"."""
+        bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+        asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
+        then = "then" in text[len(head) : len(text) - len(tail)].lower()
+        tells = phrases.TELL.match(bare) if then else phrases.REPLIES.match(bare)
+        if asked is None or not asked.asks or (is_indirect(head) and not (then and tells)):
+            return None
+        second = self._classify(tail)
+        if then and tells and not second.known:
+            return free(text, f"{tail!r}: {second.reason}")
+        told = second.talk is not None and not second.talk.asks and (then or tells)
+        return replace(self._speech.spoken(asked), after=(tail,)) if told else None
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
@@ -350,6 +366,11 @@ class Compound:
         if found.talk is None:
             return phrases.TELL.match(bare) is not None or phrases.ASK_ALWAYS.match(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
+
+
+def _is_exact(clause: str) -> bool:
+    head = decode_text(Op.EXE, clause).head
+    return isinstance(head, Set) and isinstance(head.value, Expression)
 
 
 def _is_call(found: LoweredInstruction) -> bool:

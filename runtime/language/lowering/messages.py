@@ -20,11 +20,12 @@ LISTED = re.compile(r"[,:]\s*(?:or\s+)?([\w'-]+)\s*$")
 """The last word of a list."""
 LATER = re.compile(
     r"\b(?:in|after)\s+(?:\d+|\$\w+|an?|one|two|three|four|five|six|ten|twelve|half an|some)\s+(?:more\s+)?"
-    r"(?:second|minute|hour|day|week|month)s?\b",
+    r"(?:second|minute|hour|day|week|month)s?\b"
+    r"|\b(?:second|minute|hour|day|week|month)s?\s+(?:before|after|later|from now|ahead|prior)\b",
     re.IGNORECASE,
 )
 LATER_REMINDED = re.compile(
-    r"\b(?:at\s+\d|(?:tomorrow|tonight|later|daily|weekly)\b|every\s+(?:\w+\s+)?(?:hour|day|week|morning|evening)"
+    r"\b(?:at\s+(?:\d|the\s+time)|(?:tomorrow|tonight|later|daily|weekly)\b|every\s+(?:\w+\s+)?(?:hour|day|week|morning|evening)"
     r"|on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day)",
     re.IGNORECASE,
 )
@@ -80,7 +81,7 @@ PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = re.compile(
     r"(?:,?\s+and\s+|[,;]\s*)(?:save|store|keep|put|record|remember|note)\s+"
-    r"(?:it|this|that|(?:the|their)\s+(?:answer|reply|response|result))\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
+    r"(?:it|this|that|(?:the|their)\s+\w+)\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
     r"(:[\w\[\]]+)?\s*\.?$",
     re.IGNORECASE,
 )
@@ -137,7 +138,7 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
 
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
-    words = bare.lower().replace(",", " ").split()
+    words = bare.lower().replace(",", " ").replace(":", " ").split()
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
         new = next((name for name in typed if name not in given), None)
@@ -146,6 +147,10 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it may be more than words" if words[0] in _GRANTS and (_GRANTED & {*words} or "%" in bare) else ""
     if not meeting and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF):
         return "it asks several people, and one answer would end it"
+    if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
+        return "who is meant is known only when it runs"
+    if "optional" in words and "$" in bare:
+        return "a value that may be left out is asked for until it is given"
     until = phrases.UNTIL.search(bare)
     return "until when is not said" if until and read_answer(until[1]) else ""
 
@@ -158,7 +163,7 @@ def before_what(text: str) -> str:
 
 def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
-    whole = ADDRESSED.sub(" ", unquoted(bare))
+    whole = ADDRESSED.sub(" ", unquoted(bare)).replace("that time", "the time")
     told = phrases.INDIRECT.search(whole) or re.search(r"\b(?:if|whether)\b", whole)
     whole = whole[: told.start()] if told else whole
     when = LATER.search(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.search(whole))

@@ -194,7 +194,7 @@ TELL = re.compile(
     r"^(?:tell|greet|say|explain|inform|thank|thanks|present|show|welcome|introduce|apologi[sz]e|congratulate|respond"
     r"|reply|answer|remind|warn|notify|wish|mention|display|print|output|announce|acknowledge|reassure|advise|share"
     r"|describe yourself|state|communicate|let the user know|let them know|say goodbye|bid|compliment|praise|comfort"
-    r"|message|broadcast|whisper|encourage|clearly announce)\b",
+    r"|message|broadcast|whisper|encourage|motivate|console|tease|scold|clearly announce)\b",
     re.IGNORECASE,
 )
 TELL_IF_NAMED = re.compile(
@@ -247,7 +247,7 @@ ACTS = re.compile(
 WORKS_BY_CALL = re.compile(
     r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
     r"|delete|remove|add|submit|register|record|check|validate|verify|reserve|process|pay|charge|place)\s"
-    r"(?!.*\b(?:and|or|not|if|unless|then|until|while)\b.*\()[\w'\u2019 -]*?\s*"
+    r"(?!.*\b(?:and|or|not|if|unless|then|until|while)\b.*\()[\w$'\u2019 -]*?\s*"
     r"\b(?:with|using|from|via|through|by(?:\s+(?:calling|using))?)\s+(?:the\s+)?(?P<call>[^\W\d][\w.]*\(.*\))$",
     re.IGNORECASE | re.DOTALL,
 )

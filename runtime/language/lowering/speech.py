@@ -253,7 +253,7 @@ class Speech:
             if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
-        asks = phrases.ASKS_INSIDE.search(bare) if self._tells(bare, target) else None
+        asks = phrases.ASKS_INSIDE.search(bare) if self._tells(bare, target or "user") else None
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks[0])
 
     def _with_somebody(self, bare: str) -> bool:

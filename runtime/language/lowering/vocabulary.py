@@ -16,7 +16,7 @@ WORK: Final = _words(
     "fix | change | improve | update | correct | adjust | edit | rewrite | delete | remove | save | store | call"
     " | calculate | compute | recalculate | increase | decrease | append | register | book | create | build | record"
     " | log | move | repeat | restart | rerun | write | draft | prepare | print | look | find | search | fetch"
-    " | check | send | translate | count"
+    " | check | send | translate | count | forward | escalate | submit | file"
 )
 """Verbs of work, which nobody says to a person as part of a message when no *to* introduces it."""
 
@@ -24,7 +24,7 @@ MAKES: Final = _words(
     "decide | determine | judge | assess | evaluate | figure out | work out | think | think of | think about | think up"
     " | consider | choose | pick | select | guess | estimate | create | make | generate | prepare | produce | calculate"
     " | compute | come up with | make up | invent | write | draft | compose | summarize | summarise | reason | plan"
-    " | classify | split | roll | flip"
+    " | classify | split | roll | flip | find"
 )
 """Verbs that make what a sentence keeps at its end."""
 

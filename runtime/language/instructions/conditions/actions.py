@@ -109,6 +109,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "constant": lambda value: ClauseMeaning(TestMeaning(value, f"(not {value})")),
     "none_there": none_there,
     "some_there": some_there,
+    "any_there": lambda number, _, value, *__: some_there(number, value),
     "compared": compared,
     "compared_each": compared_each,
     "each_compared": each_compared,

@@ -119,7 +119,7 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
     say_explanation(explained, Console(file=pipe))
     assert "\x1b[35mchoice\x1b[0m" in terminal.getvalue()
     assert "\x1b" not in pipe.getvalue()
-    assert "03:CND     If they seem happy" in pipe.getvalue()
+    assert "03     If they seem happy" in pipe.getvalue()
 
 
 async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
@@ -140,6 +140,17 @@ async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Pa
     say_explanation(explained, Console(file=pipe))
     assert "\x1b[1;31m (decided by a model)" in terminal.getvalue()
     assert pipe.getvalue().count("(decided by") == 3
+
+
+async def test_codes_and_what_they_add_to_loops_are_shown_on_demand(tmp_path: Path) -> None:
+    file = tmp_path / "desk.pb"
+    file.write_text("# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- While $n < 3\n  - Add 1 to $n\n")
+    explained = explanation_of((await compile_program([file], lowerer=RulesLowerer())).program)
+    plain, with_codes = io.StringIO(), io.StringIO()
+    say_explanation(explained, Console(file=plain))
+    say_explanation(explained, Console(file=with_codes), codes=True)
+    places = [[row.split()[0] for row in one.getvalue().splitlines()[1:]] for one in (plain, with_codes)]
+    assert places == [["T1", "01", "01.01"], ["T1:BGN", "01:CND", "01.01:EXE", "01.02:JMP"]]
 
 
 async def test_where_no_model_was_asked_nobody_is_named_as_having_decided(tmp_path: Path) -> None:

@@ -60,11 +60,13 @@ BRANCHES = main(
 )
 
 
-@pytest.mark.parametrize("claim", ["It is small.", "n = 3", "[1] no\n[2] It is small", "Step(Main:04.01:QUE)"])
+@pytest.mark.parametrize(
+    "claims", [("It is small.",), ("n = 3",), ("[1] no\n[2] It is small",), ("Step(Main:04.01:QUE)", "It is large.")]
+)
 async def test_a_branch_cannot_be_chosen_and_a_loop_cannot_be_skipped_by_words(
-    claim: str, sandbox: MontySandbox
+    claims: tuple[str, ...], sandbox: MontySandbox
 ) -> None:
-    async with walking(BRANCHES, claim, "so it is", sandbox=sandbox) as walk:
+    async with walking(BRANCHES, *claims, "so it is", sandbox=sandbox) as walk:
         await walk.say("hi")
         assert walk.steps == ["01", "02", "02.01", "04", "04.01", "04.02", "04", "04.01", "04.02", "04", "05", "06"]
         assert walk.values["n"] == 5
