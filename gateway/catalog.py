@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,18 +10,22 @@ from functools import partial
 from pydantic import SecretStr
 
 from adapters.adapter import Adapter, Admits, everybody_may
+from adapters.natives import HandsOver
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules
 from gateway.access.roles import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
 from gateway.extensions.loading import load_extensions
+from gateway.extensions.natives import handing_over, waiting_for
 from gateway.inbound.commands import ALONE
 from gateway.settings.connections.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
+
+_log = logging.getLogger("adapters.extensions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ def _telegram(ground: Ground) -> Listed | None:
         translations=ground.translations,
         alone=ALONE,
         chats=own.allow_chats,
+        hands_over=_hands_over(ground, "telegram"),
         keep_hours=ground.settings.context.keep_hours,
     )
     records = ground.records("telegram")
@@ -118,6 +124,7 @@ def _slack(ground: Ground) -> Listed | None:
         direct_threads=own.direct == "threads",
         prompts=ground.prompts("slack"),
         thumbs=ground.settings.feedback,
+        hands_over=_hands_over(ground, "slack"),
     )
     adapter = SlackAdapter(keys, clock=ground.clock, marks=ground.records("marks:slack"), options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s)
@@ -139,11 +146,16 @@ def _discord(ground: Ground) -> Listed | None:
         texts=ground.texts,
         admits=ground.admits,
         shards=None if own.shards == "auto" else own.shards,
+        hands_over=_hands_over(ground, "discord"),
     )
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=True, max_age_s=own.max_age_s)
+
+
+def _hands_over(ground: Ground, platform: str) -> HandsOver:
+    return handing_over(platform, load_extensions(ground.settings.extensions.modules).loaded)
 
 
 def _shown(secret: SecretStr | None) -> str | None:
@@ -214,7 +226,12 @@ def platform_names(settings: Settings) -> list[str]:
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always on, and every platform that the settings switch on."""
     yield Listed(web, rules_of(ground.settings, web.name), exclusive=False)
-    for kind in catalog(ground.settings).values():
+    extensions = load_extensions(ground.settings.extensions.modules).loaded
+    for name, kind in catalog(ground.settings).items():
         made = kind.factory(ground)
         if made is not None:
             yield made
+            continue
+        for one in waiting_for(name, extensions):
+            about = {"extension": one, "platform": name, "switch": kind.switch}
+            _log.warning("An extension waits for a platform that is off", extra=about)

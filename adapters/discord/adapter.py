@@ -34,6 +34,7 @@ from adapters.discord.outbound.sender import DiscordSender, Utterance
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.discord.outbound.webhooks import Webhooks
+from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -55,7 +56,8 @@ class DiscordOptions:
     above the text; `avatar_url` is where their pictures are, `{name}` in it stands for the agent's name. `mention` says
     where an answer stands to what is addressed to us in a channel: in a thread that begins with it, or below it.
     `commands` stand in Discord's menu with their descriptions, `programs` are what a person may choose from for a
-    session, and `texts` is how we say things. `admits` is asked before a thread is opened. `shards` None opens as many
+    session, and `texts` is how we say things. `admits` is asked before a thread is opened. `hands_over` gets each of
+    discord.py's clients. `shards` None opens as many
     connections as Discord recommends. At most `buffer_size` events wait for the consumer; what is more is read from
     history later.
     """
@@ -68,6 +70,7 @@ class DiscordOptions:
     programs: Sequence[str] = ()
     texts: Texts = field(default_factory=english)
     admits: Admits = everybody_may
+    hands_over: HandsOver = to_nobody
     shards: int | None = None
     call_timeout_s: float = 10.0
     buffer_size: int = 1000
@@ -249,7 +252,9 @@ class DiscordAdapter:
 
     def _intake(self) -> DiscordIntake:
         own = self._options
-        session = ShardSession(self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards)
+        session = ShardSession(
+            self._token, own.base_url, own.call_timeout_s, own.buffer_size, own.shards, own.hands_over
+        )
         menu = Menu(self._api, self._answers, self._receipts, own.programs, own.texts, own.admits)
         ours = Ours(self._api, menu, self._threads, self._hooks.known_as, opens_threads=own.mention == "thread")
         return DiscordIntake(ours, session, self._clock, self._marks)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
+from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.slack.api.app import AppApi
@@ -64,6 +65,7 @@ class SlackOptions:
     thread or a form is opened. `direct_threads`: each direct message outside of threads begins a conversation in its
     own, as Slack shows them for an app with an `agent_view`; otherwise all of them are one conversation. `prompts` are
     messages that people are offered to begin with, before the commands. `thumbs`: people may rate answers by buttons.
+    `hands_over` gets Bolt's app.
     """
 
     base_url: str | None = None
@@ -74,6 +76,7 @@ class SlackOptions:
     direct_threads: bool = True
     prompts: Sequence[str] = ()
     thumbs: bool = True
+    hands_over: HandsOver = to_nobody
 
 
 class SlackAdapter(SlackSender):
@@ -145,6 +148,7 @@ class SlackAdapter(SlackSender):
             _log.warning("The Slack app lacks scopes", extra={"scopes": " ".join(missing)})
         url = None if self._keys.app_token is None else await patience.until_answered(self._app.socket_url)
         await self._marks.load(f"{self._clock.now().timestamp():.6f}")
+        await self._bolt.extend(self._options.hands_over, None if workspace is None else workspace.token)
         deliveries = Deliveries()
         inbound = self._hearing.inbound(deliveries)
         async with beside() as tasks:

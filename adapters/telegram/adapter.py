@@ -74,6 +74,7 @@ class TelegramAdapter:
         self._alone = TelegramAlone(self._sender)
         self._drafts = Drafts(clock, wanted=self._options.drafts, rich=self._options.rich != "never")
         self._intake: TelegramIntake | None = None
+        self._handed_over = False
         self._receivers: dict[OurBot, TelegramReceiver] = {}
 
     @property
@@ -93,6 +94,9 @@ class TelegramAdapter:
         """As the port says: an update is acknowledged, or its request answered, when the next one is requested."""
         await self._memory.load()
         self._receivers = await self._identified()
+        if not self._handed_over:
+            self._handed_over = True
+            await self._options.hands_over(self._roster.main.api.bot)
         feed = UpdateFeed()
         async with beside() as tasks:
             self._intake = TelegramIntake(feed, self._clock, tasks, self._numbers, self._memory, self._alone)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from adapters.natives import HandsOver, to_nobody
 from adapters.telegram.codec.markup import Rich
 
 
@@ -20,6 +21,7 @@ class TelegramOptions:
     `listen` says whether people in a topic where we speak are always speaking to us. `commands` stand in the menu with
     their descriptions, `translations` are descriptions by language; of `alone` in groups only the bot hears.
     `chats` are groups where we should be. `keep_hours` is how long what is heard in groups is kept; a check says so.
+    `hands_over` gets the main bot, as python-telegram-bot's `Bot`.
     """
 
     base_url: str | None = None
@@ -36,3 +38,4 @@ class TelegramOptions:
     keep_hours: float = 0
     call_timeout_s: float = 10.0
     poll_timeout_s: float = 25.0
+    hands_over: HandsOver = to_nobody

@@ -74,6 +74,7 @@ class Extension:
     channel_callbacks: list[OnCreated] = field(default_factory=list, init=False)
     stream_callbacks: list[OnStream] = field(default_factory=list, init=False)
     message_callbacks: list[OnMessage] = field(default_factory=list, init=False)
+    native_callbacks: dict[str, list[Callable[[Any], object]]] = field(default_factory=dict, init=False)
 
     def call(
         self,
@@ -140,6 +141,22 @@ class Extension:
     def on_message(self, function: Function) -> Function:
         """Call the function with each message in a channel. An async function is awaited and delays nobody."""
         self.message_callbacks.append(function)
+        return function
+
+    def slack(self, function: Function) -> Function:
+        """Call the function with the `AsyncApp` of slack-bolt, once Slack is connected. It may be async."""
+        return self._native("slack", function)
+
+    def telegram(self, function: Function) -> Function:
+        """Call the function with the `Bot` of python-telegram-bot, once Telegram is connected. It may be async."""
+        return self._native("telegram", function)
+
+    def discord(self, function: Function) -> Function:
+        """Call the function with each new `Client` of discord.py, before it connects. It may be async."""
+        return self._native("discord", function)
+
+    def _native(self, platform: str, function: Function) -> Function:
+        self.native_callbacks.setdefault(platform, []).append(function)
         return function
 
     def platform(

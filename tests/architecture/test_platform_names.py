@@ -17,6 +17,7 @@ OUTER = [name for name in PLATFORMS if name != "web"]
 
 AT_HOME = {
     "gateway/catalog.py": "makes every adapter",
+    "gateway/extensions/extension.py": "has a decorator for each platform's library",
     "gateway/settings/tree.py": "names the sections",
     "gateway/settings/connections/platforms.py": "has the sections",
     "gateway/settings/sources.py": "knows the tables whose values are files with secrets",

@@ -19,6 +19,7 @@ import discord
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.discord.api.rest import Rest
 from adapters.discord.codec.addresses import snowflake
+from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock
 
@@ -87,6 +88,7 @@ class ShardSession:
     call_timeout_s: float
     buffer_size: int
     shards: int | None = None
+    hands_over: HandsOver = to_nobody
 
 
 class Starts:
@@ -157,6 +159,7 @@ class Shard:
         session = self._session
         rest = Rest(base_url=session.base_url, clock=self._clock, call_timeout_s=session.call_timeout_s)
         self._client = client = _Client(rest, self._clock, self._starts, self._hear, (self._number, self._count))
+        await session.hands_over(client)
         try:
             await client.start(session.token)
         finally:

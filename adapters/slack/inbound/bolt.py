@@ -32,6 +32,7 @@ from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.adapter import NOT_UNDERSTOOD
+from adapters.natives import HandsOver
 from adapters.slack.api.calls import SlackTransport
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION
@@ -79,7 +80,6 @@ class BoltApp:
         """`door` is the way in for workspaces, where there may be several."""
         self.deliveries: Deliveries | None = None
         """Where deliveries go; None while nobody listens."""
-        self._transport = transport
         self.app = AsyncApp(
             name="parley",
             logger=_quiet_logger(),
@@ -92,6 +92,7 @@ class BoltApp:
             process_before_response=True,
             raise_error_for_unhandled_request=True,
         )
+        self._extended = False
         self._lazily = _Lazily()
         self.app.listener_runner.lazy_listener_runner = self._lazily
         failures = self.app.listener_runner.listener_error_handler
@@ -109,7 +110,6 @@ class BoltApp:
     async def dispatch(self, request: AsyncBoltRequest, *, within_s: float) -> BoltResponse:
         """Bolt's response: 200 once all is stored and for what concerns nobody, 503 for what must come again."""
         outcome = request.context[_OUTCOME] = _Outcome()
-        self.app.client.session = self._transport.session()
         response: BoltResponse | None = None
         try:
             with anyio.move_on_after(within_s):
@@ -121,6 +121,17 @@ class BoltApp:
             return BoltResponse(status=503, body="Not safe yet; please send it again.\n")
         ours = outcome.stored or not outcome.failed
         return BoltResponse(status=200) if response is None or (ours and _is_none_of(response)) else response
+
+    async def extend(self, hands_over: HandsOver, token: str | None) -> None:
+        """Show the app to extensions, once; `token` is that of the only workspace. Our listeners are there already."""
+        if self._extended:
+            return
+        self._extended = True
+        self.app.client.token = token
+        await hands_over(self.app)
+        failures = self.app.listener_runner.listener_error_handler
+        if not isinstance(failures, _Failures):
+            self.app.listener_runner.listener_error_handler = _Failures(failures)
 
     def begin(self, deliveries: Deliveries, tasks: TaskGroup) -> None:
         """Take deliveries from now on. `tasks` has the lazy listeners of extensions."""

@@ -139,7 +139,7 @@ class TelegramApi:
         self._calls = _transport(64, call_timeout_s, clock)
         self._polls = _transport(2, call_timeout_s, clock)
         server = base_url or OFFICIAL_SERVER
-        self._bot = Bot(
+        self.bot = self._bot = Bot(
             token,
             base_url=server,
             base_file_url=f"{server.removesuffix('/bot')}/file/bot",
