@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,13 @@ from runtime.core.address import Address
 from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.slack.speaking import HOST, send, thread
+from tests.e2e.gateway_process import environment_of
+from tests.e2e.warm_starts import parley_command
 from tests.fakes.slack.people import CHANNEL, DIRECT
 from tests.fakes.slack.platform import NEEDS, SCOPE_OF_KIND, SlackPlatform
 from tests.fakes.slack.surfaces import refusals
+
+pytestmark = pytest.mark.usefixtures("warm_starts")
 
 HEARD_BY = {
     "commands": "the slash command",
@@ -32,9 +35,16 @@ LISTING = set(SCOPE_OF_KIND.values())
 """Scopes of the one call that lists conversations when the adapter connects."""
 
 
-def _printed(*arguments: str) -> Any:
-    command = [sys.executable, "-m", "gateway", "slack", "manifest", *arguments]
-    return yaml.safe_load(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def _asked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = environment_of(folder, {})
+    command = parley_command(["slack", "manifest", *arguments], environment)
+    return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+
+
+def _printed(folder: Path, *arguments: str) -> Any:
+    done = _asked(folder, *arguments)
+    assert done.returncode == 0, done.stderr
+    return yaml.safe_load(done.stdout)
 
 
 async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None:
@@ -78,26 +88,26 @@ async def test_scopes_are_those_of_the_calls_and_events_that_happen(
 
 
 @pytest.mark.parametrize("arguments", [(), ("--url", "https://chat.example.org", "--several")])
-def test_slack_takes_the_manifest_of_a_new_app(arguments: tuple[str, ...]) -> None:
-    assert refusals(_printed(*arguments)) == []
+def test_slack_takes_the_manifest_of_a_new_app(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert refusals(_printed(tmp_path, *arguments)) == []
 
 
-def test_the_fake_refuses_the_events_of_before_under_an_agent_view() -> None:
-    old = _printed()
+def test_the_fake_refuses_the_events_of_before_under_an_agent_view(tmp_path: Path) -> None:
+    old = _printed(tmp_path)
     old["settings"]["event_subscriptions"]["bot_events"].append("assistant_thread_started")
     assert refusals(old) == ["assistant_thread_started is of an assistant_view"]
 
 
-def test_socket_mode_needs_no_address() -> None:
-    printed = _printed()
+def test_socket_mode_needs_no_address(tmp_path: Path) -> None:
+    printed = _printed(tmp_path)
     assert printed["oauth_config"] == {"scopes": {"bot": list(SCOPES)}}
     assert printed["settings"]["socket_mode_enabled"] is True
     assert printed["settings"]["event_subscriptions"] == {"bot_events": list(EVENTS)}
     assert "http" not in str(printed)
 
 
-def test_http_mode_has_its_addresses() -> None:
-    printed = _printed("--url", "https://chat.example.org/", "--name", "Helper")
+def test_http_mode_has_its_addresses(tmp_path: Path) -> None:
+    printed = _printed(tmp_path, "--url", "https://chat.example.org/", "--name", "Helper")
     events = "https://chat.example.org/hooks/slack/events"
     assert printed["settings"]["socket_mode_enabled"] is False
     assert printed["settings"]["event_subscriptions"]["request_url"] == events
@@ -115,9 +125,8 @@ def test_several_workspaces_come_back_to_us_and_tell_when_they_leave() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--several"], ["--url", "http://chat.example.org"]])
-def test_manifest_that_slack_would_refuse_is_not_printed(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "gateway", "slack", "manifest", *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+def test_manifest_that_slack_would_refuse_is_not_printed(tmp_path: Path, arguments: list[str]) -> None:
+    done = _asked(tmp_path, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--url" in done.stderr
 
@@ -125,6 +134,6 @@ def test_manifest_that_slack_would_refuse_is_not_printed(arguments: list[str]) -
 def test_manifest_speaks_the_language_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "de.toml").write_text('[about]\nagents = "Agenten zum Reden"\n')
     (tmp_path / "parley.toml").write_text(f'language = "de"\ntexts_dir = "{tmp_path}"\n')
-    printed = _printed("--config", str(tmp_path / "parley.toml"))
+    printed = _printed(tmp_path, "--config", str(tmp_path / "parley.toml"))
     assert printed["display_information"]["description"] == "Agenten zum Reden"
     assert printed["features"]["agent_view"] == {"agent_description": "Agenten zum Reden"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -32,6 +31,7 @@ from runtime.tape.tape import Branch
 from tests.contract.storage_samples import HERE, NODE, SESSION, T0, beginning, facts, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.e2e.warm_starts import parley_command
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 
@@ -324,12 +324,13 @@ async def test_a_session_that_was_replaced_and_the_one_that_goes_on_name_each_ot
 
 
 async def test_a_session_is_followed_from_its_last_facts_into_what_comes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gateway", "sessions", "show", SESSION, "--follow", "--json"]
+    environment = environment_of(tmp_path, {})
+    command = parley_command(["sessions", "show", SESSION, "--follow", "--json"], environment)
     async with EmbeddedValkey(tmp_path) as socket, open_connection(socket, patience_s=10) as connection:
         lease = await shard_lease(RedisLeaseStore(connection))
         store = RedisSessionStore(connection)
         await store.commit(replace(beginning(lease), facts=facts(1, *map(str, range(12)))))
-        process = await anyio.open_process(command, env=environment_of(tmp_path, {}), cwd=tmp_path)
+        process = await anyio.open_process(command, env=environment, cwd=tmp_path)
         assert process.stdout is not None
         lines = BufferedByteReceiveStream(process.stdout)
         with anyio.fail_after(60):
