@@ -42,7 +42,7 @@ def what_can_be_read(kept: Mapping[str, str], read: Callable[[str], _Read]) -> d
     for name, text in kept.items():
         try:
             found[name] = read(text)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             _log.warning(
                 "A stored record cannot be read, and is left out", extra={"record": name, "error": repr(error)}
             )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
-from adapters.records import Records
-from runtime.core.address import Address
+from adapters.records import Records, what_can_be_read
+from runtime.core.address import Address, address_from
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.message import Choice
@@ -50,8 +50,8 @@ class OwnerNotices:
         """Tell them a text, by its key; whether there was somebody to tell. A notice is said once, by its id."""
         told = False
         offered = tuple({"id": choice.id, "label": choice.label} for choice in choices)
-        for person_id, place in (await self._places.all()).items():
-            address = Address(*json.loads(place))
+        places = what_can_be_read(await self._places.all(), lambda place: address_from(json.loads(place)))
+        for person_id, address in places.items():
             texts = self._texts.get(address.platform)
             if texts is None or not await self._is_owner(person_id):
                 continue

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import gateway.capabilities  # noqa: F401 - the facts of features
+from adapters.records import what_can_be_read
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.notebook_retention import NotebookRetention
@@ -178,8 +178,10 @@ class Keeping:
 
     async def served_last(self) -> str:
         """The program that a gateway took up last; "" where none has."""
-        taken = [json.loads(entry) for entry in (await self.versions.all()).values()]
-        return max(taken, key=lambda one: float(one["at"]), default={"name": ""})["name"]
+        from gateway.programs.versions import taken_up
+
+        taken = what_can_be_read(await self.versions.all(), taken_up).values()
+        return max(taken, key=lambda one: one[1], default=("", 0.0))[0]
 
     def jobs(self, bus: Bus) -> Sequence[Job]:
         """The work that the rules of `[retention]` make."""

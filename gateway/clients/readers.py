@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.errors import StorageUnavailable
@@ -73,14 +73,13 @@ class Readers:
 
     async def _look(self) -> list[Reader]:
         now, found = self._clock.now().timestamp(), list[Reader]()
-        for process, text in (await self._records.all()).items():
-            written = json.loads(text)
+        for process, (until, readers) in what_can_be_read(await self._records.all(), _read).items():
             if process == self._process:
                 continue
-            if written["until"] < now:
+            if until < now:
                 await self._records.remove(process)
             else:
-                found += [_reader(one) for one in written["readers"]]
+                found += readers
         return found
 
     async def run(self, here: Callable[[], Iterable[Reader]]) -> None:
@@ -113,6 +112,12 @@ class Readers:
             await self._records.remove(self._process)
         except StorageUnavailable:
             return  # it runs out
+
+
+def _read(text: str) -> tuple[float, Sequence[Reader]]:
+    """Until when a process's readers are there, and they."""
+    written = json.loads(text)
+    return float(written["until"]), [_reader(one) for one in written["readers"]]
 
 
 def _reader(data: Any) -> Reader:

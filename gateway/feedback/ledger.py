@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from operator import attrgetter
 from typing import Final, Literal
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
@@ -65,9 +65,7 @@ class Feedback:
         """The ratings of the last days, today's among them; those that are too old are forgotten. Raises
         StorageUnavailable."""
         found = []
-        for name, text in (await self._records.all()).items():
-            day, *rest = json.loads(text)
-            rated = Rated(date.fromisoformat(day), *rest)
+        for name, rated in what_can_be_read(await self._records.all(), _read).items():
             if rated.day <= self._today() - timedelta(days=KEPT_DAYS):
                 await self._records.remove(name)
             elif rated.day > self._today() - timedelta(days=days):
@@ -76,6 +74,11 @@ class Feedback:
 
     def _today(self) -> date:
         return self._clock.now().date()
+
+
+def _read(text: str) -> Rated:
+    day, *rest = json.loads(text)
+    return Rated(date.fromisoformat(day), *rest)
 
 
 def grouped(rows: Sequence[Rated], by: By) -> list[tuple[str, int, int]]:

@@ -11,8 +11,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Inbound
-from adapters.records import Records
-from runtime.core.address import Address
+from adapters.records import Records, what_can_be_read
+from runtime.core.address import Address, address_from
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.texts import Texts
@@ -53,8 +53,8 @@ class LateMessages:
         """Tell conversations once it is quiet in them, until cancelled; at first those left by an earlier process."""
         try:
             async with anyio.create_task_group() as self._tasks:
-                for text in (await self._records.all()).values():
-                    self._expect(Address(*json.loads(text)["at"]))
+                for at in what_can_be_read(await self._records.all(), _kept_place).values():
+                    self._expect(at)
                 await anyio.sleep_forever()
         finally:  # the bot may come back to this process, and be heard before this runs again
             self._tasks = None
@@ -91,11 +91,9 @@ class LateMessages:
     async def _tell(self, at: Address) -> None:
         """Say how many there were. A process that dies after that says it no second time."""
         self._waiting.pop(at.key, None)
-        late = {
-            name: json.loads(text)["by"]
-            for name, text in (await self._records.all()).items()
-            if name.rpartition("\n")[0].rpartition("\n")[0] == at.key
-        }
+        kept = await self._records.all()
+        here = {name: text for name, text in kept.items() if name.rpartition("\n")[0].rpartition("\n")[0] == at.key}
+        late = what_can_be_read(here, lambda text: str(json.loads(text)["by"]))
         if not late:
             return
         event_id = min(late).rpartition("\n")[2]
@@ -133,3 +131,7 @@ def _place(event: Inbound) -> Address:
     """The place that is told of a late event."""
     begins = event.address.thread is not None and event.address.thread == event.message_id
     return replace(event.address, thread=None) if begins else event.address
+
+
+def _kept_place(text: str) -> Address:
+    return address_from(json.loads(text)["at"])

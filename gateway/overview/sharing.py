@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 
@@ -55,8 +55,14 @@ class SharedView:
         """What the other `living` nodes have seen. What one wrote down that lives no more is forgotten after a day.
         Raises StorageError.
         """
-        written = {node: json.loads(text) for node, text in (await self._records.all()).items() if node != self._node}
+        kept = what_can_be_read(await self._records.all(), self._read)
+        written = {node: one for node, one in kept.items() if node != self._node}
         now = self._clock.now().timestamp()
-        for node in [node for node, one in written.items() if node not in living and now - one["at"] > _KEPT_S]:
+        for node in [node for node, (at, _) in written.items() if node not in living and now - at > _KEPT_S]:
             await self._records.remove(node)
-        return [one[self._name] for node, one in written.items() if node in living]
+        return [seen for node, (_, seen) in written.items() if node in living]
+
+    def _read(self, text: str) -> tuple[float, Any]:
+        """When a node wrote, and what it has seen."""
+        written = json.loads(text)
+        return float(written["at"]), written[self._name]

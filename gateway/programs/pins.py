@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from adapters.records import ChangedTogether, Records
-from gateway.programs.versions import KeptVersions
+from adapters.records import ChangedTogether, Records, what_can_be_read
+from gateway.programs.versions import KeptVersions, taken_up
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError
 from runtime.language.program import Program
@@ -63,7 +63,7 @@ class Pins:
 
     async def all(self) -> Mapping[str, Pin]:
         """The pins by program, also those whose program has other files by now."""
-        return {name: Pin(**json.loads(text)) for name, text in (await self._pins.all()).items()}
+        return what_can_be_read(await self._pins.all(), lambda text: Pin(**json.loads(text)))
 
     async def in_force(self) -> Mapping[str, Pin]:
         """The pins by program, of which no node has taken up another version since."""
@@ -72,8 +72,8 @@ class Pins:
 
     async def every(self) -> Sequence[Kept]:
         """The versions of all programs, of each the one that was taken up last first."""
-        entries = [(digest, json.loads(entry)) for digest, entry in (await self._taken.all()).items()]
-        found = [Kept(entry["name"], digest, float(entry["at"])) for digest, entry in entries]
+        taken = what_can_be_read(await self._taken.all(), taken_up)
+        found = [Kept(name, digest, at) for digest, (name, at) in taken.items()]
         return sorted(found, key=lambda one: (one.program, -one.at))
 
     async def kept(self, program: str) -> Sequence[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from anyio import to_thread
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramError
 from runtime.language.pbasm.notation import read
@@ -71,13 +71,18 @@ class KeptVersions:
     async def _drop(self) -> None:
         """Drop what is more than the bound."""
         by_name: dict[str, list[tuple[float, str]]] = {}
-        for digest, entry in (await self._taken.all()).items():
-            one = json.loads(entry)
-            by_name.setdefault(one["name"], []).append((one["at"], digest))
+        for digest, (name, at) in what_can_be_read(await self._taken.all(), taken_up).items():
+            by_name.setdefault(name, []).append((at, digest))
         for entries in by_name.values():
             for _, digest in sorted(entries, reverse=True)[KEPT:]:
                 await self._taken.remove(digest)
                 await self._texts.remove(digest)
+
+
+def taken_up(entry: str) -> tuple[str, float]:
+    """The program of a version, and when it was taken up last. Raises ValueError, TypeError and KeyError."""
+    one = json.loads(entry)
+    return str(one["name"]), float(one["at"])
 
 
 def _packed(text: str) -> str:

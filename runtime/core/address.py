@@ -59,6 +59,14 @@ def address_data(address: Address) -> list[str | None]:
     return [address.platform, address.conversation, address.thread]
 
 
+def address_from(data: object) -> Address:
+    """The inverse of `address_data`. Raises ValueError for data of any other form."""
+    match data:
+        case [str(platform), str(conversation), str() | None as thread]:
+            return Address(platform, conversation, thread)
+    raise ValueError(f"{data!r} is no address")
+
+
 @dataclass(frozen=True, slots=True)
 class Speaker:
     """The name under which a message appears: an agent's id and class, or the gateway itself (id "").

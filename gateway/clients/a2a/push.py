@@ -15,7 +15,7 @@ from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 from anyio.abc import TaskGroup
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from gateway.clients.a2a.messages import Mark, Named
 from gateway.clients.a2a.telling import Telling
 from gateway.clients.admission import Client
@@ -188,7 +188,7 @@ class Pushes:
                 await _first(kept.wait, rung.wait)
 
     async def _all(self) -> list[Push]:
-        return [Push.read(text) for text in (await self._records.all()).values()]
+        return list(what_can_be_read(await self._records.all(), Push.read).values())
 
     def _begin(self, push: Push, tasks: TaskGroup) -> None:
         self._sending[push.name] = scope = anyio.CancelScope()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from anyio.lowlevel import checkpoint
 
-from adapters.records import ChangedTogether
+from adapters.records import ChangedTogether, what_can_be_read
 from runtime.core.clock import Clock
 
 if TYPE_CHECKING:
@@ -85,8 +85,11 @@ class Wishes:
 
 
 def _wishes(kept: str | None) -> Wishes:
-    if kept is None:
-        return Wishes()
+    """What is kept of a person; nothing where that cannot be read."""
+    return Wishes() if kept is None else what_can_be_read({"wishes": kept}, _read_wishes).get("wishes", Wishes())
+
+
+def _read_wishes(kept: str) -> Wishes:
     data = json.loads(kept)
     return Wishes(**{**data, "browsers": tuple(Subscription(**one) for one in data["browsers"])})
 
@@ -109,11 +112,11 @@ class Subscriptions:
         from gateway.web.pushes.encryption import PushKey
 
         kept = await self._records.get(KEY)
-        if kept is None:
-            await self._records.change({KEY: (None, PushKey.new().text)})
-            kept = await self._records.get(KEY)
-        assert kept is not None
-        return PushKey.read(kept)
+        known = None if kept is None else what_can_be_read({KEY: kept}, PushKey.read).get(KEY)
+        if known is not None:
+            return known
+        new = PushKey.new()
+        return new if await self._records.change({KEY: (kept, new.text)}) else await self.key()
 
     async def subscribe(self, person_id: str, name: str, browser: Subscription) -> bool:
         """Tell a person on a browser too; False when its address is none of a push service. Raises BadSubscription."""
