@@ -152,6 +152,10 @@ class MemoryInbox:
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
         self._leases.check(entry.shard, token)
         if self.consume(entry.shard, entry.entry_id):
+            person, shard = entry.event.person_id, entry.shard
+            own = [one for one in self.dead if (one[0].shard, one[0].event.person_id) == (shard, person)]
+            if has_share(entry.event) and len(own) >= self._person_bound:
+                self.dead.remove(own[0])
             self.dead.append((entry, reason))
 
     async def dismiss(self, entry: InboxEntry, token: int, /) -> None:

@@ -44,7 +44,7 @@ class RedisInbox:
 
     `bound` is how many events may wait in one shard, `conversation_bound` how many of the kinds CROWDING in one
     conversation, and `person_bound` how many of one person or client: among the newest of the shard, which bounds what
-    it costs to count them.
+    it costs to count them. So many dead letters of one person are kept, too.
     """
 
     def __init__(
@@ -77,8 +77,7 @@ class RedisInbox:
                 self._conversation_bound if event.kind in CROWDING else "",
                 _COUNTED_AT_MOST,
                 event.program,
-                blake2b(event.person_id.encode(), digest_size=8).hexdigest(),
-                self._person_bound if has_share(event) else "",
+                *self._share(event),
             ],
         )
         if outcome == "crowded":
@@ -150,7 +149,12 @@ class RedisInbox:
         done = await self._connection.run(
             _DISCARD,
             [keys.lease, keys.inbox, keys.dead],
-            [token, entry.entry_id, event, why, _DEAD_LETTERS],
+            [token, entry.entry_id, event, why, _DEAD_LETTERS, *self._share(entry.event), _COUNTED_AT_MOST],
         )
         if not done:
             raise LeaseLost(f"The lease of shard {entry.shard} is no longer ours (token {token}).")
+
+    def _share(self, event: InboxEvent) -> tuple[str, int | str]:
+        """A digest of who sent an event, and how many of them may lie in a shard; "" where nobody has a share."""
+        digest = blake2b(event.person_id.encode(), digest_size=8).hexdigest()
+        return digest, self._person_bound if has_share(event) else ""

@@ -15,6 +15,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.stores.inbox import TASK, Inbox, shard_of
 from runtime.stores.sessions import LeaseStore
 from tests.contract.storage_samples import SHARD, event, shard_lease
@@ -90,3 +91,23 @@ async def test_one_person_who_fills_a_shard_does_not_keep_others_out(inbox: Inbo
     assert await inbox.add(replace(elsewhere, person_id="telegram:43"))
     assert await inbox.add(replace(elsewhere, id="s", kind="stop"))
     assert await inbox.add(replace(elsewhere, id="n", kind="notice", person_id=""))
+
+
+async def letters_of(inbox: Inbox) -> list[str]:
+    """The ids of the events that were put aside, in their order."""
+    if isinstance(inbox, MemoryInbox):
+        return [entry.event.id for entry, _ in inbox.dead]
+    assert isinstance(inbox, RedisInbox)
+    return [one.event.id for one in await RedisDeadLetters(inbox._connection).page(limit=100)]
+
+
+async def test_who_has_many_dead_letters_loses_their_own_and_nobody_elses(stores: tuple[Inbox, LeaseStore]) -> None:
+    inbox, leases = stores
+    lease = await shard_lease(leases)
+    sent = [replace(event("bobs", address=THERE), person_id="web:bob")]
+    sent += [replace(event(f"m{number}"), person_id="web:ada") for number in range(8)]
+    for one in sent:
+        assert await inbox.add(one)
+        [entry] = await inbox.read({SHARD: "0"}, wait_s=1)
+        await inbox.discard(entry, lease.token, reason="failed")
+    assert await letters_of(inbox) == ["bobs", "m3", "m4", "m5", "m6", "m7"]
