@@ -83,7 +83,7 @@ async def test_what_other_nodes_have_seen_and_can_be_read_is_shown(bad: str) -> 
 @each_bad
 async def test_ratings_that_can_be_read_are_counted(bad: str) -> None:
     clock = FakeClock()
-    good = json.dumps([clock.now().date().isoformat(), "ada", "desk", "Main", "test/model", "up"])
+    good = json.dumps([clock.now().date().isoformat(), "desk", "Main", "test/model", "up"])
     rows = await Feedback(MemoryRecords({"bad": bad, "good": good}), clock).rows(7)
     assert len(rows) == 1
 
