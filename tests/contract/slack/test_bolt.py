@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal, cast
@@ -12,6 +14,7 @@ from adapters.adapter import HttpRequest, Inbound
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from adapters.slack.inbound.oauth import AppKeys
 from runtime.core.message import Choice
+from tests.architecture.source_tree import ROOT
 from tests.contract.slack.speaking import HOST, send, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -220,3 +223,9 @@ async def test_contents_are_not_logged(
         platform.say("next", channel=DIRECT)
         await anext(inbound)
     assert [record.name for record in caplog.records if "secret" in record.getMessage()] == []
+
+
+def test_bolt_is_loaded_only_where_slack_is_on() -> None:
+    program = "import gateway.assembly.app, sys; print({'slack_bolt', 'slack_sdk'} & set(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert loaded.stdout == "set()\n"
