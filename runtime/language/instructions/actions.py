@@ -98,7 +98,7 @@ IS_DONE = "this is done: "
 """The words before the aim of a talk, if nothing else says when it is done."""
 
 _TALKED = re.compile(
-    r"(?:ask(?=[^\"$:]*\bquestions\b)|help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
+    r"(?:ask(?=[^\":]*(?<!\$)\bquestions\b)|help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
     r"|have an? (?:\w+ )?(?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )

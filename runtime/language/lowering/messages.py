@@ -65,6 +65,10 @@ _SAYS_A_THING = frozenset(
 )
 _OWN = frozenset({"their", "his", "her"})
 _NEAR = 3
+_SAYS_THAT = re.compile(r"^(?:say|(?:tell|inform|let)\b[^,]*|announce|explain)\s+(?:know\s+)?that\b", re.IGNORECASE)
+"""A statement, behind which ", and end" is no part of it."""
+_PERHAPS_ASKED = re.compile(r"\b(?:and|,)\s+if\s+(?:so|yes|any|not|they\s+(?:do|are|have))\b.*\$", re.IGNORECASE)
+"""A second question that depends on the answer to the first: "whether they want it, and if so, when ($when)"."""
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset({"percent", "discount", "refund", "credit", "off", "bonus"})
 _EACH_ALONE = (["everyone"], ["everybody"])
@@ -149,7 +153,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it asks several people, and one answer would end it"
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "optional" in words and "$" in bare:
+    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.search(bare)):
         return "a value that may be left out is asked for until it is given"
     until = phrases.UNTIL.search(bare)
     return "until when is not said" if until and read_answer(until[1]) else ""
@@ -168,3 +172,15 @@ def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     whole = whole[: told.start()] if told else whole
     when = LATER.search(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.search(whole))
     return free(text, "when it is said is part of the sentence") if when else None
+
+
+def perhaps_over(text: str, said: str) -> LoweredInstruction | None:
+    """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
+    over = phrases.AND_END.search(said)
+    if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
+        return None
+    before = said[: over.start()]
+    if in_a_list(before, over[0]) or (before.rstrip().endswith(",") and _SAYS_THAT.match(before)):
+        return None
+    told = is_indirect(before) or ":" in unquoted(before)
+    return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None

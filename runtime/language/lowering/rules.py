@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from runtime.language.instructions.conditions.reading import read_change
 from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Leave, Loop
+from runtime.language.instructions.model import Free, Leave, Loop, LoopKind, Prose
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases
 from runtime.language.lowering.answers import answer_in, answering
@@ -31,12 +31,13 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 28
+_VERSION = 29
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
+_ENDS_BEFORE = re.compile(r",\s*(?:unless|until|while|as\s+long\s+as|if)\b", re.IGNORECASE)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -197,7 +198,7 @@ class _StepLowering:
             found, item = _whole(item, "it may be meant for later, and a trigger of a playbook waits for that")
         noted, started = len(self._notes), len(self._classifier.background.started)
         again = phrases.AGAIN_IF.match(found.text) is not None
-        if found.loop and found.known and not (again or isinstance(decode_text(Op.CND, found.text).head, Loop)):
+        if found.loop and found.known and not (again or _is_loop(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
@@ -298,6 +299,13 @@ def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
+
+
+def _is_loop(text: str) -> bool:
+    """Whether the items or the end of a loop are clear: "For each $flat in $flats, unless they found one" has two."""
+    head = decode_text(Op.CND, text).head
+    over = head.over.text if isinstance(head, Loop) and isinstance(head.over, Prose) else ""
+    return isinstance(head, Loop) and not (head.kind is LoopKind.EACH and _ENDS_BEFORE.search(over))
 
 
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:

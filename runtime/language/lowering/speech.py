@@ -72,13 +72,15 @@ class _Named:
         return re.compile(rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})", re.IGNORECASE)
 
     @cached_property
+    def also(self) -> re.Pattern[str]:
+        return re.compile(rf"\band\s+(?:the\s+)?({self._agents})$", re.IGNORECASE)
+
+    @cached_property
     def to_somebody(self) -> re.Pattern[str]:
         return re.compile(rf"\bto\s+(?:the\s+)?(?:{self._agents}|{phrases.PERSON.pattern})\b", re.IGNORECASE)
 
 
 _named = lru_cache(maxsize=256)(_Named)
-_SAYS_THAT = re.compile(r"^(?:say|(?:tell|inform|let)\b[^,]*|announce|explain)\s+(?:know\s+)?that\b", re.IGNORECASE)
-"""A statement, behind which ", and end" is no part of it."""
 
 
 class Speech:
@@ -149,7 +151,8 @@ class Speech:
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
         others = self._others(bare)
-        if self._meeting and (unsure := self._unsure_who_hears(text, bare, target, others)):
+        hears = self._unsure_who_hears if self._meeting else self._also_for
+        if unsure := hears(text, bare, target, others):
             return unsure
         heard_by = self.target(target, text)
         return self.spoken(LoweredTalk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
@@ -159,7 +162,7 @@ class Speech:
         if messages.about_what_is_given(bare, self.given):
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.given)
-        return free(text, more) if more else _perhaps_over(text, said) or messages.perhaps_later(text, bare)
+        return free(text, more) if more else messages.perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
     def _unsure_who_hears(
         self, text: str, bare: str, target: str | None, others: Sequence[str]
@@ -175,6 +178,12 @@ class Speech:
         if others and 0 < len(direct) <= len(others) and not private:
             return free(text, f"{direct[0]} is not in the meeting, others are")
         return None
+
+    def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
+        """A free step for words to people and an agent: "Inform both the employee and Director"."""
+        also = self._named.also.search(messages.before_what(bare).rstrip(" ."))
+        unclear = also is not None and not {*self._reach.agents_in(also[0])} <= {target, *others}
+        return free(text, f"whether it is for {also[1]}, too, is unclear") if also and unclear else None
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
@@ -375,18 +384,6 @@ class Speech:
         else:
             done = gave
         return f"; YLD for user; done when {done}"
-
-
-def _perhaps_over(text: str, said: str) -> LoweredInstruction | None:
-    """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
-    over = phrases.AND_END.search(said)
-    if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
-        return None
-    before = said[: over.start()]
-    if messages.in_a_list(before, over[0]) or (before.rstrip().endswith(",") and _SAYS_THAT.match(before)):
-        return None
-    told = messages.is_indirect(before) or ":" in unquoted(before)
-    return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
 
 
 def waits_for(found: LoweredInstruction, target: str) -> bool:
