@@ -16,8 +16,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import FORK_WANTED, TASK, TASK_WORD
 from runtime.tape.view import TASK_MESSAGE, event_of
-from tests.fakes.people.talk import Model, Reply, Talk, talking
-from tests.unit.runtime.sessions.programs import agent, compiled, program, python
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
+from tests.unit.runtime.sessions.programs import agent, compiled, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -325,3 +325,21 @@ async def test_steps_of_a_task_hear_a_word_once_and_answer_in_words(researcher: 
         assert asked[-1].count("The deadline moved to Friday.") == 1
         taken = [fact for fact in talk.world.facts if fact.kind in ("took", "steer") and fact.data["mids"]]
         assert sorted(mid.partition(".")[0] for fact in taken for mid in fact.data["mids"]) == ["word", "word"]
+
+
+async def test_a_model_that_executes_a_playbook_sees_a_word_in_its_next_prompt(sandbox: MontySandbox) -> None:
+    main = agent("Main", llm("Main", "01:QUE Order the research", "02:YLD for exit", begins=True))
+    researcher = agent("Researcher", python("Report", public=True), code=RESEARCHER)
+    model = Model(
+        block(
+            'await Step("Main:01:QUE")', 'await Spawn("Researcher", "Report")', "await Sleep(5)", 'await Yld("call")'
+        ),
+        block('await Tell("task 1", "thanks")', 'await Yld("call")'),
+        block('await Step("Main:02:YLD")', 'await Yld("exit")'),
+    )
+    async with talking(program(main, researcher), model, sandbox, tasks=TaskLimits()) as talk:
+        await talk.say("hi")
+        prompts = ["\n".join(message.content for message in prompt) for prompt in model.asked]
+        assert "While you were working, Researcher (task 1) said: half is done" in prompts[1]
+        assert "half is done" not in prompts[0]
+        assert "task 1 (Researcher.Report) has ended, and hears no more" in prompts[2]
