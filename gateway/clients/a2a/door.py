@@ -86,14 +86,23 @@ class _Admitted:
         request = Request(scope, receive)
         try:
             request.state.client = self._admission.client(request)
-            body = await bytes_of(request)
         except HTTPException as error:
             await (await refused(request, error))(scope, receive, send)
             return
-        unread: list[Message] = [{"type": "http.request", "body": _readable(body)}]
+        unread: list[Message | HTTPException]
+        try:
+            unread = [{"type": "http.request", "body": _readable(await bytes_of(request))}]
+        except HTTPException as too_long:
+            if request.url.path != JSONRPC:
+                await (await refused(request, too_long))(scope, receive, send)
+                return
+            unread = [too_long]  # the SDK says so by its protocol
 
         async def again() -> Message:
-            return unread.pop() if unread else await receive()
+            came = unread.pop() if unread else await receive()
+            if isinstance(came, HTTPException):
+                raise came
+            return came
 
         await self._app(scope, again, send)
 

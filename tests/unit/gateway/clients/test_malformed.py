@@ -148,3 +148,10 @@ async def test_a_message_to_the_a2a_server_over_rest_of_any_form_is_answered() -
         for text in [*written(request, "message"), "[]", "nul", "7", "[[]]"]:
             answer = await http.post("/a2a/v1/message:send", content=text)
             assert answer.status_code < 500, (text[:300], answer.text)
+
+
+async def test_a_request_to_the_a2a_server_that_is_too_long_is_refused_by_the_protocol() -> None:
+    async with doors() as http:
+        answer = await http.post("/a2a/jsonrpc", content=b" " * 1_100_000)
+        assert (await http.post("/a2a/v1/message:send", content=b" " * 1_100_000)).status_code == 413
+    assert answer.json()["error"]["message"] == "Payload too large"
