@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.features.feedback.feature import feedback
 from gateway.features.schedules.feature import schedules
 
-FEATURES = (schedules,)
+FEATURES = (schedules, feedback)

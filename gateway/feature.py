@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -85,6 +85,14 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
+def _no_part(*_: object) -> None:
+    """Nothing is switched on."""
+
+
+async def _unknown(*_: object) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """What a feature adds. Its module imports the feature's facts; its functions import what they use when called.
@@ -97,6 +105,8 @@ class Feature:
     calls: Callable[[], Iterable[type]] = _nothing
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
-    node: Callable[[FeatureGround, ServingGround], NodePart] | None = None
+    node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
+    practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown
+    """What the console shows of how a program does, by its name."""

@@ -243,7 +243,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
         return front, front_gauges(connection), absence.note
-    features = [one.node(foundation, serving) for one in FEATURES if one.node is not None]
+    features = [part for one in FEATURES if (part := one.node(foundation, serving)) is not None]
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, features, reporting, serving.tasks)
     registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, serving.tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard

@@ -9,8 +9,7 @@ from anyio.abc import TaskGroup
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.foundation import Foundation
-from gateway.assembly.stores import decisions_of, keeping_of, records_in, usage_in
-from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+from gateway.assembly.stores import decisions_of, keeping_of, usage_in
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.models.usage import Ledger
 from gateway.programs.served import AsItIsNow
@@ -49,8 +48,6 @@ def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGrou
     troubles = ModelTroubles(owners, foundation.clock)
     if foundation.answers is not None:
         tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.answers)
-    ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
-    tasks.start_soon(ratings.follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 

@@ -22,7 +22,6 @@ from gateway.cli.operate.access import app as access
 from gateway.cli.operate.backup import backup, restore
 from gateway.cli.operate.debug import app as debug
 from gateway.cli.operate.dlq import app as dlq
-from gateway.cli.operate.feedback import feedback
 from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.programs import app as programs
@@ -35,6 +34,7 @@ from gateway.cli.serve.standby import standby
 from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
 from gateway.cli.voice import app as voice
+from gateway.features.feedback.cli import feedback
 from gateway.features.schedules.cli import app as cron
 from gateway.version import VERSION
 

@@ -73,7 +73,6 @@ from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.published import PublishedEvents
-from runtime.sessions.ratings import Ratings
 from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
@@ -265,7 +264,6 @@ def assembled(
         ),
         *(spoken_answers.noted, open_questions.noted, published.noted),
         *Failures(record, journal, tasks, around.reports).listeners,
-        Ratings(record, around.bus).noted,
         *(listener for feature in features for listener in feature.listeners),
     )
     return Assembly(

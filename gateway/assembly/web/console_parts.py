@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
@@ -32,7 +32,6 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.feature import FeatureDoor, FeatureGround
-from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.meetings import MeetingRoutes
@@ -145,6 +144,9 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
 
+    async def of_features(program: str) -> Mapping[str, Any]:
+        return {key: told for one in FEATURES for key, told in (await one.practice(ground, program)).items()}
+
     async def tell_approved(request: AccessRequest) -> None:
         await tell_later(connection, request, ground.texts("access.approved"))
 
@@ -189,7 +191,7 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         None if engine is None else engine.llm,
         ground.services or SharedServices(seen, records_in(connection, SERVICES_TABLE), "", clock),
         records_in(connection, VERSIONS_TABLE),
-        Feedback(records_in(connection, FEEDBACK_TABLE), clock),
+        of_features,
         news_by(connection, "console", PROGRAM_NEWS),
         pins_in(connection, clock),
         news_by(connection, "console", PIN_NEWS),

@@ -18,7 +18,6 @@ from starlette.responses import Response
 
 from adapters.records import Records
 from gateway.clients.requests import answer, body_of
-from gateway.feedback.ledger import Feedback, grouped
 from gateway.overview.sources import Sources
 from gateway.programs.pins import NoSuchVersion, Pins
 from runtime.bus import Bus
@@ -30,8 +29,6 @@ from runtime.stores.operation.reports import Report
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramAdopted, SessionBegun
 
-DAYS = 30
-
 LOOKED_AT = 1_000
 """The most recently active sessions that are looked at for those of the program."""
 
@@ -41,7 +38,7 @@ COUNTED = 100
 _PAGE = 200
 _AT_ONCE = 8
 _MOST = 50
-"""The places of failures, and the rated steps, that are listed."""
+"""The places of failures that are listed."""
 
 
 class SeenRefusals:
@@ -70,7 +67,7 @@ class PracticeRoute:
     programs: Mapping[str, Program]
     refusals: SeenRefusals
     versions: Records
-    feedback: Feedback
+    of_features: Callable[[str], Awaitable[Mapping[str, Any]]]
     ask_for_reload: Callable[[], Awaitable[None]]
     pins: Pins
     tell_pins: Callable[[], Awaitable[None]]
@@ -122,12 +119,7 @@ class PracticeRoute:
                     for digest in known
                 ],
                 "failures": await self._failures(name),
-                "ratings": [
-                    {"step": step, "up": up, "down": down}
-                    for step, up, down in grouped(
-                        [row for row in await self.feedback.rows(DAYS) if row.program == name], "step"
-                    )[:_MOST]
-                ],
+                **await self.of_features(name),
             }
         )
 

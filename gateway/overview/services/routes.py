@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.routing import BaseRoute, Route
 
 from adapters.records import Records
-from gateway.feedback.ledger import Feedback
 from gateway.overview.services.models import ModelRoutes
 from gateway.overview.services.practice import PracticeRoute, SeenRefusals
 from gateway.overview.services.shared_tallies import SharedServices
@@ -28,7 +28,8 @@ class ServiceGround:
     models: Models | None
     seen: SharedServices
     versions: Records
-    feedback: Feedback
+    of_features: Callable[[str], Awaitable[Mapping[str, Any]]]
+    """What features say of how a program does."""
     reload: Callable[[], Awaitable[None]]
     """Asks all nodes for a reload."""
     pins: Pins
@@ -45,7 +46,7 @@ def service_routes(sources: Sources, programs: Mapping[str, Program], ground: Se
         programs,
         SeenRefusals(ground.bus),
         ground.versions,
-        ground.feedback,
+        ground.of_features,
         ground.reload,
         ground.pins,
         ground.tell_pins,

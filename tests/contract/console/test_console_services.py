@@ -12,7 +12,7 @@ import pytest
 
 from adapters.records import Records
 from gateway.assembly.stores import records_in, usage_in
-from gateway.feedback.ledger import FEEDBACK_TABLE
+from gateway.features.feedback.ledger import FEEDBACK_TABLE
 from gateway.programs.loading import compile_one
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE

@@ -7,7 +7,7 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from gateway.feedback.ledger import KEPT_DAYS, Feedback, grouped
+from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, grouped
 from runtime.bus import Bus
 from runtime.events.talk import FeedbackGiven
 from tests.fakes.clock import FakeClock

@@ -14,7 +14,7 @@ from gateway.cli.output.terminal import ConfigOption, load_settings, plain_error
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.feedback.ledger import Rated
+    from gateway.features.feedback.ledger import Rated
 
 _PATIENCE_S = 10.0
 
@@ -28,7 +28,7 @@ def feedback(
     config: ConfigOption = None,
 ) -> None:
     """Show how many thumbs up and thumbs down the agents' answers got."""
-    from gateway.feedback.ledger import grouped
+    from gateway.features.feedback.ledger import grouped
 
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:
@@ -48,12 +48,11 @@ def _rows(config: Path | None, days: int) -> Sequence[Rated]:
 
     async def asked() -> Sequence[Rated]:
         from gateway.assembly.parts import open_storage
-        from gateway.assembly.stores import records_in
-        from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+        from gateway.features.feedback.ledger import feedback_in
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await Feedback(records_in(connection, FEEDBACK_TABLE), SystemClock()).rows(days)
+            return await feedback_in(connection, SystemClock()).rows(days)
 
     with plain_errors():
         return anyio.run(asked)

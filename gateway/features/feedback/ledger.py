@@ -7,17 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import attrgetter
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.events.talk import FeedbackGiven
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.records import RedisRecords
 
 FEEDBACK_TABLE: Final = "feedback"
 KEPT_DAYS: Final = 92
 _UNHEARD: Final = 10_000
+_SHOWN_DAYS: Final = 30
+_MOST_STEPS: Final = 50
 
 By = Literal["day", "program", "step", "model"]
 
@@ -72,6 +76,11 @@ class Feedback:
                 found.append(rated)
         return found
 
+    async def of_program(self, program: str) -> list[dict[str, Any]]:
+        """What people think lately of what a program says, step by step. Raises StorageUnavailable."""
+        rows = [row for row in await self.rows(_SHOWN_DAYS) if row.program == program]
+        return [{"step": step, "up": up, "down": down} for step, up, down in grouped(rows, "step")[:_MOST_STEPS]]
+
     def _today(self) -> date:
         return self._clock.now().date()
 
@@ -79,6 +88,11 @@ class Feedback:
 def _read(text: str) -> Rated:
     day, *rest = json.loads(text)
     return Rated(date.fromisoformat(day), *rest)
+
+
+def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
+    """The ratings, in the database."""
+    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
 def grouped(rows: Sequence[Rated], by: By) -> list[tuple[str, int, int]]:

@@ -1,0 +1,1 @@
+"""Feedback: ratings by people of what agents said, counted for owners."""

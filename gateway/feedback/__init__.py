@@ -1,1 +1,0 @@
-"""Ratings of what agents said: counted, for owners."""
