@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gateway.features.a2a.feature import a2a
 from gateway.features.feedback.feature import feedback
+from gateway.features.mcp.feature import mcp
 from gateway.features.schedules.feature import schedules
 
-FEATURES = (schedules, feedback)
+FEATURES = (schedules, feedback, mcp, a2a)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from gateway.access.admission import Access
-    from gateway.clients.admission import Client
+    from gateway.clients.admission import Admission, Client
+    from gateway.clients.feed import Feed
+    from gateway.clients.tasks.service import TaskService
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
     from gateway.settings.tree import Settings
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.archive import Archive
+    from runtime.stores.catalog import SessionCatalog
 
 
 class FeatureGround(Protocol):
@@ -74,6 +77,21 @@ class ServingGround:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientGround:
+    """What the process has that serves clients, by which they order tasks."""
+
+    settings: Settings
+    connection: RedisConnection
+    node: str
+    clock: Clock
+    admission: Admission
+    service: TaskService
+    feed: Feed
+    programs: Mapping[str, Program]
+    catalog: SessionCatalog
+
+
+@dataclass(frozen=True, slots=True)
 class FeatureDoor:
     """Who may look at the gateway, and who may change something. Both raise HTTPException."""
 
@@ -108,5 +126,7 @@ class Feature:
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
+    doors: Callable[[ClientGround, TaskGroup], Sequence[BaseRoute]] = _nothing
+    """Routes beside the bus, for clients."""
     practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown
     """What the console shows of how a program does, by its name."""

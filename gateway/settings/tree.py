@@ -17,8 +17,10 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gateway.features.a2a.settings import A2aSettings
+from gateway.features.mcp.settings import McpSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
-from gateway.settings.connections.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
+from gateway.settings.connections.clients import ClientSettings, TapeSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings

@@ -13,13 +13,14 @@ from gateway.assembly.parts import plain
 from gateway.assembly.stores import feed_in, keeping_of, mailboxes_in
 from gateway.assembly.web.console_parts import with_views
 from gateway.assembly.web.logins import with_people
-from gateway.assembly.web.standards import PUSHES_TABLE, Shared, doors_of
+from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.dev.door import with_board
+from gateway.feature import ClientGround
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.settings.connections.clients import client_scopes, client_tokens
@@ -37,13 +38,11 @@ from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
-from runtime.stores.sessions import LeaseHolder
 
 
 def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
@@ -57,20 +56,13 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     store = RedisSessionStore(connection, foundation.archive)
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.known, clock, own.tasks.limits))
     catalog = keeping_of(own, connection, foundation.archive).catalog
-    shared = Shared(
-        admission,
-        service,
-        feed,
-        foundation.programs,
-        catalog,
-        RedisRecords(connection, PUSHES_TABLE),
-        RedisLeaseStore(connection),
-        LeaseHolder(node_id(foundation.data_dir)),
-        clock,
+    ground = ClientGround(
+        *(own, connection, node_id(foundation.data_dir), clock, admission, service, feed, foundation.programs, catalog)
     )
+    doors = [route for feature in FEATURES for route in feature.doors(ground, tasks)]
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+    return ClientBus(admission, feed, service, registers, clock, doors)
 
 
 def tapes_of(

@@ -38,32 +38,6 @@ Clients = Mapping[str, ClientSettings]
 """The clients by name."""
 
 
-class A2aSettings(Section):
-    """Settings of A2A, over which clients order tasks. `push_hosts` are the hosts to which news of tasks may be sent;
-    only with `push_private` they may have addresses that are not public.
-    """
-
-    on: bool = False
-    push_hosts: Words = ()
-    push_private: bool = False
-
-    def check(self, clients: Clients) -> None:
-        """Raise ConfigError where nobody could use it."""
-        if self.on and not clients:
-            raise ConfigError("a2a.on is true without clients. Write [clients.<name>]: docs/connecting/a2a.md.")
-
-
-class McpSettings(Section):
-    """Settings of MCP, over which clients order tasks, at /mcp."""
-
-    on: bool = False
-
-    def check(self, clients: Clients) -> None:
-        """Raise ConfigError where nobody could use it."""
-        if self.on and not clients:
-            raise ConfigError("mcp.on is true without clients. Write [clients.<name>]: docs/connecting/mcp.md.")
-
-
 def client_scopes(clients: Clients) -> dict[str, Scopes]:
     """What each client may, by name."""
     return {name: scopes_from(client.scopes) for name, client in clients.items()}

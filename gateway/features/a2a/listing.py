@@ -12,10 +12,10 @@ from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import apply_history_length
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from gateway.clients.a2a.card import exposed
-from gateway.clients.a2a.messages import Named, task_of
 from gateway.clients.admission import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
+from gateway.features.a2a.card import exposed
+from gateway.features.a2a.messages import Named, task_of
 from runtime.core.address import CLIENT
 from runtime.core.plain_text import whole_number
 from runtime.sessions.tasks.letters import session_of

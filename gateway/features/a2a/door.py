@@ -9,6 +9,7 @@ from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from a2a.server.routes.common import ServerCallContextBuilder
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -17,15 +18,21 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.clients.a2a.card import JSONRPC, REST, Skill, card_of, skills_of
-from gateway.clients.a2a.handler import CLIENT, TaskRequests
-from gateway.clients.a2a.listing import TaskListing
-from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Admission
 from gateway.clients.requests import bytes_of, refused
 from gateway.clients.tasks.service import TaskService
+from gateway.feature import ClientGround
+from gateway.features.a2a.card import JSONRPC, REST, Skill, card_of, skills_of
+from gateway.features.a2a.handler import CLIENT, TaskRequests
+from gateway.features.a2a.listing import TaskListing
+from gateway.features.a2a.push import HttpPost, Pushes, http_client
 from runtime.core.json_text import read_json
 from runtime.language.program import Program
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.records import RedisRecords
+from runtime.stores.sessions import LeaseHolder
+
+PUSHES_TABLE = "a2a-pushes"
 
 _NO_JSON = b"{"
 
@@ -114,3 +121,14 @@ def _readable(body: bytes) -> bytes:
     except ValueError:
         return _NO_JSON if body else body
     return body
+
+
+def open_doors(ground: ClientGround, tasks: TaskGroup) -> Sequence[BaseRoute]:
+    """The routes. Push notifications are sent in `tasks`, by one node for all."""
+    own, records = ground.settings.a2a, RedisRecords(ground.connection, PUSHES_TABLE)
+    post = HttpPost(http_client(), private=own.push_private)
+    pushes = Pushes(ground.service, ground.feed, records, own.push_hosts, post, ground.clock)
+    if pushes.on:
+        tasks.start_soon(pushes.run, RedisLeaseStore(ground.connection), LeaseHolder(ground.node))
+    listing = TaskListing(ground.service, ground.catalog)
+    return A2aDoor(ground.admission, ground.service, list(ground.programs.values()), listing, pushes).routes

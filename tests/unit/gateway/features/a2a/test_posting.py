@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.abc import ByteStream, SocketAttribute
 
-from gateway.clients.a2a.posting import HttpPost, http_client
+from gateway.features.a2a.push import HttpPost, http_client
 
 pytestmark = pytest.mark.anyio
 

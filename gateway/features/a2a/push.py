@@ -1,4 +1,5 @@
-"""Push notifications: what is new of a task, sent to the URLs that its client named, until it is taken."""
+"""Push notifications: what is new of a task, sent to the URLs that its client named, until it is taken. They go over
+HTTP, and not into this machine's own network."""
 
 from __future__ import annotations
 
@@ -7,26 +8,29 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
+from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import anyio
+import httpx
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 from anyio.abc import TaskGroup
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.a2a.messages import Mark, Named
-from gateway.clients.a2a.telling import Telling
 from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
 from gateway.clients.tasks.service import ClientTask, TaskService
+from gateway.features.a2a.messages import Mark, Named
+from gateway.features.a2a.telling import Telling
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 LEASE = "a2a-pushes"
+MEDIA_TYPE = "application/a2a+json"
 
 MAX_CONFIGS = 5
 """URLs of one task."""
@@ -40,6 +44,7 @@ _LOOK_S = 1.0
 """The shortest time between two looks for new URLs."""
 
 _MAX_CHARS = 2_000
+_POST_LIMIT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +263,39 @@ async def _first(*waits: Callable[[], Awaitable[object]]) -> None:
 
         for one in waits:
             tasks.start_soon(wait, one)
+
+
+class HttpPost:
+    """Posts JSON to URLs. Without `private` a host is passed over while any of its addresses is not a public one."""
+
+    def __init__(self, http: httpx.AsyncClient, *, private: bool) -> None:
+        self._http = http
+        self._private = private
+
+    async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
+        """Whether the URL's server took it: any answer 2xx, of which nothing more is read. Redirects are no such
+        answer."""
+        try:
+            with anyio.fail_after(_POST_LIMIT_S):
+                if not (self._private or await _is_public(url)):
+                    return False
+                content = json.dumps(body, ensure_ascii=False).encode()
+                own = {**headers, "content-type": MEDIA_TYPE}
+                async with self._http.stream("POST", url, content=content, headers=own) as response:
+                    return response.is_success
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError):
+            return False
+
+
+def http_client() -> httpx.AsyncClient:
+    """A client without proxies of the environment, which follows no redirects."""
+    return httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=_POST_LIMIT_S)
+
+
+async def _is_public(url: str) -> bool:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    found = await anyio.getaddrinfo(parts.hostname, port)
+    addresses = [ip_address(str(where[0]).partition("%")[0]) for *_, where in found]
+    plain = [getattr(address, "ipv4_mapped", None) or address for address in addresses]
+    return bool(plain) and all(address.is_global and not address.is_multicast for address in plain)

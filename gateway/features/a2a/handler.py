@@ -37,13 +37,13 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from starlette.exceptions import HTTPException
 
-from gateway.clients.a2a.card import Skill, exposed, skills_of
-from gateway.clients.a2a.growing import GrowingTexts
-from gateway.clients.a2a.listing import TaskListing
-from gateway.clients.a2a.messages import Mark, Named, Update, order_of, task_of, text_of, updates_of
-from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
+from gateway.features.a2a.card import Skill, exposed, skills_of
+from gateway.features.a2a.growing import GrowingTexts
+from gateway.features.a2a.listing import TaskListing
+from gateway.features.a2a.messages import Mark, Named, Update, order_of, task_of, text_of, updates_of
+from gateway.features.a2a.push import Pushes
 from runtime.core.ids import SessionId
 
 CLIENT = "client"

@@ -9,9 +9,9 @@ from a2a.utils.proto_utils import to_stream_response
 from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
 
-from gateway.clients.a2a.growing import GrowingTexts
-from gateway.clients.a2a.messages import Mark, Named, updates_of
 from gateway.clients.tasks.service import ClientTask
+from gateway.features.a2a.growing import GrowingTexts
+from gateway.features.a2a.messages import Mark, Named, updates_of
 from runtime.core.clock import Clock
 
 PIECES_S = 1.0

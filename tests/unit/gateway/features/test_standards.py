@@ -5,22 +5,24 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 from anyio.abc import TaskGroup
 
-from gateway.assembly.web.standards import Shared, doors_of
-from gateway.settings.connections.clients import A2aSettings
+from gateway.feature import ClientGround
+from gateway.features.a2a.feature import a2a
+from gateway.features.a2a.settings import A2aSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
 
 
 def test_a2a_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gateway.clients.a2a.door", None)
+    monkeypatch.setitem(sys.modules, "gateway.features.a2a.door", None)
     settings = Settings(a2a=A2aSettings(on=True))
     with pytest.raises(ConfigError, match=r'needs the extra "a2a".*pip install "parley-gateway\[a2a\]"'):
-        doors_of(settings, cast("Shared", None), cast("TaskGroup", None))
+        a2a.doors(cast("ClientGround", SimpleNamespace(settings=settings)), cast("TaskGroup", None))
 
 
 def test_what_is_off_is_not_loaded() -> None:

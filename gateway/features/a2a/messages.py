@@ -23,10 +23,10 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.struct_pb2 import Value
 
-from gateway.clients.a2a.card import Skill
-from gateway.clients.a2a.growing import growing_artifacts
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
+from gateway.features.a2a.card import Skill
+from gateway.features.a2a.growing import growing_artifacts
 from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent

@@ -12,9 +12,8 @@ import pytest
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 
-from gateway.clients.a2a.posting import HttpPost, http_client
-from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
-from gateway.clients.a2a.telling import PIECES_S
+from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, HttpPost, Pushes, http_client
+from gateway.features.a2a.telling import PIECES_S
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, SessionRecord
@@ -23,7 +22,7 @@ from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.protocols.a2a_schema import validate
-from tests.unit.gateway.clients.a2a.stand import PARTNER, TASK, TaskStand
+from tests.unit.gateway.features.a2a.stand import PARTNER, TASK, TaskStand
 
 pytestmark = pytest.mark.anyio
 
