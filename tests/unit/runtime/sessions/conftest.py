@@ -19,5 +19,5 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
 @pytest.fixture
 async def sandbox() -> AsyncIterator[MontySandbox]:
     """Real workers, whose patience a machine that stalls does not try."""
-    async with MontySandbox(limits=SandboxLimits(feed_s=2.0)) as made:
+    async with MontySandbox(limits=SandboxLimits(feed_s=5.0)) as made:
         yield made
