@@ -360,8 +360,8 @@ def _explain(layers: Sequence[Layer], problem: Any, tree: type[Settings]) -> str
 
 
 def _with_secret_files(settings: Settings) -> Settings:
-    """The settings with every `<key>_file` read into its key, but for the model's, which is only tried. Both at once are
-    refused: which counts?"""
+    """The settings with every `<key>_file` read into its key, but for the model's, which is only tried. Both at once
+    are refused: which counts?"""
     for key in secret_keys(type(settings)):
         path = _value(settings, f"{key}_file")
         if path is None:
