@@ -13,17 +13,17 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from gateway.clients.a2a.door import A2aDoor
-from gateway.clients.a2a.listing import TaskListing
-from gateway.clients.a2a.push import Pushes
 from gateway.clients.admission import Admission
-from gateway.clients.mcp.server import McpDoor
+from gateway.features.a2a.door import A2aDoor
+from gateway.features.a2a.listing import TaskListing
+from gateway.features.a2a.push import Pushes
+from gateway.features.mcp.server import McpDoor
 from runtime.stores.catalog import SessionCatalog
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.protocols.malformed import malformed
-from tests.unit.gateway.clients.a2a.stand import PARTNER, TASK, TaskStand
+from tests.unit.gateway.features.a2a.stand import PARTNER, TASK, TaskStand
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
