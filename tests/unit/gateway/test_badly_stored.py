@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.clients.a2a.messages import Mark
-from gateway.clients.a2a.push import Push, Pushes
 from gateway.clients.readers import Readers
-from gateway.feedback.ledger import Feedback
+from gateway.features.a2a.messages import Mark
+from gateway.features.a2a.push import Push, Pushes
+from gateway.features.feedback.ledger import Feedback
 from gateway.inbound.late import LateMessages
 from gateway.overview.sharing import SharedView
 from gateway.programs.pins import Pins

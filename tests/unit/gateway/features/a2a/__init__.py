@@ -1,1 +1,1 @@
-"""Tests of gateway/clients/a2a."""
+"""Tests of gateway/features/a2a."""

@@ -1,1 +1,1 @@
-"""Tests of gateway/clients/mcp."""
+"""Tests of gateway/features/mcp."""
