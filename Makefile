@@ -45,6 +45,7 @@ eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=…
 
 fidelity: $(VENV)/.installed-dev ## Print how much of TEXTS=5000 random texts people see as meant, on each platform.
 	@$(BIN)/python -m tests.fidelity.measuring $(or $(TEXTS),5000)
+	@$(BIN)/python -m tests.fidelity.comparing $(or $(TEXTS),5000)
 
 site: $(VENV)/.installed-dev ## Build the documentation as a site in site/, for any web server.
 	@$(BIN)/python scripts/build_site.py site

@@ -8,6 +8,7 @@ from adapters.markdown.fences import FENCE_LINE, OpenFence, after_line
 from adapters.markdown.inline_marks import InlineMarks
 from adapters.markdown.table_head import DELIMITER_ROW
 
+_BEFORE_ROW = " \t>"
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
 _HELD_LINE = re.compile(r"[ \t>]*+(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z")
 
@@ -63,14 +64,18 @@ def _last_block(lines: list[str]) -> tuple[str, str]:
 
 
 def _without_half_table(lines: list[str]) -> list[str]:
-    """Drop a row that is still being written, and a head without a complete delimiter row."""
+    """Drop a row that is still being written, and a head without a complete delimiter row; in a quotation too."""
     start = len(lines)
-    while start > 0 and lines[start - 1].lstrip().startswith("|"):
+    while start > 0 and _is_row(lines[start - 1]):
         start -= 1
     rows = len(lines) - start
-    if not rows and len(lines) > 1 and not lines[-1] and lines[-2].lstrip().startswith("|"):
-        alone = len(lines) < 3 or not lines[-3].lstrip().startswith("|")
+    if not rows and len(lines) > 1 and not lines[-1] and _is_row(lines[-2]):
+        alone = len(lines) < 3 or not _is_row(lines[-3])
         return lines[:-2] if alone else lines
-    if rows > 2 and DELIMITER_ROW.match(lines[start + 1]):
+    if rows > 2 and DELIMITER_ROW.match(lines[start + 1].lstrip(_BEFORE_ROW)):
         return lines[:-1]
     return lines[:start] if 0 < rows <= 2 else lines
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip(_BEFORE_ROW).startswith("|")

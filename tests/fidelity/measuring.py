@@ -71,10 +71,13 @@ class Score:
     steady: int = 0
     differing: list[tuple[int, str]] = field(default_factory=list)
 
-    def row(self, name: str) -> str:
-        parts = [self.text, self.code, self.links, self.steady]
-        text, codes, links, steady = (f"{100 * part / self.texts:.2f} %" for part in parts)
-        return f"| {name} | {text} | {codes} | {links} | {100 * self.looks / self.characters:.2f} % | {steady} |"
+    def row(self, name: str, *, steady: bool = True) -> str:
+        """A line of the table; `steady` with how many beginnings stay."""
+        text, code, links, stays = (
+            f"{100 * part / self.texts:.2f} %" for part in (self.text, self.code, self.links, self.steady)
+        )
+        looks = f"{100 * self.looks / self.characters:.2f} %"
+        return f"| {name} | {text} | {code} | {links} | {looks} |" + (f" {stays} |" if steady else "")
 
 
 def measured(name: str, seeds: range) -> Score:
@@ -86,23 +89,30 @@ def measured(name: str, seeds: range) -> Score:
         written, chance = Writer(seed).document(), random.Random(seed)
         limit = chance.choice([most, chance.randint(400, most), 900, 500])
         cuts = cut_pages(with_mentions(written.markdown, people), limit, unit, max_pieces=pieces)
-        shown = without_rules([one for cut in cuts for one in platform.read(cut.text)])
-        meant = _meant(written, shown, signs=platform.signs)
-        score.texts += 1
-        same = (words(shown) == words(meant), code(shown) == code(meant), targets(shown) == targets(meant))
-        score.text, score.code, score.links = (
-            total + part for total, part in zip((score.text, score.code, score.links), same, strict=True)
-        )
-        score.characters += len(meant)
-        score.looks += equal_looks(shown, meant) if same[0] else 0
-        if not all(same):
-            score.differing.append((seed, _difference(shown, meant)))
+        shown = [one for cut in cuts for one in platform.read(cut.text)]
+        score_of(score, seed, written, shown, signs=platform.signs)
         end = chance.randrange(len(written.markdown) + 1)
         begun = with_mentions(written.markdown[:end], people, growing=True)
         growing = cut_pages(begun, limit, unit, growing=True, max_pieces=pieces)
-        seen_first = words(without_rules([one for cut in growing for one in platform.read(close_open(cut.text))]))
-        score.steady += words(shown).startswith(seen_first)
+        pages = [*(cut.text for cut in growing[:-1]), *(close_open(cut.text) for cut in growing[-1:])]
+        seen_first = words(without_rules([one for page in pages for one in platform.read(page)]))
+        score.steady += words(without_rules(shown)).startswith(seen_first)
     return score
+
+
+def score_of(score: Score, seed: int, written: Writer, read: list[Seen], *, signs: bool) -> None:
+    """Count a text that is seen so. `signs`: formulas stand between their signs."""
+    shown = without_rules(read)
+    meant = _meant(written, shown, signs=signs)
+    score.texts += 1
+    same = (words(shown) == words(meant), code(shown) == code(meant), targets(shown) == targets(meant))
+    score.text, score.code, score.links = (
+        total + part for total, part in zip((score.text, score.code, score.links), same, strict=True)
+    )
+    score.characters += len(meant)
+    score.looks += equal_looks(shown, meant)
+    if not all(same):
+        score.differing.append((seed, _difference(shown, meant)))
 
 
 def _meant(written: Writer, shown: list[Seen], *, signs: bool) -> list[Seen]:

@@ -7,9 +7,11 @@ import random
 from tests.fidelity.seen import NAME, PERSON, Seen, seen
 from tests.fidelity.table_looks import Cell, rows_seen
 
+PINGS = ("@here", "@everyone", "@bob", "<@U0BOB>", "<!channel>", "<@&12>", "<#C12>")
 WORDS = [
     *("plain", "words", "naïve", "snake_case", "don't", "2*3*4", "a < b", "R&D", "x = 1", "$5", "C#", "~5", "~5~"),
-    *("@here", "@everyone", "@bob", "<@U0BOB>", "<!channel>", "<@&12>", "<#C12>", "a==b", "||x||", "שלום עולם"),
+    *PINGS,
+    *("a==b", "||x||", "שלום עולם"),
     *(
         "代码",
         "请重启",
@@ -40,15 +42,19 @@ MARKS = {"**": "b", "__": "b", "*": "i", "_": "i", "~~": "s"}
 class Writer:
     """Writes one text, and what should be seen of it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, quiet: bool = False) -> None:
+        """A `quiet` one names nobody and is GitHub's Markdown: without formulas, tags and other links."""
+        self._words = [word for word in WORDS if not quiet or word not in PINGS]
+        self._quiet = quiet
         self._chance = random.Random(seed)
         self.markdown = ""
         self.parts: list[list[list[Seen]]] = [[[]]]
         """What should be seen, part by part, each in one of several ways; those of a row of a table are alike."""
 
-    def document(self) -> Writer:
+    def document(self, most: int = 7) -> Writer:
+        """Write at most so many blocks."""
         before = self._paragraph
-        for number in range(self._chance.randint(1, 7)):
+        for number in range(self._chance.randint(1, most)):
             self._put("\n\n" if number else "")
             block = self._chance.choice(
                 [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
@@ -73,12 +79,13 @@ class Writer:
             self._put(" " if number else "")
             part = self._chance.random()
             if part < 0.5:
-                word = self._chance.choice(WORDS)
+                word = self._chance.choice(self._words)
                 self._put(word, word, looks)
             else:
                 self._special(part, looks)
 
     def _special(self, part: float, looks: str) -> None:
+        part = min(part, 0.94) if self._quiet else part
         if part < 0.66:
             self._emphasis(looks)
         elif part < 0.75:
@@ -109,7 +116,7 @@ class Writer:
 
     def _link(self, looks: str) -> None:
         label, address = self._chance.choice(["label", "the docs", "文档"]), self._chance.choice([*ADDRESSES, LONG])
-        form = self._chance.randrange(3)
+        form = self._chance.randrange(1 if self._quiet else 3)
         written = [f"[{label}]({address})", f"<{address}|{label}>", f'<a href="{address}">{label}</a>'][form]
         self._put(written, label, looks, address)
 
@@ -148,7 +155,7 @@ class Writer:
         kind = self._chance.random()
         if kind < 0.1:
             return "", [[]]
-        if kind < 0.2:
+        if kind < 0.2 and not self._quiet:
             return "one<br>two", [seen("one"), seen("two")]
         if kind < 0.25:
             return "wide " * 24, [seen("wide " * 24)]
@@ -158,5 +165,5 @@ class Writer:
             return "`a*b`", [seen("a*b", "c")]
         if kind < 0.6:
             return "**fat**", [seen("fat", "b")]
-        word: str = self._chance.choice([one for one in WORDS if "|" not in one])
+        word: str = self._chance.choice([one for one in self._words if "|" not in one])
         return word, [seen(word)]
