@@ -8,9 +8,6 @@ DELIMITER_ROW = re.compile(r"[ \t:|]*+-[ \t:|-]*+\Z")
 """The line below a table's head."""
 ROW_BEGUN = re.compile(r"(?P<quoted>[ >]*+)\|")
 """The start of a line that may be a row of a table, in a quotation too."""
-_HEAD_LAST = re.compile(rf"^{ROW_BEGUN.pattern}[^\n]*\n(?P=quoted)[ \t:|]*+-[ \t:|-]*+\n\Z", re.MULTILINE)
-_HEAD_MAX = 2_000
-"""The longest head of a table that is looked for at the end of a page. Chosen."""
 
 
 def head_of_table(text: str, at: int, since: int = 0, known: str = "") -> str:
@@ -32,6 +29,16 @@ def head_of_table(text: str, at: int, since: int = 0, known: str = "") -> str:
 
 
 def before_head(text: str, start: int, end: int) -> int:
-    """`end`, or the start of the table's head that a page from `start` would end with: it stands above a row."""
-    head = _HEAD_LAST.search(text, max(start, end - _HEAD_MAX), end)
-    return head.start() if head is not None and head.start() > start else end
+    """`end`, or the start of the table's head that a page from `start` would end with, or with its first line: a head
+    stands above a row.
+    """
+    lines: list[int] = []
+    begun = end
+    while start < begun and len(lines) < 3:
+        begun = max(start, text.rfind("\n", start, begun - 1) + 1)
+        if ROW_BEGUN.match(text, begun) is None:
+            break
+        lines.append(begun)
+    if len(lines) == 2 and not DELIMITER_ROW.match(text[lines[0] : end].lstrip(" >").rstrip("\n")):
+        return end
+    return lines[-1] if 0 < len(lines) < 3 and lines[-1] > start else end
