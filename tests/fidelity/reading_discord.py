@@ -54,7 +54,7 @@ def _groups(lines: list[str]) -> list[tuple[bool, str]]:
 
 def _inline(text: str, looks: str, target: str | None) -> list[Seen]:
     bare = re.sub(r"`[^`]*`|https?://\S+|\\<", "", text)
-    assert not re.search(r"@(?:everyone|here)\b|<@(?!7>)[!&]?\d|<#\d", bare), "it pings"
+    assert not re.search(r"@(?:everyone|here)\b|<@(?!7>)[!&]?\d+>|<#\d+>", bare), "it pings"
     shown: list[Seen] = []
     at = 0
     while at < len(text):
