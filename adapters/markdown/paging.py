@@ -243,7 +243,7 @@ class _Filling:
         if self._paragraph > self._start and self._is_late(self._paragraph):
             return self._paragraph, None
         if line > self._start and (self._is_late(line) or self._keeps_line_whole() or self._fills_row()):
-            return before_head(self._text, self._start, line), fence
+            return before_head(self._text, self._start, line, full), fence
         if fence is None:
             late = max(line, self._start + 1, full - int((1 - LATE_FROM) * self._room) - _SENTENCE_END_MAX)
             ends = [found.end() for found in _SENTENCE_END.finditer(self._text, late, full)]

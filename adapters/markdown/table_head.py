@@ -28,9 +28,9 @@ def head_of_table(text: str, at: int, since: int = 0, known: str = "") -> str:
     return f"{lines[0]}\n{lines[1]}\n" if len(lines) > 2 and DELIMITER_ROW.match(lines[1][len(row) - 1 :]) else ""
 
 
-def before_head(text: str, start: int, end: int) -> int:
+def before_head(text: str, start: int, end: int, known: int) -> int:
     """`end`, or the start of the table's head that a page from `start` would end with, or with its first line: a head
-    stands above a row.
+    stands above a row. What follows is looked at up to `known`.
     """
     lines: list[int] = []
     begun = end
@@ -39,6 +39,8 @@ def before_head(text: str, start: int, end: int) -> int:
         if ROW_BEGUN.match(text, begun) is None:
             break
         lines.append(begun)
+    if len(lines) == 1 and text[end:known].strip(" \t>|:-"):
+        return end
     if len(lines) == 2 and not DELIMITER_ROW.match(text[lines[0] : end].lstrip(" >").rstrip("\n")):
         return end
     return lines[-1] if 0 < len(lines) < 3 and lines[-1] > start else end

@@ -143,7 +143,7 @@ class Writer:
     def _table(self) -> None:
         """A table, now and then in a quotation."""
         columns, before = self._chance.randint(1, 4), "> " if self._chance.random() < 0.15 else ""
-        rows = [[self._cell() for _ in range(columns)] for _ in range(self._chance.randint(1, 4))]
+        rows = [[self._cell(empty=columns > 1) for _ in range(columns)] for _ in range(self._chance.randint(1, 4))]
         names = self._chance.sample(["city", "名前", "👍🏽", "price in $"], columns)
         head: list[Cell] = [(word, [seen(word)]) for word in names]
         rules = [self._chance.choice([":--", "--:", ":-:", "---"]) for _ in range(columns)]
@@ -151,9 +151,9 @@ class Writer:
         self.markdown += "\n".join(f"{before}| {' | '.join(line)} |" for line in lines)
         self.parts += rows_seen(head, rows)
 
-    def _cell(self) -> Cell:
+    def _cell(self, *, empty: bool) -> Cell:
         kind = self._chance.random()
-        if kind < 0.1:
+        if kind < 0.1 and empty:
             return "", [[]]
         if kind < 0.2 and not self._quiet:
             return "one<br>two", [seen("one"), seen("two")]
