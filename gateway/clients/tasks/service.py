@@ -252,7 +252,7 @@ class TaskService:
         if within_s is None:
             return self._door.limits.within_s
         if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s <= LONGEST_WAIT_S:
-            raise HTTPException(422, f"within_s is a number of seconds, more than 0 and at most {LONGEST_WAIT_S:,}.")
+            raise HTTPException(422, f"within_s is a number of seconds, more than 0 and at most {LONGEST_WAIT_S:,.0f}.")
         return float(within_s)
 
     async def _seen(self, id_: SessionId, program: str) -> ClientTask:
