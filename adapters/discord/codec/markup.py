@@ -87,9 +87,9 @@ class _Writer(MarkdownWriter):
         return "".join(self._parts).rstrip()
 
     def _quote(self, tokens: Sequence[Token]) -> None:
-        """Write a quotation separately and mark each of its lines; Discord has no quotation inside another."""
+        """Write a quotation separately and mark each of its lines, empty ones too; Discord has none in another."""
         lines = _written(tokens, quoted=True).split("\n")
-        self._write("\n".join(line if self._quotes > 1 else f"> {line}".rstrip() for line in lines))
+        self._write("\n".join(line if self._quotes > 1 else f"> {line}" for line in lines))
 
     def _code_block(self, code: str, info: str) -> None:
         language = _LANGUAGE.match(info)

@@ -47,6 +47,7 @@ def test_what_discord_reads_as_we_do_passes_as_it_is(text: str) -> None:
         ),
         ("https://e.org/a，然后 https://e.org/_x_/y.", "<https://e.org/a>，然后 https://e.org/_x_/y."),
         ("[a](https://e.org/Foo_(bar)) [b](notes.md)", "[a](<https://e.org/Foo_(bar)>) b (notes.md)"),
+        ("> a\n>\n> b", "> a\n> \n> b"),
         ("> | a |\n> |---|\n> | [x](https://e.org) |", "> - a: [x](https://e.org)"),
         ("see @everyone/sdk", "see `@everyone/sdk`"),
     ],
