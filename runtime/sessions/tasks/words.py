@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from anyio.abc import TaskGroup
@@ -93,9 +92,9 @@ class TaskWords:
             return  # its task has ended meanwhile
         address, whose = other
         letter = TaskWord(*whose, self._journal.state.agents[word.agent].klass, word.text, word.hops)
-        event = self._event(f"word.{self._journal.session}.{word.seq}", address, letter, TASK_WORD)
-        said_at = datetime.fromtimestamp(word.at_s, UTC)
-        await bring(replace(event, sent_at=said_at), self._inbox, self._around.clock)
+        id_, said_at = f"word.{self._journal.session}.{word.seq}", datetime.fromtimestamp(word.at_s, UTC)
+        event = InboxEvent(id_, address, "", "", str(letter), said_at, kind=TASK_WORD)
+        await bring(event, self._inbox, self._around.clock)
         self._journal.note(WordBrought(word.seq))
 
     async def _tell_hearing(self, name: str, seq: int) -> None:
@@ -104,12 +103,10 @@ class TaskWords:
         if other is not None:
             address, whose = other
             id_ = f"heard.{self._journal.session}.{number}.{seq}"
-            event = self._event(id_, address, TakenWords(*whose, seq), TASK_HEARD)
+            letter, now = TakenWords(*whose, seq), self._around.clock.now()
+            event = InboxEvent(id_, address, "", "", str(letter), now, kind=TASK_HEARD)
             await bring(event, self._inbox, self._around.clock)
         self._journal.note(HearingTold(name, seq))
-
-    def _event(self, id_: str, address: Address, letter: TaskWord | TakenWords, kind: str) -> InboxEvent:
-        return InboxEvent(id_, address, "", "", str(letter), self._around.clock.now(), kind=kind)
 
     def _other(self, number: int) -> tuple[Address, tuple[int, SessionId, SessionId, bool]] | None:
         """The address of a task, or with the number 0 of the orderer, and the beginning of a letter to it; None where
