@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import marshal
+import os
+import select
 import signal
+import socket
 import subprocess
 from itertools import combinations
 from pathlib import Path
@@ -95,6 +99,22 @@ def test_a_stand_in_passes_on_input_outputs_signals_and_the_end_of_its_copy(tmp_
             assert process.wait(timeout=60) == code
         assert told.pop("process") != process.pid
         assert told == {"word": word, "arguments": ["ünicode"], "environment": OWN_ENVIRONMENT, "folder": str(folder)}
+
+
+def test_who_is_killed_before_it_has_read_what_it_was_told_ends_its_copy_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
+    with WarmStarts.of(tmp_path, ["json"]) as warm:
+        assert warm is not None
+        line = warm.command("own")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asks, Path(os.devnull).open("rb+") as nothing:
+            asks.connect(line[line.index("own") - 1])
+            asked = marshal.dumps(["own", [], OWN_ENVIRONMENT, str(tmp_path)])
+            socket.send_fds(asks, [asked], [nothing.fileno()] * 3)
+            select.select([asks], [], [])
+        again = subprocess.run(
+            line, cwd=tmp_path, env=OWN_ENVIRONMENT, input=b"end\n", capture_output=True, check=False
+        )
+        assert again.returncode == 7, again.stderr.decode()
 
 
 OWN_ENVIRONMENT = {"A": "b", "LC_CTYPE": "C.UTF-8"}
