@@ -69,9 +69,15 @@ class EarlierMessages:
         self._clock = clock
 
     async def keep(self, event: Inbound, /) -> None:
-        """Keep what somebody says in a group, where the platform does not tell it again. Raises StorageUnavailable."""
+        """Keep what somebody says in a group, where the platform does not tell it again, until it is taken back. Raises
+        StorageUnavailable.
+        """
         platform, limits = self._platforms[event.address.platform], self._limits
-        if event.private or event.command is not None or isinstance(platform.adapter, CanReadBack):
+        unkept = event.private or event.command is not None or event.message_id is None
+        if unkept or isinstance(platform.adapter, CanReadBack):
+            return
+        if event.act == "deletion":
+            await self._kept.remove(event.address, event.message_id or "")
             return
         left_s = limits.keep_hours * 3_600 - (self._clock.now() - event.sent_at).total_seconds()
         if limits.messages == 0 or left_s <= 0 or not await _may_be_heard(event, platform.access):

@@ -165,6 +165,24 @@ async def test_what_is_private_a_command_old_or_of_people_without_access_is_not_
     assert len((await past.before(ASKED)).said) == 1
 
 
+async def test_what_is_taken_back_is_told_to_nobody_whoever_took_it_back() -> None:
+    clock, kept = FakeClock(), MemoryKeptWords(FakeClock())
+    before = EarlierMessages({"test": await mute()}, KEEPS, kept, clock)
+    for number in (1, 2, 3):
+        await before.keep(said(str(number), "43", message_id=f"m{number}"))
+    await before.keep(said("", "43", message_id="m2", act="deletion"))
+    since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, ContextLimits(), kept, clock)
+    await since.keep(said("", "43", message_id="m3", act="deletion"))
+    assert [one.text for one in (await before.before(ASKED)).said] == ["1"]
+
+
+async def test_what_has_no_id_is_not_kept_since_it_could_not_be_told_apart() -> None:
+    past = reading(KEEPS, test=await mute())
+    await past.keep(replace(said("without"), message_id=None))
+    await past.keep(said("with"))
+    assert [one.text for one in (await past.before(replace(ASKED, message_id=None))).said] == ["with"]
+
+
 async def test_who_lost_access_since_is_not_told_and_without_the_setting_nothing_is_kept() -> None:
     clock, kept = FakeClock(), MemoryKeptWords(FakeClock())
     before = EarlierMessages({"test": await mute()}, KEEPS, kept, clock)
