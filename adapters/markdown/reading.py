@@ -172,9 +172,10 @@ def _name_links(state: StateInline) -> None:
     tokens = list[Token]()
     for token in state.tokens:
         wordless = token.type == "link_close" and tokens[-1].type == "link_open"
-        if wordless and not str(tokens[-1].attrs["href"]).startswith("person:"):
+        url = str(tokens[-1].attrs["href"]) if wordless else ""
+        if url and not url.startswith("person:"):
             tokens[-1].markup = "autolink"
-            tokens.append(Token("text", "", 0, content=str(tokens[-1].attrs["href"])))
+            tokens.append(Token("text", "", 0, content=url))
         tokens.append(token)
     state.tokens[:] = tokens
 
