@@ -167,6 +167,19 @@ def _push_tagged(state: StateInline, name: str, url: str, start: int, end: int) 
     state.push(f"{kind}_close", name, -1)
 
 
+def _name_links(state: StateInline) -> None:
+    """Give a link without words its address as such: nobody would see it."""
+    tokens = list[Token]()
+    for token in state.tokens:
+        wordless = token.type == "link_close" and tokens[-1].type == "link_open"
+        url = str(tokens[-1].attrs["href"]) if wordless else ""
+        if url and not url.startswith("person:"):
+            tokens[-1].markup = "autolink"
+            tokens.append(Token("text", "", 0, content=url))
+        tokens.append(token)
+    state.tokens[:] = tokens
+
+
 def _definition(state: StateBlock, line: int, until: int, silent: bool) -> bool:
     """The target of links. One that no link here uses is shown: the link may be in another message."""
     start, found = state.bMarks[line] + state.tShift[line], reference(state, line, until, silent)
@@ -217,6 +230,7 @@ def _made() -> MarkdownIt:
     }
     for name, rule in rules.items():
         made.inline.ruler.before("escape", name, rule)
+    made.inline.ruler2.push("name_links", _name_links)
     made.block.ruler.at("reference", _definition)
     made.block.ruler.before(
         "fence", "formula", _formula_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}

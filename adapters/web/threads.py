@@ -55,11 +55,11 @@ class RoomThreads:
         said = [
             each
             for each in recent
-            if each.author_kind != "notice" and each.final and not (each.deleted or each.to)
-            if each.id != before and (last is None or each.seq < last.seq) and to.thread in (each.thread, each.id)
+            if _is_for_all(each) and each.id != before and (last is None or each.seq < last.seq)
+            if to.thread in (each.thread, each.id)
         ]
         first = None if to.thread in (None, before) else await self._board.message(to.conversation, to.thread or "")
-        if first is None or first.deleted:
+        if first is None or not _is_for_all(first):
             return [_earlier(each, to) for each in said[-at_most:]]
         replies = [each for each in said if each.id != first.id]
         return [_earlier(each, to) for each in (first, *replies[max(0, len(replies) - at_most + 1) :])]
@@ -74,6 +74,11 @@ class RoomThreads:
         if any(each.thread == said.thread and each.id != said.id for each in recent):
             return None
         return await self._board.message(room, said.thread)
+
+
+def _is_for_all(message: RoomMessage) -> bool:
+    """Whether somebody said it to all who are there."""
+    return message.author_kind != "notice" and message.final and not (message.deleted or message.to)
 
 
 def heard_in(message: RoomMessage) -> str | None:

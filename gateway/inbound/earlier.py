@@ -69,14 +69,20 @@ class EarlierMessages:
         self._clock = clock
 
     async def keep(self, event: Inbound, /) -> None:
-        """Keep what somebody says in a group, where the platform does not tell it again. Raises StorageUnavailable."""
+        """Keep what somebody says in a group, where the platform does not tell it again, until it is taken back. Raises
+        StorageUnavailable.
+        """
         platform, limits = self._platforms[event.address.platform], self._limits
-        if event.private or event.command is not None or isinstance(platform.adapter, CanReadBack):
+        unkept = event.private or event.command is not None or event.message_id is None
+        if unkept or isinstance(platform.adapter, CanReadBack):
+            return
+        if event.act == "deletion":
+            await self._kept.remove(event.address, event.message_id or "")
             return
         left_s = limits.keep_hours * 3_600 - (self._clock.now() - event.sent_at).total_seconds()
         if limits.messages == 0 or left_s <= 0 or not await _may_be_heard(event, platform.access):
             return
-        words = _words(replace(event, text=shortened(event.text)))
+        words = await _words_to_keep(event, platform.access)
         if event.act == "message" and says_something(event):
             await self._kept.keep(event.address, words, keep_s=left_s, at_most=limits.messages + 1)
         elif event.act == "edit":
@@ -128,6 +134,14 @@ async def _may_be_heard(said: Inbound, access: Access) -> bool:
         return True
     role = await access.role(said)
     return role is not None and role > Role.BLOCKED
+
+
+async def _words_to_keep(event: Inbound, access: Access) -> KeptWords:
+    """What somebody said, without the files of what it answers, and without that where its author may not be heard."""
+    quote, own = event.quote, tuple(file for file in event.attachments if not file.quoted)
+    if quote is not None and not await _may_be_heard(_as_event(event.address, quote), access):
+        quote = None
+    return _words(replace(event, text=shortened(event.text), quote=quote, attachments=own))
 
 
 def _as_event(to: Address, said: Quote) -> Inbound:

@@ -102,8 +102,10 @@ class Outbound:
 
     async def private_with(self, to: Address, person: str, /) -> Address | None:
         presenter = self._presenters.get(to.platform)
+        if presenter is None or person.partition(":")[0] != to.platform:
+            return None
         try:
-            return None if presenter is None else await presenter.private_with(to, person)
+            return await presenter.private_with(to, person)
         except AdapterError as error:
             _log.info("A person cannot be written to in private", extra={"person": person, "error": str(error)})
             return None

@@ -30,6 +30,10 @@ class KeptWordsStore(Protocol):
         """Keep what was said as it is now, for as long and with the time as before; nothing where it is not there."""
         ...
 
+    async def remove(self, to: Address, message: str, /) -> None:
+        """Forget a message, if it is there."""
+        ...
+
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         """What was said before a message, oldest first; all that is there where the message is not."""
         ...

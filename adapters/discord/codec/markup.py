@@ -138,8 +138,10 @@ class _Writer(MarkdownWriter):
         self._begin("heading" if level <= 3 else "strong")
 
     def _begin_link(self, url: str, *, bare: bool) -> None:
+        """Start a link. Discord has none inside another, so of a picture that is one its words are the label."""
         person = _MENTION.fullmatch(url)
-        is_link = url.startswith(("http://", "https://"))
+        inside = any(end is not None and end.startswith("](") for end in self._ends)
+        is_link = url.startswith(("http://", "https://")) and not inside
         if person is not None:
             self._write(f"<@{person[1]}>")
         elif bare and is_link:
@@ -149,7 +151,8 @@ class _Writer(MarkdownWriter):
             self._write("[")
         label_follows = person is None and not (bare and is_link)
         target = f"<{url}>" if re.search(r"[()\s]", url) else url
-        end = f"]({target})" if is_link else "" if bare or not url or url.startswith("person:") else f" ({url})"
+        told = bare or inside or not url or url.startswith("person:")
+        end = f"]({target})" if is_link else "" if told else f" ({url})"
         self._ends.append(end if label_follows else None)
 
     def _end_link(self) -> None:

@@ -169,8 +169,10 @@ class _Writer(MarkdownWriter):
             self._append(mention)
             self._links.append(_Link("", shown=False, complete=True))
             return
-        complete = bare and url.startswith("http")
-        link = _Link(url, shown=not self._links and is_link(url), complete=complete)
+        leads = is_link(url)
+        complete = bare and leads and url.startswith("http")
+        told = url.startswith("person:") or (bare and not leads)
+        link = _Link("" if told else url, shown=not self._links and leads, complete=complete)
         self._links.append(link)
         if link.shown:
             self._flush_breaks()

@@ -63,8 +63,9 @@ def _without(style: dict[str, bool], name: str) -> dict[str, bool]:
 def _link_edge(token: Token, targets: list[str]) -> Iterator[dict[str, Any]]:
     """Note where a link begins; a mention is written there, a target that Slack refuses where the link ends."""
     if token.nesting > 0:
-        targets.append(str(token.attrs.get("href", "")))
-        if (person := person_of(targets[-1])) is not None:
+        target = str(token.attrs.get("href", ""))
+        targets.append("" if token.markup == "autolink" and not is_link(target) else target)
+        if (person := person_of(target)) is not None:
             yield {"type": "user", "user_id": person[2:-1]}
     elif (target := targets.pop()) and not is_link(target) and not target.startswith("person:"):
         yield _text(f" ({target})", {})

@@ -65,6 +65,10 @@ class _Outcome:
     stored: bool = False
     failed: bool = False
 
+    def covers(self, response: BoltResponse) -> bool:
+        """Whether Slack need not hear of a refusal: all is stored, no listener fits, or the request cannot be read."""
+        return response.status != 200 if self.stored else not self.failed and response.status in (404, 500)
+
 
 class BoltApp:
     """The app, and the way of each request through it."""
@@ -119,8 +123,7 @@ class BoltApp:
             response = BoltResponse(status=500)
         if outcome.later or (response is None and not outcome.stored):
             return BoltResponse(status=503, body="Not safe yet; please send it again.\n")
-        ours = outcome.stored or not outcome.failed
-        return BoltResponse(status=200) if response is None or (ours and _is_none_of(response)) else response
+        return BoltResponse(status=200) if response is None or outcome.covers(response) else response
 
     async def extend(self, hands_over: HandsOver, token: str | None) -> None:
         """Show the app to extensions, once; `token` is that of the only workspace. Our listeners are there already."""
@@ -173,11 +176,6 @@ class BoltApp:
 
 
 _ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
-
-
-def _is_none_of(response: BoltResponse) -> bool:
-    """Whether nobody answered: no listener fits, or the request could not be read."""
-    return response.status in (404, 500)
 
 
 async def _not_understood(error: Exception) -> None:

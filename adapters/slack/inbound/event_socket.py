@@ -170,10 +170,13 @@ def _bolt_request(frame: SocketModeRequest) -> AsyncBoltRequest:
 
 def _payload(response: BoltResponse) -> dict[str, Any] | None:
     """What Slack shall do or show, which is JSON, or show, which is a text."""
-    if not response.body.startswith("{"):
-        return {"text": response.body} if response.body else None
-    payload: dict[str, Any] = json.loads(response.body)
-    return payload
+    try:
+        payload = json.loads(response.body)
+    except (ValueError, RecursionError):
+        payload = None
+    if isinstance(payload, dict):
+        return payload
+    return {"text": response.body} if response.body else None
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import html
 import secrets
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
 from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
 from slack_bolt.oauth.async_oauth_settings import AsyncOAuthSettings
+from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
@@ -76,11 +78,8 @@ class Door(AsyncOAuthFlow):
         settings = AsyncOAuthSettings(
             client_id=keys.client_id,
             client_secret=keys.client_secret,
-            scopes=SCOPES,
-            user_scopes=(),
             install_page_rendering_enabled=False,
             callback_options=pages,
-            authorization_url=app.install_url,
             installation_store=store,
             state_store=_States(keys.client_secret, clock),
             state_cookie_name=STATE_COOKIE,
@@ -102,6 +101,11 @@ class Door(AsyncOAuthFlow):
         except NOT_UNDERSTOOD:
             answer = HttpAnswer(400, b"This cannot be read.\n")
         return HttpAnswer(answer.status, answer.body, {**answer.headers, "cache-control": "no-store"})
+
+    async def build_authorize_url(self, state: str, request: AsyncBoltRequest) -> str:
+        """Where a person agrees. Bolt's own has parts of the request, as they are, and of the environment."""
+        asked = {"client_id": self.settings.client_id, "scope": ",".join(SCOPES), "state": state}
+        return f"{self._app.install_url}?{urlencode(asked)}"
 
     async def run_installation(self, code: str) -> Installation:
         """Slack's answer to the code. Bolt's own call for it sets no time limit, and asks for more than we need."""

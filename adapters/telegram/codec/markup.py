@@ -171,6 +171,7 @@ class _Writer(MarkdownWriter):
     def _begin_link(self, url: str, *, bare: bool) -> None:
         self._open_piece("text_link", url)
         self._open[-1].bare = bare and url.startswith("http")
+        self._open[-1].url = None if bare and not is_link(url) else url
 
     def _end_link(self) -> None:
         self._end()

@@ -137,7 +137,7 @@ class _RichWriter:
         """Start a link. Of a `bare` one the address is the text."""
         person = PERSON.fullmatch(url)
         target = f"tg://user?id={person[1]}" if person else url if is_link(url) and "a" not in self._open else ""
-        told = bare or url.startswith("person:")
+        told = bare or not url or url.startswith("person:")
         self._links.append(None if target else "" if told else f" ({url})")
         if target:
             self._start("a", f' href="{html.escape(target)}"')

@@ -53,6 +53,11 @@ class RedisKeptWords:
             return
         await self._connection.run(_CHANGE, [key], [TEXT, written, changed])
 
+    async def remove(self, to: Address, message: str, /) -> None:
+        keys = ShardKeys(shard_of(to.key))
+        await self._connection.write("UNLINK", keys.said_message(to.key, message))
+        await self._connection.write("ZREM", keys.said(to.key), message)
+
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         keys = ShardKeys(shard_of(to.key))
 

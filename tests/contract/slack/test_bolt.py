@@ -7,12 +7,14 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal, cast
+from urllib.parse import parse_qs
 
 import pytest
 
 from adapters.adapter import HttpRequest, Inbound
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from adapters.slack.inbound.oauth import AppKeys
+from adapters.slack.manifest import SCOPES
 from runtime.core.message import Choice
 from tests.architecture.source_tree import ROOT
 from tests.contract.slack.speaking import HOST, send, thread
@@ -210,6 +212,20 @@ async def test_what_bolt_would_read_from_the_environment_changes_nothing(
             assert (await acknowledged_after(inbound, platform, event_id)).text == "hi"
 
 
+async def test_neither_the_environment_nor_a_link_to_us_changes_what_slack_is_asked_to_install(
+    options: SlackOptions, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REDIRECT_URI", "SCOPES", "USER_SCOPES", "CLIENT_ID"):
+        monkeypatch.setenv(f"SLACK_{name}", "of-another-app")
+    async with aclosing(made_for("http", options, clock, installations=MemoryRecords())) as adapter:
+        query = {"team": "T1&client_id=of-another-app\r\nx: y"}
+        begun = await adapter.receive(HttpRequest("GET", "/install", query, {}, b""))
+    assert begun.status == 302
+    assert begun.headers["location"].isprintable()
+    asked = parse_qs(begun.headers["location"].partition("?")[2])
+    assert (asked["client_id"], asked["scope"], "redirect_uri" in asked) == ([CLIENT_ID], [",".join(SCOPES)], False)
+
+
 @pytest.mark.parametrize("do", [lambda p: p.say("secret", channel=DIRECT), lambda p: p.events.put({"type": "secret"})])
 async def test_contents_are_not_logged(
     adapter: SlackAdapter,
@@ -222,7 +238,7 @@ async def test_contents_are_not_logged(
         do(platform)
         platform.say("next", channel=DIRECT)
         await anext(inbound)
-    assert [record.name for record in caplog.records if "secret" in record.getMessage()] == []
+    assert [record.name for record in caplog.records if "secret" in str(vars(record))] == []
 
 
 def test_bolt_is_loaded_only_where_slack_is_on() -> None:

@@ -169,6 +169,40 @@ async def test_error_handler_of_an_extension_acknowledges_nothing_that_is_not_st
     assert told == []
 
 
+async def test_stored_event_is_acknowledged_whatever_an_extension_answers(
+    extended: Extended, platform: SlackPlatform
+) -> None:
+    def add(app: AsyncApp) -> None:
+        @app.event("message")
+        async def refuses() -> BoltResponse:
+            return BoltResponse(status=400)
+
+    async with extended(add) as inbound:
+        platform.say("precious", channel=DIRECT)
+        platform.say("next", channel=DIRECT)
+        await anext(inbound)
+        await anext(inbound)
+        await platform.until(lambda: len(platform.events.pending) == 1)
+
+
+@pytest.mark.parametrize("way", ["socket"])
+async def test_words_of_an_extension_that_look_like_data_end_no_socket(
+    extended: Extended, platform: SlackPlatform
+) -> None:
+    def add(app: AsyncApp) -> None:
+        @app.command("/note")
+        async def note(ack: Callable[[str], Awaitable[None]]) -> None:
+            await ack("{name} is noted")
+
+    async with extended(add) as inbound:
+        noted = {"command": "/note", "channel_id": DIRECT, "user_id": PERSON, "team_id": TEAM, "text": ""}
+        event = platform.events.events[platform.events.put_payload("slash_commands", noted)]
+        await platform.until(event.done.is_set)
+        platform.say("next", channel=DIRECT)
+        assert (await anext(inbound)).text == "next"
+    assert event.words == {"text": "{name} is noted"}
+
+
 async def test_lazy_listener_ends_with_the_connection(extended: Extended, platform: SlackPlatform) -> None:
     begun, ended = anyio.Event(), anyio.Event()
 

@@ -62,12 +62,13 @@ async def test_nothing_in_a_cell_pings_but_whom_it_mentions(adapter: SlackAdapte
             "| a<br>b | [x](ftp://e.org) |\n|--|--|\n| ![p](https://e.org/p.png) | $x_1$ |",
             "a\nb | x (ftp://e.org)\np | $x_1$",
         ),
+        ("| <ftp://e.org> |\n|--|\n| [](https://e.org) |", "ftp://e.org\nhttps://e.org"),
         ("| a |\n|--|\n| 1 |\n\n| b |\n|--|\n| 2 |", "a\n1\n```\nb\n-\n2\n```"),
         ("> | a |\n> |--|\n> | 1 |", "> • a: 1"),
         ("\n".join(["|" + "a|" * 21, "|" + "-|" * 21, "|" + "b|" * 21]), "• " + "\n    ".join(["a: b"] * 21)),
         ("| a |\n|--|\n" + "| 1 |\n" * 100, "```\na\n-\n" + "1\n" * 100 + "```"),
     ],
-    ids=["empty cells", "other cells", "a second table", "in a quotation", "21 columns", "101 rows"],
+    ids=["empty cells", "other cells", "addresses", "a second table", "in a quotation", "21 columns", "101 rows"],
 )
 async def test_what_the_block_does_not_take_is_a_text(
     adapter: SlackAdapter, platform: SlackPlatform, text: str, shown: str

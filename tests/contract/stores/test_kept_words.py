@@ -85,6 +85,14 @@ async def test_what_was_changed_is_told_as_it_is_now_and_as_old_as_it_was(store:
     assert list(await store.before(HERE, "")) == [words("won", 1), words("two", 2)]
 
 
+async def test_what_was_taken_back_is_not_told(store: KeptWordsStore) -> None:
+    await kept(store, words("one", 1), words("two", 2))
+    await store.remove(HERE, "1")
+    await store.remove(HERE, "never said")
+    await store.change(HERE, words("won", 1))
+    assert list(await store.before(HERE, "")) == [words("two", 2)]
+
+
 @pytest.fixture
 async def connection(valkey_socket: Path, anyio_backend: str) -> AsyncIterator[RedisConnection]:
     async with open_connection(valkey_socket, patience_s=20, sealing=Encryption([FIRST])) as opened:

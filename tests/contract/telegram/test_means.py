@@ -148,10 +148,10 @@ async def test_rich_message_mentions_whom_it_means_and_nobody_else(
 async def test_a_rich_message_shows_links_as_such_and_nothing_that_telegram_alone_takes_for_a_mark(
     adapter: TelegramAdapter, platform: TelegramPlatform
 ) -> None:
-    await send(adapter, f"see https://e.org/_x_/y, if a==b and c==d, ||x||, <u>, [me](tg://user?id=1)\n\n{TABLE}")
+    await send(adapter, f"see https://e.org/_x_/y, if a==b and c==d, ||x||, <u>, [me](tg://user?id=1) [x]()\n\n{TABLE}")
     shown = platform.messages(PERSON)[0].text.partition("</p>")[0]
     link = '<a href="https://e.org/_x_/y">https://e.org/_x_/y</a>'
-    assert shown == f"<p>see {link}, if a==b and c==d, ||x||, &lt;u&gt;, me (tg://user?id=1)"
+    assert shown == f"<p>see {link}, if a==b and c==d, ||x||, &lt;u&gt;, me (tg://user?id=1) x"
 
 
 @pytest.mark.parametrize(

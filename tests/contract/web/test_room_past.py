@@ -65,3 +65,13 @@ async def test_a_thread_is_told_from_the_message_that_it_hangs_on_however_long_i
         asked = await said(stand, inbound, "sum this up", thread)
         assert await told(stand, thread, asked, at_most=3) == ["Ada: start", "3", "4"]
         assert await told(stand, thread, asked) == ["Ada: start", *map(str, range(5))]
+
+
+@pytest.mark.parametrize("speaker", [GATEWAY, replace(HOST, to="Bob")], ids=["a notice", "to one person alone"])
+async def test_a_thread_is_told_without_the_message_that_it_hangs_on_where_a_room_would_be(speaker: Speaker) -> None:
+    async with stand_of("web") as stand, stand.listening() as inbound:
+        root = await stand.adapter.send(stand.group, "not for all", speaker=speaker, nonce="n1", final=True)
+        thread = replace(stand.group, thread=root)
+        await stand.adapter.send(thread, "one", speaker=HOST, nonce="n2", final=True)
+        asked = await said(stand, inbound, "sum this up", thread, "bob")
+        assert await told(stand, thread, asked) == ["one"]

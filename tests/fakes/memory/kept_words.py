@@ -30,6 +30,9 @@ class MemoryKeptWords:
             said = replace(words.said, said_at=kept.said.said_at)
             here[words.said.message_id] = (replace(words, said=said), until)
 
+    async def remove(self, to: Address, message: str, /) -> None:
+        self._kept.get(to.key, {}).pop(message, None)
+
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         here = self._kept.get(to.key, {})
         ids = list(here)

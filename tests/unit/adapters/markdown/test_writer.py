@@ -60,6 +60,7 @@ class Spelled(MarkdownWriter):
         ("> a\n> > b\n\nend", "(quote a\n\n(quote b))\n\nend"),
         ("```py\nx = 1\n```\n***\n~~a~~", "(block py\nx = 1)\n\n———\n\n(s a)"),
         ("[a](http://x) ![b](http://y) ![](http://z)", "(http://x a) (http://y b) (http://z http://z)"),
+        ("[](http://x) [](person:telegram:1)", "(http://x http://x) (person:telegram:1 )"),
         ("a  \nb\nc `d`", "a/b/c (code d)"),
         ("| a | bb |\n|---|---|\n| **ccc** | d |", "(block \na   | bb\n----+---\nccc | d)"),
     ],

@@ -165,6 +165,35 @@ async def test_what_is_private_a_command_old_or_of_people_without_access_is_not_
     assert len((await past.before(ASKED)).said) == 1
 
 
+@pytest.mark.parametrize(("author", "told"), [("43", ()), ("44", ("what they wrote",)), ("", ("what they wrote",))])
+async def test_of_what_is_answered_nothing_of_people_without_access_is_kept(author: str, told: tuple[str]) -> None:
+    past = reading(KEEPS, test=await mute("pairing", _42=Role.MEMBER, _43=Role.BLOCKED, _44=Role.MEMBER))
+    answered = Quote("m0", "Eve", "what they wrote", files=("theirs.png",), person=author and f"test:{author}")
+    own, theirs = Attachment("own.png", "image/png", "test:1"), Attachment("theirs.png", "image/png", "test:2")
+    await past.keep(replace(said("so?", attachments=(own, replace(theirs, quoted=True))), quote=answered))
+    words = await past.before(ASKED)
+    assert tuple(quote.text for quote in words.said[0].inside) == told
+    assert words.files == (own,)
+
+
+async def test_what_is_taken_back_is_told_to_nobody_whoever_took_it_back() -> None:
+    clock, kept = FakeClock(), MemoryKeptWords(FakeClock())
+    before = EarlierMessages({"test": await mute()}, KEEPS, kept, clock)
+    for number in (1, 2, 3):
+        await before.keep(said(str(number), "43", message_id=f"m{number}"))
+    await before.keep(said("", "43", message_id="m2", act="deletion"))
+    since = EarlierMessages({"test": await mute(_43=Role.BLOCKED)}, ContextLimits(), kept, clock)
+    await since.keep(said("", "43", message_id="m3", act="deletion"))
+    assert [one.text for one in (await before.before(ASKED)).said] == ["1"]
+
+
+async def test_what_has_no_id_is_not_kept_since_it_could_not_be_told_apart() -> None:
+    past = reading(KEEPS, test=await mute())
+    await past.keep(replace(said("without"), message_id=None))
+    await past.keep(said("with"))
+    assert [one.text for one in (await past.before(replace(ASKED, message_id=None))).said] == ["with"]
+
+
 async def test_who_lost_access_since_is_not_told_and_without_the_setting_nothing_is_kept() -> None:
     clock, kept = FakeClock(), MemoryKeptWords(FakeClock())
     before = EarlierMessages({"test": await mute()}, KEEPS, kept, clock)

@@ -157,6 +157,21 @@ async def test_where_a_platform_refuses_or_cannot_nothing_is_opened() -> None:
         assert await outbound.open_thread(Address("elsewhere", "1"), "Another way", nonce="f.1") is None
 
 
+class Reaching(MarkedPlatform):
+    """Can write to people by their numbers."""
+
+    async def private_with(self, _to: Address, person_id: str, /) -> Address | None:
+        return Address("fake", f"with {int(person_id.partition(':')[2])}")
+
+
+async def test_nobody_of_another_platform_is_written_to_in_private() -> None:
+    clock = FakeClock()
+    async with opening(Reaching(clock), clock, MemoryRecords()) as outbound:
+        assert await outbound.private_with(ROOM, "fake:7") == Address("fake", "with 7")
+        assert await outbound.private_with(ROOM, "slack:T1:U1") is None
+        assert await outbound.private_with(ROOM, "discord:7") is None
+
+
 async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_home_alone() -> None:
     clock, asked = FakeClock(), list[str]()
     platform = MarkedPlatform(clock)

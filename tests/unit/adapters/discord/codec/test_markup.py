@@ -36,6 +36,8 @@ def test_what_discord_reads_as_we_do_passes_as_it_is(text: str) -> None:
         ("-# small", r"\-# small"),
         ("#### Four **bold** ####", "**Four bold**"),
         ("a\n\n---\n\nb", "a\n\n———\n\nb"),
+        ("[](https://a.example/b) <ftp://a.b> [](ftp://a.b)", "https://a.example/b ftp://a.b ftp://a.b"),
+        ("[![build](https://a.example/b.svg)](https://c.example)", "[build](https://c.example)"),
         ("![a picture](https://a.example/b.png)", "[a picture](https://a.example/b.png)"),
         ("a\n\n    x = 1\n    y = 2\n\nb", "a\n\n```\nx = 1\ny = 2\n```\n\nb"),
         ("one\r\ntwo\rthree", "one\ntwo\nthree"),

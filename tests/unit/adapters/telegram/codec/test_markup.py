@@ -29,6 +29,7 @@ def _pieces(rendered: Rendered) -> list[tuple[str, str]]:
         ("> > deep", "deep", [("blockquote", "deep")]),
         ("- a\n- b\n  - c\n\nd", "• a\n• b\n  • c\n\nd", []),
         ("3. a\n4. b", "3. a\n4. b", []),
+        ("<ftp://a.b> [](ftp://a.b) [](https://a.b)", "ftp://a.b ftp://a.b https://a.b", []),
         ("- a\n\n- b", "• a\n\n• b", []),
         ("a\n\n---\n\nb", "a\n\n———\n\nb", []),
         ("a\nb  \nc", "a\nb\nc", []),
