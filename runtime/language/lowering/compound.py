@@ -193,7 +193,9 @@ class Compound:
         whole_call = before.found.op is Op.QUE and talk is None
         if whole_call and (kept := phrases.KEEPS_RESULT.match(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
-            if again.known and again.text.startswith(kept[1]):
+            if not again.known:
+                return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
+            if again.text.startswith(kept[1]):
                 return _Part(f"{before.text}{mark} {part}", again)
         if whole_call and _WAITS_FOR_CALL.match(part):
             call = before.found.text.removesuffix("; YLD for call")
