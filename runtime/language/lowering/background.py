@@ -63,6 +63,12 @@ _OTHER_TASKS = re.compile(
     re.IGNORECASE,
 )
 """Words to tasks of which nobody knows which they are."""
+_ALSO = re.compile(
+    r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?!(?:that|to|about|what|if|whether|how|why|when)\b)[\w'\u2019-]+,?\s+){1,5}"
+    rf"and\s+(?P<whom>{_WHOM_ORDERED}|the\s+task)(?=\s+(?:that|to|know|about|what|how)\b|\s*[:\"]|$)",
+    re.IGNORECASE,
+)
+"""Words to somebody and a task or an orderer."""
 _TO_PERSON = re.compile(rf"\s+to\s+(?:the\s+)?{phrases.PERSON.pattern}", re.IGNORECASE)
 _TOLD = re.compile(
     r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
@@ -240,6 +246,9 @@ class Background:
         others = _OTHER_TASKS.match(bare)
         if others and not self._reach.agents_in(others[0]) and not _TO_PERSON.match(bare[others.end() :]):
             return free(text, "which task is meant is unclear")
+        also = _ALSO.match(bare)
+        if also and not self._reach.agents_in(also["whom"]):
+            return free(text, "it is for a task and for others")
         spoken = _SPEAKS.match(bare)
         if spoken is None or self._reach.agents_in(spoken["whom"]):
             return None
