@@ -20,7 +20,8 @@ _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
 _BACKGROUND = re.compile(r"\b(?:in the background|as a (?:background )?task(?: in the background)?)\b,?", re.I)
 _STARTS = re.compile(r"^(?:start|launch|spawn|begin|run|kick off|execute|order)\s+(.+)$", re.IGNORECASE | re.DOTALL)
 _NAMED_AS = re.compile(
-    rf",?\s+(?:as|and call it|to get|giving|and (?:store|save|keep|put) (?:it|the task|its name) (?:as|in))\s+({_VARIABLE})$",
+    rf",?\s+(?:as|and call it|to get|giving|and (?:store|save|keep|put) (?:it|the task|its name) (?:as|in))"
+    rf"\s+({_VARIABLE})$",
     re.IGNORECASE,
 )
 _KEPT_AS = re.compile(
