@@ -26,11 +26,6 @@ _CONDITION = re.compile(
     r"\$\w|[<>=]|\b(?:is|are|becomes?|equals?|exceeds?|reaches|reached|has|have|more|less|fewer|need|needs)\b",
     re.IGNORECASE,
 )
-_PERHAPS_BEGIN = re.compile(
-    r"\b(?:start\w*|begin\w*|launch\w*|open\w*|boot\w*|load\w*|init\w*|first\w*|beginning|run\w*|ready|wake\w*|dawn|up"
-    r"|creat\w*|enter\w*|immediately|always|automatically)\b",
-    re.IGNORECASE,
-)
 
 _AN_EVENT = r"(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?events?\s+"
 _OF_OTHERS = re.compile(
@@ -47,11 +42,6 @@ def event_trigger(text: str) -> str | None:
     found = _OF_OTHERS.fullmatch(text.strip().rstrip("."))
     pattern = (found["pattern"] or found["dotted"]) if found is not None else ""
     return pattern if is_pattern(pattern) else None
-
-
-def may_begin(text: str) -> bool:
-    """Whether a trigger may mean the start, even in words that `trigger_kind` does not know."""
-    return trigger_kind(text) is TriggerKind.BGN or _PERHAPS_BEGIN.search(text) is not None
 
 
 def speaks_of_people(text: str) -> bool:
