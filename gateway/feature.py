@@ -130,3 +130,8 @@ class Feature:
     """Routes beside the bus, for clients."""
     practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown
     """What the console shows of how a program does, by its name."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it has something to say about the settings."""
+        return self.check is not _nothing or self.lines is not _nothing

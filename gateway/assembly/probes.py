@@ -63,7 +63,11 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
-        *(Probe(one.name, partial(_ask_feature, one, settings), "none in the settings") for one in FEATURES),
+        *(
+            Probe(one.name, partial(_ask_feature, one, settings), "none in the settings")
+            for one in FEATURES
+            if one.is_asked
+        ),
         Probe("sandbox", lambda: _ask_sandbox(settings)),
     ]
 

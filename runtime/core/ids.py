@@ -123,6 +123,11 @@ def is_human_word(text: str) -> bool:
     return text.strip().lower() in _HUMAN_WORDS
 
 
+def is_counterpart(text: str) -> bool:
+    """Whether a program means the other end of a task: `task 7` or `orderer`, in any case."""
+    return isinstance(participant_id(text.strip().lower()), CounterpartId)
+
+
 def parse_agent_id(text: str) -> AgentId | None:
     """`agent 1001` or `1001` as an agent id; None when it is neither."""
     stripped = text.strip()

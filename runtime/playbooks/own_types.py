@@ -22,6 +22,9 @@ _EXAMPLES: Mapping[Any, str] = {
     Decimal: "a number such as 12.50",
 }
 
+_QUOTED_AT_MOST = 2
+"""An annotation in quotes is a text within a text where the author postpones all annotations."""
+
 
 def as_text(value: Any, depth: int = 50) -> Any:
     """A value with texts in place of what JSON does not have, down to a depth."""
@@ -64,7 +67,9 @@ class OwnTypes:
 def _annotation(annotation: Any, function: Callable[..., Any]) -> Any:
     """An annotation that may be written as a text; None for one that nobody knows."""
     names = inspect.unwrap(function).__globals__
-    while isinstance(annotation, str):
+    for _ in range(_QUOTED_AT_MOST):
+        if not isinstance(annotation, str):
+            break
         try:
             annotation = eval(annotation, names)  # noqa: S307 - trusted code of the author
         except Exception:  # noqa: BLE001 - a type that is only named is none that a value is held to
@@ -81,13 +86,13 @@ def _of(annotation: Any, value: Any) -> Any:
         return _one_of(inner, value)
     if outer is Annotated:
         return _of(inner[0], value)
-    if outer is list and isinstance(value, list):
+    if outer is list and inner and isinstance(value, list):
         return [_of(inner[0], one) for one in value]
-    if outer is dict and isinstance(value, dict):
+    if outer is dict and inner and isinstance(value, dict):
         return {key: _of(inner[1], one) for key, one in value.items()}
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return _member(annotation, value)
-    return _from_text(annotation, value) if annotation in _EXAMPLES else value
+    return _from_text(annotation, value) if isinstance(annotation, type) and annotation in _EXAMPLES else value
 
 
 def _from_text(annotation: Any, value: Any) -> Any:

@@ -15,7 +15,7 @@ from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
 from runtime.events.sessions import SessionRestored, SessionStarted
 from runtime.events.talk import MessageReceived
-from runtime.language.pbasm.versions import listed, outline
+from runtime.language.pbasm.versions import outline
 from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
 from runtime.sessions.beginning import why_none
@@ -25,6 +25,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.program_in_use import ProgramInUse
+from runtime.sessions.program_words import news_of, trouble_of
 from runtime.sessions.rest import SessionRest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession, commit_of
@@ -144,7 +145,7 @@ class Session:
                     await self._begin(first)
                     first = None
                 elif self._broken is not None and first is None and not len(backlog):
-                    self._parts.pages.tell(self._say("trouble", error=self._broken))
+                    self._parts.pages.tell(self._trouble())
                 outcome = await self._serve(backlog, first)
                 tasks.cancel_scope.cancel()
         return await self._rest.begin() if outcome is Outcome.RESTING else outcome
@@ -226,14 +227,14 @@ class Session:
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
         self._parts.loops.start(message_of(event, None, self._journal.state) if begun else None)
         if self._broken is not None:
-            self._parts.pages.tell(self._say("trouble", error=self._broken))
+            self._parts.pages.tell(self._trouble())
         elif begun:
             self._tell_received(event)
             self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.author))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
-            self._parts.pages.tell(self._say("ready", program=program.name))
+            self._parts.pages.tell(self._around.texts("session.ready", program=program.name))
         await self._taken(entry)
         self._around.bus.publish(SessionStarted(*self._where))
 
@@ -296,7 +297,8 @@ class Session:
 
     async def _put_aside(self, entry: InboxEntry, why: str) -> None:
         """Leave what cannot begin here to the dead letters, and go on untouched."""
-        self._parts.pages.tell(self._say("fork_lost" if entry.event.kind == FORK else "not_taken"))
+        key = "fork_lost" if entry.event.kind == FORK else "not_taken"
+        self._parts.pages.tell(self._around.texts(f"session.{key}"))
         await self._journal.commit()  # in a crash it is said twice rather than never
         await self._inbox.discard(entry, self._lease().token, reason=why)
         await self._taken(entry)
@@ -317,7 +319,7 @@ class Session:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):
             if self._broken is not None:
-                self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)
+                self._parts.pages.tell(self._trouble(), event.place)
             else:
                 await self._hear(event, since)
         await self._taken(entry)
@@ -379,13 +381,12 @@ class Session:
         self.unfinished = [entry for entry in self.unfinished if entry not in entries]
         self._note_written()
 
-    def _say(self, key: str, **values: object) -> str:
-        return self._around.texts(f"session.{key}", **values)
+    def _trouble(self) -> str:
+        return trouble_of(self._journal.state, self.record.program, self._broken, self._around)
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
-        if news := self._journal.state.news:
-            changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
-            self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
+        if self._journal.state.news:
+            self._parts.pages.tell(news_of(self._journal.state, self._around.texts))
             self._journal.note(NewsTold())
         await self._parts.event_handler.take(event, since)
         self._tell_received(event)

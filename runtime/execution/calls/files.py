@@ -18,6 +18,7 @@ from runtime.execution.frames.frame import SENT_BYTES, Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.unwaited import check_waits
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.journal import Journal
 
@@ -93,6 +94,7 @@ class FileCalls:
         The file appears once, with the `text` beside it; the ending of its name decides its type. Pictures appear in
         the chat; `alt` describes a picture for people who cannot see it. In Python, `content` may be bytes.
         """
+        check_waits(self._journal.state, frame, call)
         clean = clean_file_name(name)
         data, media_type = _sent_data(content), media_type_of(clean)
         if not isinstance(content, str) and media_type.startswith("text/"):

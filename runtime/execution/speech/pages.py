@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
-from runtime.core.address import Address, Speaker
+from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
@@ -339,19 +339,21 @@ class Pages:
         place = self._spec(page.id, page.agent, {}, None, page.place).address
         further = replace(place, thread=None)
         if place.thread is None and not self._journal.state.private:
-            person = self._asker(page)
+            person = self._asker(page, place.platform)
             further = (await self._outbox.private_with(place, person) if person else None) or place
         if further == place:
             return False
         self._journal.note(PageMoved(page.id, further))
         return True
 
-    def _asker(self, page: PageState) -> str | None:
-        """Who is answered by a page; by a notice, who came last."""
+    def _asker(self, page: PageState, platform: str) -> str | None:
+        """Who is answered by a page; by a notice, who came last. None where that is nobody of the platform, such as a
+        schedule."""
         state = self._journal.state
         agent = state.agent(page.agent)
         latest = max(state.people, key=lambda person: state.people[person].named_at, default=None)
-        return page.alone or (agent.person if agent is not None else None) or latest
+        asker = page.alone or (agent.person if agent is not None else None) or latest
+        return asker if asker is not None and platform_in(asker) == platform else None
 
     def _said(self, page: PageState) -> str:
         """The text of a page as it is shown."""

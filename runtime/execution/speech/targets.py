@@ -17,6 +17,7 @@ from runtime.core.ids import (
     MeetingId,
     ParticipantId,
     PersonId,
+    is_counterpart,
     is_human_word,
     parse_agent_id,
     parse_meeting_id,
@@ -94,7 +95,7 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
         return Target(f"guest {text}", GuestId.of(text))
     found = agent_named(text, state, population) or person_named(text, state, population)
     if found is None:
-        if isinstance(participant_id(text.lower()), CounterpartId):
+        if is_counterpart(text):
             raise UnknownTarget(f"{text!r} is nobody here: Tell says something to a task, or to who has ordered one")
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
     return Target(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)

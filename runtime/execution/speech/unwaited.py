@@ -7,8 +7,8 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.tape.state.session import SessionState
 
 MAX_UNWAITED = 500
-"""The number of things in a row that a playbook, with those that it calls, says to people and meetings, or asks them,
-without waiting for anybody."""
+"""The number of things in a row that a playbook, with those that it calls, says to people and meetings, sends them as
+files or asks them, without waiting for anybody."""
 
 
 def check_waits(state: SessionState, frame: Frame, call: FrameCall) -> None:

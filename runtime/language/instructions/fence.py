@@ -35,11 +35,13 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
 _OFTEN = frozenset(
     {
         *("each", "every", "all", "both", "again", "until", "while", "times", "twice", "several", "repeatedly"),
-        *("retry", "more", "many", "one", "as"),
+        *("retry", "more", "many", "one", "as", "per", "few", "couple", "dozen", "two", "three", "four", "five", "six"),
+        *("seven", "eight", "nine", "ten"),
     }
 )
 """Words with which a step may call one playbook several times."""
 
+_WORD = re.compile(r"(?<!\$)\b[^\W\d_]+")
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 _MADE = re.compile(
     r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([^\W\d]\w*)"
@@ -116,7 +118,7 @@ def fence_of(
         strangers=frozenset(other.name for other in strangers) - reached,
         reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.search(words)),
         guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
-        once=frozenset() if _OFTEN & {*words.lower().split()} else frozenset(named & {*callable_now} - harmless),
+        once=frozenset() if _OFTEN & {*_WORD.findall(words.lower())} else frozenset(named & {*callable_now} - harmless),
         makes=tuple(dict.fromkeys(one for found in _MADE.findall(text) for one in found if one)),
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
+from runtime.core.ids import is_counterpart, is_human_word, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -32,6 +32,9 @@ PERSON_ARGUMENTS: Mapping[str, tuple[str, int]] = {
     "WaitForMessage": ("source", 0),
 }
 """The parameter that names an agent or somebody else, and its place, by call."""
+
+_WAITS = "WaitForMessage"
+"""The one of them that a task and who has ordered one have names for."""
 
 _PLAYBOOK = ("playbook", 1)
 _NAMING_A_PLAYBOOK = frozenset({"CallAgent", "Spawn"})
@@ -78,7 +81,8 @@ class CalledNames:
         named = (PERSON_ARGUMENTS[called],) if called in PERSON_ARGUMENTS else ()
         for key, place in named or ((key, None) for key in _ATTENDING if called in self._meetings):
             for name in _literals(_argument(call, key, place), bare):
-                yield from self._person(name, span)
+                if called != _WAITS or not is_counterpart(name):
+                    yield from self._person(name, span)
 
     def _agent(self, name: str, span: Span) -> Iterator[Finding]:
         klass = _bare(name)

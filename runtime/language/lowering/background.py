@@ -19,7 +19,11 @@ _VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
 _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
 _BACKGROUND = re.compile(r"\b(?:in the background|as a (?:background )?task(?: in the background)?)\b,?", re.I)
 _STARTS = re.compile(r"^(?:start|launch|spawn|begin|run|kick off|execute|order)\s+(.+)$", re.IGNORECASE | re.DOTALL)
-_NAMED_AS = re.compile(rf",?\s+(?:as|and call it|to get|giving)\s+({_VARIABLE})$", re.IGNORECASE)
+_NAMED_AS = re.compile(
+    rf",?\s+(?:as|and call it|to get|giving|and (?:store|save|keep|put) (?:it|the task|its name) (?:as|in))"
+    rf"\s+({_VARIABLE})$",
+    re.IGNORECASE,
+)
 _KEPT_AS = re.compile(
     rf",?\s+(?:as|into|to get|giving|and call it|and (?:store|save|keep|put) (?:it|the result|its result) (?:as|in))"
     rf"\s+({_VARIABLE})$",
@@ -53,6 +57,20 @@ _SPEAKS = re.compile(
     r"|\$[^\W\d]\w*|(?:(?:the|its|this|that)\s+)?(?:(?:[\w'\u2019-]+\s+)?(?:task|work|job)|\w+))(?![\w'\u2019.])\s*(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+_OTHER_TASKS = re.compile(
+    r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?:each|every|all|both|any|my|our|your|these|those)\s+(?:of\s+)?"
+    r"(?:(?:the|my|our|your|its|these|those)\s+)?|the\s+(?:first|second|next|last|latest|other|same)\s+)"
+    r"(?:background\s+)?tasks?(?=\s+(?:that|to|know|about|at|in|when|what|how)\b|\s*[:\"]|$)",
+    re.IGNORECASE,
+)
+"""Words to tasks of which nobody knows which they are."""
+_ALSO = re.compile(
+    r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?!(?:that|to|about|what|if|whether|how|why|when)\b)[\w'\u2019-]+,?\s+){1,5}"
+    rf"and\s+(?P<whom>{_WHOM_ORDERED}|the\s+task)(?=\s+(?:that|to|know|about|what|how)\b|\s*[:\"]|$)",
+    re.IGNORECASE,
+)
+"""Words to somebody and a task or an orderer."""
+_TO_PERSON = re.compile(rf"\s+to\s+(?:the\s+)?{phrases.PERSON.pattern}", re.IGNORECASE)
 _TOLD = re.compile(
     r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
 )
@@ -226,13 +244,19 @@ class Background:
     def telling(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
         where it is surely for a task, and for no agent or person of that name."""
+        others = _OTHER_TASKS.match(bare)
+        if others and not self._reach.agents_in(others[0]) and not _TO_PERSON.match(bare[others.end() :]):
+            return free(text, "which task is meant is unclear")
+        also = _ALSO.match(bare)
+        if also and not self._reach.agents_in(also["whom"]):
+            return free(text, "it is for a task and for others")
         spoken = _SPEAKS.match(bare)
         if spoken is None or self._reach.agents_in(spoken["whom"]):
             return None
         whom = spoken["whom"].strip()
         named = '"orderer"' if _ORDERER.match(whom) else self._named(whom)
         if named is None:
-            meant = self._meant(whom)
+            meant = self.started if whom.lower() == "it" else self._meant(whom)
             return free(text, "which task is meant is unclear") if meant or _ANY_TASK.match(whom) else None
         told = _TOLD.fullmatch(spoken["rest"])
         if told is None:

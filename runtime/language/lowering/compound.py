@@ -38,6 +38,8 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 """A statement in a message, which may have a condition of its own: "Tell them we call if it is urgent"."""
+_NAMES_A_VALUE = re.compile(r"(?:wh\w+|how)\s+\(", re.IGNORECASE)
+"""The end of a question that looks like a call: "and if so, which ($tea)"."""
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -150,7 +152,8 @@ class Compound:
             is_call = _is_call(called)
             if is_call and (_WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
-            if called.talk is not None and called.known and not is_indirect(head) and _is_call(self._classify(tail)):
+            speaks = called.talk is not None and called.known and not is_indirect(head)
+            if speaks and not _NAMES_A_VALUE.match(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -193,7 +196,9 @@ class Compound:
         whole_call = before.found.op is Op.QUE and talk is None
         if whole_call and (kept := phrases.KEEPS_RESULT.match(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
-            if again.known and again.text.startswith(kept[1]):
+            if not again.known:
+                return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
+            if again.text.startswith(kept[1]):
                 return _Part(f"{before.text}{mark} {part}", again)
         if whole_call and _WAITS_FOR_CALL.match(part):
             call = before.found.text.removesuffix("; YLD for call")

@@ -41,6 +41,7 @@ class PartReadings:
     def _part(self, text: str, whole: bool) -> LoweredInstruction:
         key = (text, whole)
         if key not in self._known:
+            self._known[key] = free(text, "it is a part of itself")  # for a part that is put together to it again
             self._depth += 1
             try:
                 self._known[key] = self._read(text, whole)

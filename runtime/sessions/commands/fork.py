@@ -88,6 +88,7 @@ class Forks:
             quote=last,
             private=event.private,
             program=self._record.program,
+            by_guest=event.by_guest,
         )
         try:
             await self._inbox.add(begins)

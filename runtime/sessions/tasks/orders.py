@@ -136,6 +136,7 @@ class TaskOrders:
             kind=TASK,
             private=state.private,
             program=self._record.program,
+            by_guest=known is not None and known.guest,
         )
 
     def _cancellation(self, task: TaskState) -> InboxEvent:

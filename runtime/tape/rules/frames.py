@@ -97,8 +97,8 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
 
 
 def _is_spoken(fact: CallReturned) -> bool:
-    """Whether it says something to people or a meeting, or asks them."""
-    return fact.name == "Ask" or bool(fact.to and not fact.to.startswith("agent "))
+    """Whether it says something to people or a meeting, sends them a file, or asks them."""
+    return fact.name in ("Ask", "SendFile") or bool(fact.to and not fact.to.startswith("agent "))
 
 
 def note_addressed(agent: AgentState, to: str | None) -> None:

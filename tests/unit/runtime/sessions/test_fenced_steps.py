@@ -132,6 +132,8 @@ async def test_what_a_step_names_it_may_do(sandbox: MontySandbox) -> None:
         ("Buy a present and Pay", ["await Pay()", "await Pay()"], 1),
         ("Buy a present and Pay", ["await asyncio.gather(*[Pay() for n in range(5)])"], 1),
         ("Buy a present for each of them and Pay", ["for n in range(5):\n    await Pay()"], 5),
+        ("Buy a present, Pay twice, and be kind", ["await Pay()", "await Pay()"], 2),
+        ("Buy two presents and Pay", ["await Pay()", "await Pay()"], 2),
     ],
 )
 async def test_a_step_calls_once_what_it_names_once(

@@ -72,6 +72,18 @@ async def test_a_private_conversation_goes_nowhere_else(sandbox: MontySandbox) -
         assert talk.chat == []
 
 
+async def test_what_a_schedule_has_said_is_for_nobody_in_private(sandbox: MontySandbox) -> None:
+    stage, schedule = Stage(), "schedule:daily"
+    async with stage.talking(sandbox, MADE) as talk:
+        await talk.say("hi", at=ADDRESS, private=False, name="Bob")
+        await talk.say("one", at=ADDRESS, private=False, name="daily", person_id=schedule)
+        stage.world.gone.add(ADDRESS)
+        await talk.say("two", at=ADDRESS, private=False, name="daily", person_id=schedule)
+        assert talk.named("page.finished")[-1].data["delivered"] is False
+        assert seen_at(talk, Address("test", f"alone with {schedule}")) == []
+        assert seen_at(talk, Address("test", "alone with test:Bob")) == []
+
+
 async def test_a_notice_is_told_to_who_came_last(sandbox: MontySandbox) -> None:
     stage = Stage()
     async with stage.talking(sandbox, MADE) as talk:

@@ -350,3 +350,26 @@ async def test_a_session_of_whose_agents_none_is_left_ends_and_another_begins(sa
         assert await later.say("hello") == ["Welcome"]
         assert await later.say("this") == ["I say this"]
         assert len(later.facts("begin")) == 2
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (
+            asking(HELPER, first=main(*STEPS, "05:QUE Wave")),
+            ["The program has changed in the meantime. We continue with the new version.", "Hello!"],
+        ),
+        (
+            asking(HELPER, first=main(STEPS[0], "02:YLD for call", *STEPS[2:])),
+            ["⚠️ Something went wrong inside Parley; the log says what. /new starts another conversation."],
+        ),
+    ],
+    ids=["that it can go on with", "that it cannot go on with"],
+)
+async def test_a_guest_reads_nothing_of_what_has_changed_in_a_program(
+    after: Program, told: list[str], sandbox: MontySandbox
+) -> None:
+    async with talking(asking(HELPER), Model(ASKS), sandbox) as talk:
+        await talk.say("hi", by_guest=True)
+    async with talking(after, Model(GREETS), sandbox, world=talk.world) as later:
+        assert await later.say("Ada", by_guest=True) == told

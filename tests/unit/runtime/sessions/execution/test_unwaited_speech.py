@@ -11,6 +11,7 @@ from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.execution.processor.walking import compiled
+from tests.unit.runtime.sessions.calls.test_files import FilesAtHand
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, still
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -31,6 +32,13 @@ FOREVER = {
     "other words each time": 'number = 0\nwhile True:\n    number += 1\n    await Say("user", f"tick {number}")',
     "many at once": 'import asyncio\nwhile True:\n    await asyncio.gather(*[Say("user", "tick") for _ in range(100)])',
 }
+
+
+async def test_python_that_sends_files_for_ever_ends(sandbox: MontySandbox) -> None:
+    body = 'while True:\n    await SendFile("a.txt", "tick")'
+    async with talking(alone(body), Model(), sandbox, world=still()[0], files=FilesAtHand()) as talk:
+        heard = await talk.say("go")
+    assert SPOKEN in heard[-1]
 
 
 @pytest.mark.parametrize("body", FOREVER.values(), ids=FOREVER)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.inbox import FORK_WANTED
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -87,3 +89,23 @@ async def test_a_guest_reads_of_a_failed_meeting_without_the_error(
         seen = await talk.say("go", by_guest=guest)
         assert told in seen
         assert not guest or not any("division" in line for line in seen)
+
+
+ORDERS = """
+async def Main():
+    for message in await WaitForMessage("user"):
+        await Result(await Spawn("Clerk", "Look"))
+"""
+
+
+async def test_a_guest_stays_one_in_a_copy_of_the_conversation_and_in_a_task(sandbox: MontySandbox) -> None:
+    main = python("Main", trigger="BGN When program starts")
+    clerk = agent("Clerk", python("Look", public=True), code="async def Look():\n    return 1\n")
+    made = program(agent("Tax", main, code=ORDERS), clerk)
+    async with talking(made, Model(), sandbox, tasks=TaskLimits()) as talk:
+        await talk.say("hi", by_guest=True)
+        await talk.say("go", by_guest=True)
+        await talk.say("", kind=FORK_WANTED, by_guest=True)
+        assert len(talk.world.threads) == 1
+        met = [fact.data for fact in talk.world.facts if fact.kind == "person"]
+        assert [data.get("guest", False) for data in met] == [True, True]  # there and in the task; the copy knows

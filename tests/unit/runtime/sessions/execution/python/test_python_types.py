@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
@@ -116,6 +118,16 @@ async def test_a_result_is_what_its_annotation_says(returns: str, value: str, se
 async def test_a_plain_function_is_held_to_its_result_as_well(sandbox: MontySandbox) -> None:
     code = calling("()", "Count()") + '@playbook\ndef Count() -> int:\n    return "many"\n'
     assert await said(code, sandbox) == ["failed: Count returns int, not 'many'"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"), [("List", '["a"]'), ("Dict", '{"a": 1}'), ("[int]", "[3]"), ("named", '"a"')]
+)
+async def test_an_annotation_that_names_no_type_within_holds_a_value_to_none(
+    annotation: str, value: str, sandbox: MontySandbox
+) -> None:
+    code = 'from typing import Dict, List\nnamed = "named"\n' + calling(f"(amount: {annotation})", f"Pay({value})")
+    assert await said(code, sandbox) == [repr(ast.literal_eval(value))]
 
 
 async def test_a_default_may_be_an_expression_of_the_fence(sandbox: MontySandbox) -> None:
