@@ -8,7 +8,6 @@ import anyio
 import pytest
 
 from runtime.core.quote import Quote
-from runtime.events.talk import FeedbackGiven
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
@@ -226,14 +225,6 @@ async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_deliv
     ]
     about = {(fact["agent"], fact["step"], fact["pid"]) for fact in facts}
     assert about == {("1000", "Travel.Main Main:01:QUE", asked)}
-
-
-async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) -> None:
-    async with talking(travel(), Model(ASK), sandbox) as talk:
-        await talk.say("go")
-        await talk.say("", kind="reaction", message_id=said_by(talk, "Where to?"), choice="down")
-        [given] = [event.what for event in talk.events if isinstance(event.what, FeedbackGiven)]
-    assert (given.rating, given.step, given.participant_id) == ("down", "Travel.Main Main:01:QUE", "test:Ada")
 
 
 async def test_other_reactions_and_thumbs_on_what_nobody_said_rate_nothing(sandbox: MontySandbox) -> None:
