@@ -147,4 +147,4 @@ class Thoughts:
 
 
 def _any_of(marks: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+    return re.compile("|".join(map(re.escape, marks)), re.IGNORECASE | re.ASCII)

@@ -112,3 +112,8 @@ def test_marks_of_the_settings_are_those_of_thoughts(marks: tuple[str, str], tex
         thoughts = habit.thoughts()
         assert said(text, size, thoughts) == answer
         habit.heard(thoughts, whole=True)
+
+
+def test_a_mark_with_a_letter_that_only_looks_alike_is_a_word() -> None:
+    assert said("‹thİnk>Hm", 1) == said("‹thİnk>Hm", 1000) == "‹thİnk>Hm"
+    assert said("<thİnk>Hm</think> yes", 1000).endswith("yes")
