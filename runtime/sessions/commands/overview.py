@@ -32,7 +32,7 @@ def status_of(state: SessionState, program: str, model: str, texts: Texts) -> st
 
 def those_here(state: SessionState, texts: Texts) -> str:
     """The people and agents, one a line."""
-    people = [texts("session.who_person", name=person.name) for person in state.people.values()]
+    people = [texts("session.who_person", name=state.spoken_name(person)) for person in state.people]
     agents = [texts("session.who_agent", agent=agent.klass, number=agent.id) for agent in state.agents.values()]
     return "\n".join([*people, *agents])
 

@@ -44,3 +44,13 @@ async def test_in_private_and_to_other_programs_nothing_is_answered_alone(sandbo
         assert talk.world.specs[-1].alone == ""
         await talk.say("", kind="status", private=False, person_id="client:desk")
         assert talk.world.specs[-1].alone == ""
+
+
+async def test_people_who_show_the_same_name_are_listed_by_the_names_that_tell_them_apart(
+    sandbox: MontySandbox,
+) -> None:
+    model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Hi.")', 'await Yld("user")'))
+    async with talking(WORKER, model, sandbox) as talk:
+        await talk.say("go", private=False)
+        [listed] = await talk.say("", kind="who", private=False, person_id="test:other")
+        assert listed.split("\n") == ["- Ada (1)", "- Ada (2)", "- Worker (agent 1000)"]
