@@ -43,9 +43,11 @@ _OF_MODELS = {
 """The text for people when the model gave no answer; the log has the provider's words."""
 
 
-def waits_by(error: Exception, texts: Texts) -> str:
-    """The text for people where a playbook waits, because of an error, until somebody writes again."""
+def waits_by(error: Exception, texts: Texts, *, guests: bool = False) -> str:
+    """The text for people, `guests` among them, where a playbook waits, because of an error, until somebody writes."""
     of_model = _OF_MODELS.get(type(error).__name__)
+    if of_model is None and guests:
+        return texts("session.cannot_continue")
     if of_model is None:
         return texts("session.trouble", error=error)
     return texts("session.model_gone", error=texts(of_model))

@@ -359,7 +359,8 @@ class Interpreter:
     async def _park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
         self._calls.publish(happened(*self._calls.at, f"{type(error).__name__}: {error}"))
-        await self._context.builtins.notice(self._frame, waits_by(error, self._context.pages.texts))
+        text = waits_by(error, self._context.pages.texts, guests=self._context.journal.state.has_guests)
+        await self._context.builtins.notice(self._frame, text)
         self._context.journal.note(FrameParked(self._frame.id, {"human": True}))
 
     async def open_stream(self, target: str) -> LiveStream | None:

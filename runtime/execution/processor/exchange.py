@@ -106,7 +106,8 @@ class Exchange:
         """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
         context = self.context
         self.asking.calls.publish(LLMFailed(*self.asking.calls.at, f"{type(error).__name__}: {error}"))
-        await context.builtins.notice(self.frame, waits_by(error, context.pages.texts))
+        text = waits_by(error, context.pages.texts, guests=context.journal.state.has_guests)
+        await context.builtins.notice(self.frame, text)
         context.journal.note(FrameParked(self.frame.id, {"human": True}))
         await self._receive({"human": True}, None)
 

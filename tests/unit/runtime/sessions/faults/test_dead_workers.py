@@ -139,3 +139,10 @@ async def test_without_any_worker_people_are_told_and_the_statement_runs_when_th
         sandbox.empty = False
         assert await talk.say("again") == ["paid 6 of 6", "then 30 of 26"]
         assert len(talk.named("sandbox.failed")) == 1
+
+
+async def test_a_guest_reads_that_nothing_can_go_on_and_not_why() -> None:
+    async with Empty(max_workers=1) as sandbox, talking(working(), Model(block(*WORK)), sandbox) as talk:
+        sandbox.empty = True
+        [told] = await talk.say("go", by_guest=True)
+        assert told.startswith("⚠️ I cannot continue right now. Your message is kept.")
