@@ -62,10 +62,12 @@ def worker_processes() -> list[int]:
 
 
 def is_worker(pid: str) -> bool:
+    """Whether a process executes the program of that name, and not merely has it among its arguments."""
     try:
-        return b"monty" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        parts = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except FileNotFoundError:
         return False
+    return any(part.endswith(b"/monty") for part in parts)
 
 
 async def test_call_reaches_the_host_and_its_result_the_statement(sandbox: Sandbox) -> None:
