@@ -47,7 +47,7 @@ def close_marks(text: str) -> tuple[str, str]:
     marks that open them again.
     """
     _, tail = _last_block(text.split("\n"))
-    inline = InlineMarks(tail)
+    inline = InlineMarks(tail, growing=False)
     return (text.rstrip() + inline.marks, inline.openers) if inline.certain else (text, "")
 
 
@@ -64,17 +64,18 @@ def _last_block(lines: list[str]) -> tuple[str, str]:
 
 
 def _without_half_table(lines: list[str]) -> list[str]:
-    """Drop a row that is still being written, and a head without a complete delimiter row; in a quotation too."""
-    start = len(lines)
+    """Drop a row that is still being written, and a head without a complete row below it, which says how the table is
+    shown; in a quotation too.
+    """
+    end = len(lines) - (lines[-1:] == [""])
+    start = end
     while start > 0 and _is_row(lines[start - 1]):
         start -= 1
-    rows = len(lines) - start
-    if not rows and len(lines) > 1 and not lines[-1] and _is_row(lines[-2]):
-        alone = len(lines) < 3 or not _is_row(lines[-3])
-        return lines[:-2] if alone else lines
-    if rows > 2 and DELIMITER_ROW.match(lines[start + 1].lstrip(_BEFORE_ROW)):
-        return lines[:-1]
-    return lines[:start] if 0 < rows <= 2 else lines
+    growing = end == len(lines)
+    headed = end - start > 1 and bool(DELIMITER_ROW.match(lines[start + 1].lstrip(_BEFORE_ROW)))
+    if end - start - growing <= 1 + headed:
+        return lines[:start] if start < end else lines
+    return lines[:-1] if headed and growing else lines
 
 
 def _is_row(line: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import regex
+
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.flanking import flanks
 from adapters.markdown.reading import PACKAGE, TAG, formula_at
@@ -17,6 +19,11 @@ _TAG_BEGUN = re.compile(
     r"<(?:a[ \t][^\n<>]*|(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z",
     re.IGNORECASE,
 )
+_FORMULA_BEGUN = regex.compile(
+    r"(?:\$\$(?:(?!\$\$)[\s\S]){0,300}+|\\\((?:(?!\\\))[^\n]){0,300}+|\\\[(?:(?!\\\])[\s\S]){0,300}+"
+    r"|(?<![\p{L}\p{N}\\$])\$(?![\s\d$])(?:\\.|[^\\$\n]){0,40}+)\Z"
+)
+"""A formula that is still being written, as long as it is likely one: `$` also stands before names and sums."""
 _TAG_END = re.compile(r"</([A-Za-z]+)[ \t]*>")
 MARKS_MAX = 32
 """The number of closing marks beyond which emphasis is shown as its marks: messages have limits."""
@@ -33,10 +40,10 @@ class _Run:
 
 
 class InlineMarks:
-    """Reads the inline marks of one block from left to right."""
+    """Reads the inline marks of one block from left to right. Of one that is `growing`, half a formula is no text."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, *, growing: bool = True) -> None:
+        self._text, self._growing = text, growing
         self._runs: list[_Run] = []
         self._brackets: list[tuple[int, int]] = []
         self._tags: list[tuple[str, int, int]] = []
@@ -112,7 +119,10 @@ class InlineMarks:
     def _atom(self, at: int, char: str) -> int:
         """The end of an address, a formula or a package's name that begins here."""
         if char in "$\\":
-            return formula_at(self._text, at, self._end)
+            end = formula_at(self._text, at, self._end)
+            if end == at and self._growing and _FORMULA_BEGUN.match(self._text, at):
+                self._end = at
+            return end
         found = (
             PACKAGE.match(self._text, at) if char == "@" else ADDRESS.match(self._text, at) if char in "hH" else None
         )

@@ -41,15 +41,22 @@ def table_of(stream: Iterator[Token]) -> Table:
     return Table(rows[0], rows[1:], aligns)
 
 
-def aligned(table: Table) -> str | None:
-    """Lines for a fixed-width font; None for a table that they cannot show: a wide one, or one with links."""
-    rows = [table.head, *table.rows]
-    if any(token.type in ("link_open", "image") for row in rows for cell in row for token in cell):
-        return None
-    texts = [[cell_text(cell).split("\n") for cell in row] for row in rows]
-    widths = [max(cell_len(line) for row in texts for line in row[column]) for column in range(len(table.head))]
-    if sum(widths) + 3 * (len(widths) - 1) > WIDTH_MAX:
-        return None
+def aligned(table: Table) -> tuple[str, int]:
+    """Lines for a fixed-width font, and how many rows below the head they show: all before the first one that would be
+    too wide or has a link. No lines where that is the head or the first row.
+    """
+    widths = [0] * len(table.head)
+    texts: list[list[list[str]]] = []
+    for shown in [table.head, *table.rows]:
+        cells = [cell_text(cell).split("\n") for cell in shown]
+        wider = [max(width, *map(cell_len, cell)) for width, cell in zip(widths, cells, strict=True)]
+        linked = any(token.type in ("link_open", "image") for cell in shown for token in cell)
+        if linked or sum(wider) + 3 * (len(wider) - 1) > WIDTH_MAX:
+            break
+        widths = wider
+        texts.append(cells)
+    if len(texts) < min(2, 1 + len(table.rows)):
+        return "", 0
     lines: list[str] = []
     for row in texts:
         for number in range(max(map(len, row))):
@@ -58,7 +65,7 @@ def aligned(table: Table) -> str | None:
             lines.append(" | ".join(padded).rstrip())
         if row is texts[0]:
             lines.append("-+-".join("-" * width for width in widths))
-    return "\n".join(lines)
+    return "\n".join(lines), len(texts) - 1
 
 
 def cell_text(cell: Cell) -> str:

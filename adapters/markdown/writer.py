@@ -172,12 +172,14 @@ class MarkdownWriter(ABC):
         self._end_link()
 
     def _table(self, table: Table) -> None:
-        """Write a table as lines of code where they fit a phone, else its rows as lists."""
-        lines = None if self._quotes else aligned(table)
-        if lines is not None:
+        """Write a table as lines of code where they fit a phone, else its rows as lists. From the first row that does
+        not fit, the rest are lists: what people have seen of a growing table stays.
+        """
+        lines, count = ("", 0) if self._quotes else aligned(table)
+        if lines:
             self._code_block(lines, "")
-            return
-        for row in table.rows or [table.head]:
+            self._break(2)
+        for row in table.rows[count:] or ([] if lines else [table.head]):
             self._row(table.head if table.rows else [()] * len(row), row)
 
     def _row(self, head: Sequence[Sequence[Token]], row: Sequence[Sequence[Token]]) -> None:

@@ -15,6 +15,7 @@ def test_text_code_and_links_are_whole_and_emphasis_is_as_it_was_meant(platform:
     assert score.differing == []
     assert score.text == score.code == score.links == len(TEXTS)
     assert score.looks >= 0.99 * score.characters
+    assert score.steady == len(TEXTS), "a beginning that people have seen is regrouped"
 
 
 def test_what_is_streamed_in_pieces_is_what_was_written() -> None:

@@ -63,6 +63,13 @@ class Spelled(MarkdownWriter):
         ("[](http://x) [](person:telegram:1)", "(http://x http://x) (person:telegram:1 )"),
         ("a  \nb\nc `d`", "a/b/c (code d)"),
         ("| a | bb |\n|---|---|\n| **ccc** | d |", "(block \na   | bb\n----+---\nccc | d)"),
+        (
+            "| a | b |\n|---|---|\n| 1 | 2 |\n| [x](http://x) | 3 |\n| 4 | 5 |\n\nend",
+            "(block \na | b\n--+--\n1 | 2)\n\n• a: (http://x x)/  b: 3\n• a: 4/  b: 5\n\nend",
+        ),
+        (f"| a |\n|---|\n| 1 |\n| {'w' * 45} |", f"(block \na\n-\n1)\n\n• a: {'w' * 45}"),
+        (f"| a |\n|---|\n| {'w' * 45} |\n| 1 |", f"• a: {'w' * 45}\n• a: 1"),
+        ("| a | [b](http://x) |\n|---|---|", "• a/  (http://x b)"),
     ],
 )
 def test_blocks_are_written_in_order_with_room_between_them(markdown: str, spelled: str) -> None:
