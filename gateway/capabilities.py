@@ -6,5 +6,6 @@ from gateway.features.a2a.feature import a2a
 from gateway.features.feedback.feature import feedback
 from gateway.features.mcp.feature import mcp
 from gateway.features.schedules.feature import schedules
+from gateway.features.usage.feature import usage
 
-FEATURES = (schedules, feedback, mcp, a2a)
+FEATURES = (schedules, feedback, usage, mcp, a2a)

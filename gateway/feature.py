@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from gateway.clients.admission import Admission, Client
     from gateway.clients.feed import Feed
     from gateway.clients.tasks.service import TaskService
+    from gateway.inbound.hooks import CarryOut
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
     from gateway.settings.tree import Settings
-    from runtime.bus import Bus
+    from runtime.bus import Bus, EventStream
     from runtime.core.clock import Clock
     from runtime.core.texts import Texts
     from runtime.language.program import Program
@@ -74,6 +75,8 @@ class ServingGround:
     texts: Mapping[str, Texts]
     reports: ReportDesk
     tasks: TaskGroup
+    answers: EventStream | None
+    """The answers of models since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ def _no_part(*_: object) -> None:
     """Nothing is switched on."""
 
 
+def _no_commands(*_: object) -> Mapping[str, CarryOut]:
+    return {}
+
+
 async def _unknown(*_: object) -> Mapping[str, Any]:
     return {}
 
@@ -123,6 +130,8 @@ class Feature:
     calls: Callable[[], Iterable[type]] = _nothing
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
+    commands: Callable[[FeatureGround], Mapping[str, CarryOut]] = _no_commands
+    """What carries out its commands for which no session lives, by their names."""
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
@@ -130,6 +139,10 @@ class Feature:
     """Routes beside the bus, for clients."""
     practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown
     """What the console shows of how a program does, by its name."""
+    models: Callable[[FeatureGround, Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]] = _unknown
+    """What it shows of these models, and of others that only the feature knows, by their names."""
+    status: Callable[[FeatureGround], Awaitable[Mapping[str, Mapping[str, Any]]]] = _unknown
+    """What it shows of the whole gateway at a glance, by section."""
 
     @property
     def is_asked(self) -> bool:

@@ -28,10 +28,10 @@ from gateway.access.people import People
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
 from gateway.assembly.parts import open_archive, open_engine, open_storage
-from gateway.assembly.reloads import Affected, reloading_of, versions_of
+from gateway.assembly.reloads import Affected, NodeReloads, reloading_of, versions_of
 from gateway.assembly.reporting import Reporting, reporting_of
 from gateway.assembly.sessions import node_context_of
-from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.voices import personal_commands, voiced
 from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
 from gateway.assembly.web.logins import first_owner_lines
@@ -46,13 +46,13 @@ from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import Kept, unheard
+from gateway.inbound.hooks import CarryOut, Kept, unheard
 from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.usage_limits import Limits
+from gateway.models.counted import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.models.usage import Ledger, answers_on
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -197,17 +197,20 @@ async def _start(
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     reporting = reporting_of(foundation, notices, tasks)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
-    serving = ServingGround(platforms, outbound.texts, reporting.desk, tasks)
+    serving = ServingGround(platforms, outbound.texts, reporting.desk, tasks, foundation.answers)
     earlier = _earlier(foundation, platforms)
     member, gauges, heard_of = _member(
         replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, serving, reporting
     )
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
-    platforms |= await _platforms(
-        chosen, people, records, clock, replace(entrance, kept=heard_of, hears=earlier.keep, reload=reloads.answer)
+    entrance = replace(
+        _entrance(foundation, inbox, outbound, people, limits, reporting),
+        kept=heard_of,
+        hears=earlier.keep,
+        commands=_commands(foundation, reloads),
     )
+    platforms |= await _platforms(chosen, people, records, clock, entrance)
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus, clock)
@@ -299,7 +302,6 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 def _entrance(
     foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
 ) -> Entrance:
-    own, connection = foundation.settings, foundation.connection
     return Entrance(
         inbox=inbox,
         say=outbound.say,
@@ -312,7 +314,6 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
-        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
         people=people,
         owners=reporting.owners,
         decisions=reporting.decisions,
@@ -320,8 +321,16 @@ def _entrance(
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
         overheard=foundation.overheard,
-        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
+
+
+def _commands(foundation: Foundation, reloads: NodeReloads) -> Mapping[str, CarryOut]:
+    own, connection = foundation.settings, foundation.connection
+    return {
+        "reload": reloads.answer,
+        **personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
+        **{name: carry_out for one in FEATURES for name, carry_out in one.commands(foundation).items()},
+    }
 
 
 def _origins(foundation: Foundation) -> Origins:

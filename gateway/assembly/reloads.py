@@ -17,6 +17,7 @@ from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import DevBoard
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -32,7 +33,6 @@ from gateway.service import Platform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.core.texts import Texts
 from runtime.events.happening import Tell
 from runtime.events.service import ProgramRefused
 from runtime.language.program import Program
@@ -88,10 +88,10 @@ class NodeReloads:
         self._news = news
         self._pins = pins
 
-    async def answer(self, texts: Texts, private: bool) -> str:
-        """The answer to /reload, of which every node hears."""
+    async def answer(self, given: GivenCommand) -> CommandAnswer:
+        """The answer to /reload, of which every node hears. Errors and keys are for owners alone to read."""
         await self._news.tell(self._news.node)
-        return (await self.reloading.reload()).told(texts, private=private)
+        return CommandAnswer((await self.reloading.reload()).told(given.texts, private=given.private))
 
     async def follow(self) -> None:
         """Reload when another node was asked to. What was asked for while nobody listened is not made up for."""

@@ -1,4 +1,4 @@
-"""Consequences of failures and use: reports, notices to owners, costs of models."""
+"""Consequences of failures: reports and notices to owners."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from anyio.abc import TaskGroup
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.foundation import Foundation
-from gateway.assembly.stores import decisions_of, keeping_of, usage_in
+from gateway.assembly.stores import decisions_of, keeping_of
 from gateway.models.owners import KINDS, ModelTroubles
-from gateway.models.usage import Ledger
 from gateway.programs.served import AsItIsNow
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -36,7 +35,7 @@ class Reporting:
 
 
 def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
-    """What failures come to; what models cost is counted in `tasks`."""
+    """What failures come to, and troubles of models."""
     _follow_models(foundation, owners, tasks)
     desk, calls = _failure_desk(foundation, owners)
     desk.start(tasks)
@@ -46,8 +45,6 @@ def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup)
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
-    if foundation.answers is not None:
-        tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.answers)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 

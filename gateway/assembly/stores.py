@@ -25,7 +25,6 @@ from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import NodeStore
 from runtime.stores.operation.reports import ReportStore
-from runtime.stores.operation.usage import UsageStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
@@ -120,13 +119,6 @@ def shards_in(connection: RedisConnection) -> Shards:
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
     return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
-
-
-def usage_in(connection: RedisConnection) -> UsageStore:
-    """What models were used, from the database."""
-    from runtime.storage.redis.operation.usage import RedisUsage
-
-    return RedisUsage(connection)
 
 
 async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:

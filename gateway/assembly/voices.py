@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.assembly.stores import memories_in
+from gateway.inbound.hooks import CarryOut
 from gateway.inbound.memory import MemoryCommand
-from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.models.embedding import ModelEmbedder
 from gateway.settings.tree import Settings
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 def personal_commands(
     settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
-) -> Mapping[str, PersonalCommand]:
+) -> Mapping[str, CarryOut]:
     """The commands about who gives them."""
     memories = memories_in(settings, programs, routes, connection, clock)
     voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models)
-    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
+    return {"memory": MemoryCommand(memories).answer, "voice": voice.answer}
 
 
 def recorded_s(settings: Settings) -> int:

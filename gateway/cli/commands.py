@@ -27,7 +27,6 @@ from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.operate.tasks import app as tasks
-from gateway.cli.operate.usage import usage
 from gateway.cli.serve.bus import bus
 from gateway.cli.serve.run import run
 from gateway.cli.serve.standby import standby
@@ -36,6 +35,7 @@ from gateway.cli.slack import app as slack
 from gateway.cli.voice import app as voice
 from gateway.features.feedback.cli import feedback
 from gateway.features.schedules.cli import app as cron
+from gateway.features.usage.cli import usage
 from gateway.version import VERSION
 
 GROUPS = {

@@ -10,22 +10,19 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.inbound.hooks import (
     AnswerPerson,
+    CarryOut,
     Hears,
     Kept,
     PutMark,
-    Reload,
     SayOutside,
     TellAlone,
-    nothing_to_reload,
     unheard,
     unheeded,
 )
 from gateway.inbound.origins import Origins
 from gateway.inbound.overheard import Overheard
-from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.models.usage import Ledger
 from gateway.reports.again import Decisions
 from runtime.bus import Bus
 from runtime.core.texts import Texts
@@ -48,16 +45,14 @@ class Entrance:
     chosen: Records
     origins: Origins
     limits: Limits
-    ledger: Ledger
     people: People
     owners: OwnerNotices
     decisions: Decisions
     message_chars: int
     places: PlaceStore
-    personal: Mapping[str, PersonalCommand]
+    commands: Mapping[str, CarryOut] = field(default_factory=dict)
     kept: Kept = unheard
     hears: Hears = unheeded
-    reload: Reload = nothing_to_reload
     answer: AnswerPerson | None = None
     takes_feedback: bool = True
     overheard: Overheard = field(default_factory=Overheard)

@@ -1,11 +1,13 @@
-"""Callbacks of routers: tell people, report kept messages, and reload programs."""
+"""Callbacks of routers: tell people, report kept messages, and carry out commands."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.adapter import Inbound
+from gateway.access.roles import Role
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -17,8 +19,31 @@ Kept = Callable[[InboxEvent], None]
 Hears = Callable[[Inbound], Awaitable[None]]
 """Hears of each event that a platform brings, before anything becomes of it."""
 
-Reload = Callable[[Texts, bool], Awaitable[str]]
-"""Reads programs and settings again. What came of it, in words; errors and keys only where owners alone read them."""
+
+@dataclass(frozen=True, slots=True)
+class GivenCommand:
+    """A command for the gateway. `program` is the one that serves there; `private`: nobody else reads the answer."""
+
+    event: Inbound
+    role: Role
+    program: str | None
+    texts: Texts
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can."""
+
+    text: str
+    alone: bool = False
+    """Tell it in private where the platform can, rather than in the conversation."""
+    otherwise: str | None = None
+    """What is said where everybody would read the answer; None: the answer."""
+
+
+CarryOut = Callable[[GivenCommand], Awaitable[CommandAnswer]]
+"""Carries out a command. Done again, it changes nothing more."""
 
 
 class SayOutside(Protocol):
@@ -47,8 +72,3 @@ def unheard(_event: InboxEvent) -> None:
 
 async def unheeded(_event: Inbound) -> None:
     """Nothing is kept of it."""
-
-
-async def nothing_to_reload(texts: Texts, _private: bool) -> str:
-    """Nothing can be read again."""
-    return texts("reload.nothing")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from adapters.adapter import Inbound
 from adapters.records import Records
-from runtime.core.address import Address
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from runtime.core.errors import ConfigError
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
@@ -47,25 +47,13 @@ class MemoryCommand:
         self._memories = memories
         self._silence = memories.silence
 
-    async def take(
-        self,
-        asked: Inbound,
-        program: str | None,
-        texts: Texts,
-        say: Callable[[Address, str], Awaitable[None]],
-        tell_alone: Callable[[Address, str, str], object] | None,
-    ) -> None:
-        """Carry out the command and answer it: to who asked alone, and to nobody where others would read it.
-
-        `program` is the one that serves there. Carried out again, it changes nothing more.
-        """
-        answer = texts("programs.no_route") if program is None else await self._answer(asked, program, texts)
-        if asked.private:
-            await say(asked.address, answer)
-        elif tell_alone is None:
-            await say(asked.address, texts("memory.alone_only"))
-        else:
-            tell_alone(asked.address, asked.person_id, answer)
+    async def answer(self, given: GivenCommand) -> CommandAnswer:
+        """Carry out the command and answer it: to who gave it alone, and to nobody where others would read it."""
+        asked, texts = given.event, given.texts
+        answer = (
+            texts("programs.no_route") if given.program is None else await self._answer(asked, given.program, texts)
+        )
+        return CommandAnswer(answer, alone=True, otherwise=texts("memory.alone_only"))
 
     async def _answer(self, asked: Inbound, program: str, texts: Texts) -> str:
         if not self._memories.on(program):

@@ -17,11 +17,11 @@ from gateway.access.commands import AccessCommands
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.entrance import Entrance
+from gateway.inbound.hooks import GivenCommand
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.sanitizing import says_something, tidied
 from gateway.reports.desk import AGAIN, LEAVE
-from runtime.core.address import Address
 from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice
@@ -55,9 +55,8 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._reload)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "reload"), own, strict=True))
-        self.own_commands |= dict.fromkeys(entrance.personal, self._personal)
+        own = {"help": self._help, "access": self._change_access, "programs": self._programs}
+        self.own_commands = own | dict.fromkeys(entrance.commands, self._carry_out)
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -210,28 +209,15 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _personal(self, event: Inbound, _role: Role) -> None:
-        """A command about who gives it."""
-        entrance = self._entrance
-        alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
-        if event.command == "memory" and not isinstance(self._adapter, CanTellAlone):
-            alone = None if entrance.answer is None else self._rather_nobody
-        carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
-        await carry_out(event, program, self._texts, entrance.say, alone)
-
-    def _rather_nobody(self, to: Address, person_id: str, text: str) -> None:
-        """Answer one person, and where others would read it say that it cannot be shown there."""
-        assert self._entrance.answer is not None
-        self._entrance.answer(to, person_id, text, self._texts("memory.alone_only"))
-
-    async def _reload(self, event: Inbound, _role: Role) -> None:
-        private = self._access.is_private(event)
-        await self._reply(event, await self._entrance.reload(self._texts, private))
-
-    async def _usage(self, event: Inbound, role: Role) -> None:
-        """A person's own use; everybody's for an owner, where nobody else reads it."""
-        person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
-        await self._reply(event, await self._entrance.ledger.told(person, self._texts))
+    async def _carry_out(self, event: Inbound, role: Role) -> None:
+        """Have a command carried out, and give the answer to who gave it."""
+        private, program = self._access.is_private(event), await self._serving(event)
+        carry_out = self._entrance.commands[event.command or ""]
+        said = await carry_out(GivenCommand(event, role, program, self._texts, private))
+        if said.alone and not event.private and isinstance(self._adapter, CanTellAlone):
+            self._entrance.tell_alone(event.address, event.person_id, said.text)
+        else:
+            await self._reply(event, said.text, said.otherwise)
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -349,11 +335,13 @@ class InboundRouter:
         if event.message_id is not None and event.act in ("message", "edit"):
             self._entrance.mark(event.address, event.message_id, "failed")
 
-    async def _reply(self, event: Inbound, text: str) -> None:
-        if event.private or self._entrance.answer is None:
+    async def _reply(self, event: Inbound, text: str, otherwise: str | None = None) -> None:
+        if event.private:
             await self._entrance.say(event.address, text)
+        elif self._entrance.answer is None:
+            await self._entrance.say(event.address, text if otherwise is None else otherwise)
         else:
-            self._entrance.answer(event.address, event.person_id, text)
+            self._entrance.answer(event.address, event.person_id, text, otherwise)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         text = self._texts(key, **values)

@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from adapters.adapter import Inbound
 from gateway.access.roles import Role
 from gateway.inbound.person_limits import PersonLimits
+from gateway.models.counted import answers_on
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -35,8 +36,6 @@ TASK_KNOWN_S = 7 * DAY_S
 
 MAX_SPEAKERS = 10_000
 """The number of conversations whose last speaker is remembered; the oldest are forgotten first."""
-
-_UNHEARD_ANSWERS = 10_000
 
 Scope = Literal["person", "conversation"]
 Measure = Literal["messages", "usd", "tokens"]
@@ -152,7 +151,7 @@ class Limits:
 
     async def follow(self, bus: Bus) -> None:
         """Count the cost of every model answer, until cancelled."""
-        async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_ANSWERS) as answers:
+        async with answers_on(bus) as answers:
             async for answer in answers:
                 if isinstance(answer.what, LLMAnswered):
                     await self.spend(answer.what)

@@ -1,9 +1,9 @@
-"""`/bus/v1/people` and `/bus/v1/usage`: who has which role, and what was spent."""
+"""`/bus/v1/people`: who has which role and which limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,19 +12,17 @@ from starlette.responses import Response
 from gateway.access.people import KnownPerson
 from gateway.access.roles import Role, role_named
 from gateway.clients.pages import page_of
-from gateway.clients.requests import answer, body_of, number
+from gateway.clients.requests import answer, body_of
 from gateway.inbound.person_limits import KINDS
-from gateway.models.usage import By, grouped
 from gateway.overview.sources import Sources
 from runtime.core.errors import ContentLocked, SessionBusy
-from runtime.stores.operation.usage import KEPT_DAYS, Amounts, total
 
 MAX_AMOUNT = 1e12
 """Less than this is a limit."""
 
 
 class PeopleRoutes:
-    """The requests about people and about spending."""
+    """The requests about people."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -76,18 +74,6 @@ class PeopleRoutes:
         await self._sources.person_limits.set(person, {})
         return answer({"person": person, "sessions": len(erased.sessions), "entries": erased.entries})
 
-    async def usage(self, request: Request) -> Response:
-        """What models were used and what they cost in some days up to today (UTC), in sums."""
-        client = self._sources.reader(request)
-        by = request.query_params.get("by", "day")
-        if by not in get_args(By):
-            raise HTTPException(422, f"by is one of {', '.join(get_args(By))}.")
-        if by == "person" and not client.scopes.content:
-            raise HTTPException(403, f"{client.name} has no scope content.")
-        rows = await self._sources.ledger.rows(int(number(request, "days", 30, KEPT_DAYS)) or 1)
-        sums = [{"name": name, **_amounts(amounts)} for name, amounts in grouped(rows, by)]  # type: ignore[arg-type]
-        return answer({"by": by, "sums": sums, "all": _amounts(total(rows))})
-
 
 async def role_in(request: Request, otherwise: Role | None) -> Role:
     """The role that a request's {"role"} names. Raises HTTPException."""
@@ -120,13 +106,3 @@ def _person(person: KnownPerson | str, content: bool, limits: Mapping[str, Mappi
 
 def _is_amount(amount: Any) -> bool:
     return type(amount) in (int, float) and 0 <= amount < MAX_AMOUNT
-
-
-def _amounts(amounts: Amounts) -> dict[str, Any]:
-    return {
-        "answers": amounts.answers,
-        "tokens_in": amounts.tokens_in,
-        "tokens_cached": amounts.tokens_cached,
-        "tokens_out": amounts.tokens_out,
-        "usd": round(amounts.cost_usd, 6),
-    }

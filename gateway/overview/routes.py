@@ -16,14 +16,18 @@ from gateway.overview.scratch.routes import ScratchRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
 from gateway.overview.sources import Sources
-from gateway.overview.status import StatusRoute
+from gateway.overview.status import StatusOf, StatusRoute
 from gateway.overview.work import WorkRoutes
 from runtime.language.program import Program
 
 
-def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequence[BaseRoute]:
-    """The routes, to be mounted with those of the bus."""
-    status, sessions, served = StatusRoute(sources), SessionRoutes(sources), ProgramRoutes(sources, programs)
+def overview_routes(sources: Sources, programs: Mapping[str, Program], of_features: StatusOf) -> Sequence[BaseRoute]:
+    """The routes, to be mounted with those of the bus; the status shows also what features tell."""
+    status, sessions, served = (
+        StatusRoute(sources, of_features),
+        SessionRoutes(sources),
+        ProgramRoutes(sources, programs),
+    )
     decisions, people, work = DecisionRoutes(sources), PeopleRoutes(sources), WorkRoutes(sources)
     inbox, clock = sources.inbox, sources.clock
     questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer, sources.rooms)
@@ -54,7 +58,6 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
         Route("/people/{person}/role", people.revoke, methods=["DELETE"]),
         Route("/people/{person}/limit", people.limit, methods=["POST"]),
         Route("/people/{person}/forget", people.forget, methods=["POST"]),
-        Route("/usage", people.usage, methods=["GET"]),
         Route("/programs", served.some, methods=["GET"]),
         Route("/programs/{program}", served.look, methods=["GET"]),
     ]

@@ -17,7 +17,6 @@ from gateway.cluster.drains import Drains
 from gateway.inbound.person_limits import PersonLimits
 from gateway.jobs.erasure import Erased
 from gateway.jobs.task_register import TaskRegister
-from gateway.models.usage import Ledger
 from gateway.overview.moments import Moments
 from gateway.overview.questions.open import QuestionsView
 from gateway.overview.saving.talks import TalkMaker
@@ -57,7 +56,6 @@ class Sources:
     questions: QuestionsView
     scratch: ScratchRooms
     talks: TalkMaker
-    ledger: Ledger
     living: Callable[[], Awaitable[Living]]
     drains: Drains
     tell_nodes: Callable[[], Awaitable[None]]

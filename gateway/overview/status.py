@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -12,18 +13,22 @@ from gateway.clients.requests import answer
 from gateway.overview.sources import Sources
 from gateway.version import VERSION
 from runtime.stores.operation.nodes import Living
-from runtime.stores.operation.usage import total
 from runtime.stores.sessions import SHARDS
 
 MOST_LETTERS = 1_000
 """The dead letters that are counted."""
 
 
+StatusOf = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
+"""What features show of the whole gateway, by section."""
+
+
 class StatusRoute:
     """The request for the status."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, of_features: StatusOf) -> None:
         self._sources = sources
+        self._of_features = of_features
 
     async def get(self, request: Request) -> Response:
         """Platforms, nodes and their shards, sessions, what waits, what was spent today, and what is to be decided."""
@@ -36,7 +41,6 @@ class StatusRoute:
         drained = frozenset(await own.drains.marked())
         undecided = [report for report in await own.reports.all() if not report.decided]
         living, fronts = await own.living(), await own.fronts()
-        spent = total(await own.ledger.rows(1))
         return answer(
             {
                 "at": own.clock.now().isoformat(),
@@ -53,12 +57,7 @@ class StatusRoute:
                     "requests": len(await own.people.requests()),
                     "questions": len(await own.questions.noted()),
                 },
-                "spent_today": {
-                    "usd": round(spent.cost_usd, 6),
-                    "answers": spent.answers,
-                    "tokens_in": spent.tokens_in,
-                    "tokens_out": spent.tokens_out,
-                },
+                **await self._of_features(),
             }
         )
 

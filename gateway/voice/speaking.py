@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 
 from adapters.adapter import Inbound
 from adapters.records import Records
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from gateway.models.counted import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError
-from runtime.core.texts import Texts
 from runtime.events.happening import Tell
 from runtime.llm.client import SPEAK, ChatMessage, CompletionRequest, LLMClient
 from runtime.voice.listener import Payer
@@ -31,20 +31,9 @@ class VoiceCommand:
         self._records = records
         self._speaks = speaks
 
-    async def take(
-        self,
-        asked: Inbound,
-        _program: str | None,
-        texts: Texts,
-        say: Callable[[Address, str], Awaitable[None]],
-        tell_alone: Callable[[Address, str, str], object] | None,
-    ) -> None:
-        """Carry out the command and answer it: to who asked alone, where the platform can."""
-        answer = texts(f"voice.{await self._done(asked)}")
-        if asked.private or tell_alone is None:
-            await say(asked.address, answer)
-        else:
-            tell_alone(asked.address, asked.person_id, answer)
+    async def answer(self, given: GivenCommand) -> CommandAnswer:
+        """Carry out the command and answer it: to who gave it alone, where the platform can."""
+        return CommandAnswer(given.texts(f"voice.{await self._done(given.event)}"), alone=True)
 
     async def _done(self, asked: Inbound) -> str:
         word = asked.text.strip().lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,7 +24,6 @@ from gateway.assembly.stores import (
     shards_in,
     snapshots_in,
     tell_later,
-    usage_in,
 )
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
@@ -33,7 +32,6 @@ from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.jobs.task_register import TaskRegister
-from gateway.models.usage import Ledger
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
@@ -147,6 +145,12 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     async def of_features(program: str) -> Mapping[str, Any]:
         return {key: told for one in FEATURES for key, told in (await one.practice(ground, program)).items()}
 
+    async def of_models(names: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+        return _together([await one.models(ground, names) for one in FEATURES])
+
+    async def status() -> Mapping[str, Mapping[str, Any]]:
+        return _together([await one.status(ground) for one in FEATURES])
+
     async def tell_approved(request: AccessRequest) -> None:
         await tell_later(connection, request, ground.texts("access.approved"))
 
@@ -166,7 +170,6 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         scratch=ScratchRooms(
             keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
         ),
-        ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
         drains=drains_in(connection),
         tell_nodes=shards.nodes.tell,
@@ -192,16 +195,26 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         ground.services or SharedServices(seen, records_in(connection, SERVICES_TABLE), "", clock),
         records_in(connection, VERSIONS_TABLE),
         of_features,
+        of_models,
         news_by(connection, "console", PROGRAM_NEWS),
         pins_in(connection, clock),
         news_by(connection, "console", PIN_NEWS),
     )
     return [
-        *overview_routes(sources, ground.programs),
+        *overview_routes(sources, ground.programs, status),
         *(route for feature in FEATURES for route in feature.views(ground, door)),
         *service_routes(sources, ground.programs, services),
         Route("/meetings", MeetingRoutes(sources, moments).some, methods=["GET"]),
     ]
+
+
+def _together(told: Iterable[Mapping[str, Mapping[str, Any]]]) -> Mapping[str, Mapping[str, Any]]:
+    """What several features tell, by name."""
+    found: dict[str, dict[str, Any]] = {}
+    for named in told:
+        for name, own in named.items():
+            found[name] = found.get(name, {}) | dict(own)
+    return found
 
 
 async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:

@@ -155,10 +155,9 @@ async def _asked(settings: Settings, programs: Sequence[Path]) -> tuple[Sequence
 
 def _tell_costs(answers: Sequence[Happening]) -> None:
     """Say what the model cost, if it was asked."""
-    from gateway.models.usage import amounts_of, in_words
+    from gateway.models.counted import Amounts, amounts_of, in_words
     from runtime.core.texts import load_texts
     from runtime.events.frames import LLMAnswered
-    from runtime.stores.operation.usage import Amounts
 
     spent = Amounts()
     for answer in answers:

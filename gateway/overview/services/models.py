@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
@@ -14,19 +14,17 @@ from starlette.responses import Response
 
 from gateway.clients.requests import answer
 from gateway.models.checking import ask, question_for
-from gateway.models.usage import DAYS, grouped
+from gateway.models.counted import counted
 from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import Tally
 from gateway.overview.sources import Sources
 from runtime.core.errors import LLMError
-from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Tell
 from runtime.llm.chain import Link, ModelChain
 from runtime.llm.client import LLMClient, Usage
 from runtime.llm.cooldowns import Cooldown
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
-from runtime.stores.operation.usage import Amounts
 
 TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""
@@ -35,13 +33,14 @@ TRIED_WITHIN_S = 30.0
 @dataclass(frozen=True, slots=True)
 class ModelRoutes:
     """The requests about models. `models` are None where this process executes no programs; `tell` hears what test
-    calls have used.
+    calls have used. `of_features` is what features show of models, these and others, by name.
     """
 
     sources: Sources
     models: Models | None
     seen: SharedServices
     tell: Tell
+    of_features: Callable[[Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]]
 
     async def some(self, request: Request) -> Response:
         """The models by their names in the settings, each with its chain; and all models that were asked lately, with
@@ -50,19 +49,15 @@ class ModelRoutes:
         content = client.scopes.content
         cooling = {} if self.models is None or self.models.cooldowns is None else await self.models.cooldowns.current()
         entries = {} if self.models is None else self.models.all_clients
-        costs = dict(grouped(await self.sources.ledger.rows(DAYS), "model"))
         tallies = await self.seen.models(await self.sources.processes())
+        told = await self.of_features(tallies)
         return answer(
             {
                 "here": self.models is not None,
                 "models": [_entry(name, entries[name], cooling) for name in sorted(entries, key=_order)],
                 "asked": [
-                    {
-                        "model": name,
-                        **_cost(costs.get(name, Amounts())),
-                        **tallies.get(name, Tally()).data(content=content),
-                    }
-                    for name in sorted(costs.keys() | tallies.keys())
+                    {"model": name, **told.get(name, {}), **tallies.get(name, Tally()).data(content=content)}
+                    for name in sorted(told.keys() | tallies.keys())
                 ],
             }
         )
@@ -83,7 +78,7 @@ class ModelRoutes:
 
         def count(used: Usage) -> None:
             if used.input_tokens or used.output_tokens or used.cost_usd:
-                self.tell(_answered(client, used, perf_counter() - began))
+                self.tell(counted(client, "check", used, perf_counter() - began))
 
         try:
             await ask(client, question_for([name]), TRIED_WITHIN_S, count)
@@ -94,23 +89,6 @@ class ModelRoutes:
         if error is None and models.cooldowns is not None:
             await models.cooldowns.end(entry)
         return {"entry": entry, "model": client.model, "took_s": round(perf_counter() - began, 3), "error": error}
-
-
-def _answered(client: LLMClient, used: Usage, seconds: float) -> LLMAnswered:
-    """A test call as the event by which use is counted: of no session and nobody."""
-    return LLMAnswered(
-        *("", "", "", "", used.model or client.model, "check"),
-        reply="",
-        seconds=seconds,
-        first_text_s=None,
-        tokens_in=used.input_tokens,
-        tokens_out=used.output_tokens,
-        tokens_cached=used.cached_tokens,
-        cost_usd=used.cost_usd,
-        conversation="",
-        participant_id=None,
-        estimated=used.estimated,
-    )
 
 
 def _order(name: str) -> tuple[bool, str]:
@@ -142,12 +120,3 @@ def _cooling(found: Cooldown | None) -> dict[str, Any] | None:
         return None
     until = datetime.fromtimestamp(found.until_s, UTC).isoformat()
     return {"until": until, "times": found.times, "why": found.why}
-
-
-def _cost(amounts: Amounts) -> dict[str, Any]:
-    return {
-        "usd": round(amounts.cost_usd, 6),
-        "charged": amounts.answers,
-        "tokens_in": amounts.tokens_in,
-        "tokens_out": amounts.tokens_out,
-    }

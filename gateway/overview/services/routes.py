@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ class ServiceGround:
     versions: Records
     of_features: Callable[[str], Awaitable[Mapping[str, Any]]]
     """What features say of how a program does."""
+    of_models: Callable[[Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]]
+    """What they say of models."""
     reload: Callable[[], Awaitable[None]]
     """Asks all nodes for a reload."""
     pins: Pins
@@ -39,7 +41,7 @@ class ServiceGround:
 
 def service_routes(sources: Sources, programs: Mapping[str, Program], ground: ServiceGround) -> Sequence[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    models = ModelRoutes(sources, ground.models, ground.seen, ground.bus.publish)
+    models = ModelRoutes(sources, ground.models, ground.seen, ground.bus.publish, ground.of_models)
     tools = ToolRoutes(sources, programs, ground.seen)
     practice = PracticeRoute(
         sources,

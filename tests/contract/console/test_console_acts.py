@@ -11,12 +11,14 @@ import pytest
 
 from gateway.access.people import KnownPerson
 from gateway.access.roles import Role
-from gateway.assembly.stores import people_in, usage_in
+from gateway.assembly.stores import people_in
+from gateway.features.usage.redis import RedisUsage
+from gateway.features.usage.store import Used
+from gateway.models.counted import Amounts
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.operation.reports import RedisReports
 from runtime.stores.inbox import NOTICE
 from runtime.stores.operation.reports import Report
-from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit, LeaseHolder
 from tests.contract.console.console_answers import acted, said, told_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
@@ -142,7 +144,7 @@ async def test_reports_are_decided_once(valkey_socket: Path) -> None:
 async def test_spending_is_shown_in_sums_and_of_people_only_to_owners(valkey_socket: Path) -> None:
     async with console(valkey_socket) as world, world.logged_in() as owner, world.logged_in("operator") as operator:
         today = world.ground.clock.now().date()
-        usage = usage_in(world.ground.connection)
+        usage = RedisUsage(world.ground.connection)
         await usage.add(Used(today, "web:1", "shop", "Host", "m1"), Amounts(1, 10, 0, 5, 0.5))
         await usage.add(Used(today, "web:2", "shop", "Clerk", "m1"), Amounts(2, 20, 0, 5, 0.25))
         assert (await told_of(world, operator, "/usage"))["all"]["usd"] == 0.75

@@ -11,8 +11,11 @@ import anyio
 import pytest
 
 from adapters.records import Records
-from gateway.assembly.stores import records_in, usage_in
+from gateway.assembly.stores import records_in
 from gateway.features.feedback.ledger import FEEDBACK_TABLE
+from gateway.features.usage.redis import RedisUsage
+from gateway.features.usage.store import Used
+from gateway.models.counted import Amounts
 from gateway.programs.loading import compile_one
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
@@ -34,7 +37,6 @@ from runtime.storage.redis.operation.reports import RedisReports
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.operation.reports import Report
-from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.content import Content
@@ -96,7 +98,7 @@ async def test_models_are_shown_with_what_they_took_and_cost(valkey_socket: Path
         bus.publish(LLMBrokeOff("s", "1", "1000", "Main", "m1", "execute", "a secret: timed out", 30.0))
         bus.publish(ModelFellBack("m2", "m1", "overloaded"))
         bus.publish(ModelFellBack("m2", None, "broke off, which is told by itself"))
-        await usage_in(world.ground.connection).add(
+        await RedisUsage(world.ground.connection).add(
             Used(today - timedelta(days=3), "web:1", "shop", "Host", "m0"), Amounts(4, 10, 0, 5, 0.5)
         )
         found = await told_of(world, owner, "/models")

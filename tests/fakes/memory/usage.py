@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from runtime.stores.operation.usage import Amounts, Used
+from gateway.features.usage.store import Used
+from gateway.models.counted import Amounts
 
 
 class MemoryUsage:

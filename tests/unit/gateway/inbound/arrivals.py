@@ -12,14 +12,15 @@ from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.features.usage.ledger import Ledger
 from gateway.inbound.entrance import Entrance
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand, RecordedSilence
 from gateway.inbound.origins import Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
 from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
@@ -97,6 +98,11 @@ class Decided:
         return "left"
 
 
+async def nothing_to_reload(given: GivenCommand) -> CommandAnswer:
+    """The answer to /reload where nothing has changed."""
+    return CommandAnswer(given.texts("reload.nothing"))
+
+
 class Door:
     """A router with what it keeps, says and marks."""
 
@@ -145,7 +151,6 @@ class Door:
             chosen=self.chosen,
             origins=self.origins,
             limits=self.limits,
-            ledger=Ledger(self.usage, clock),
             people=known,
             owners=OwnerNotices(
                 self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
@@ -153,9 +158,11 @@ class Door:
             decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
-            personal={
-                "memory": MemoryCommand(remembered).take,
-                "voice": VoiceCommand(MemoryRecords(), speaks=True).take,
+            commands={
+                "reload": nothing_to_reload,
+                "usage": Ledger(self.usage, clock).answer,
+                "memory": MemoryCommand(remembered).answer,
+                "voice": VoiceCommand(MemoryRecords(), speaks=True).answer,
             },
             takes_feedback=takes_feedback,
             answer=self._answer if answers_alone else None,

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.adapter import Inbound
+from gateway.access.roles import Role
+from gateway.inbound.hooks import GivenCommand
 from gateway.voice.speaking import ModelSpeaker, VoiceCommand
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMUnavailable
@@ -33,16 +35,9 @@ def asked(text: str, *, private: bool = True) -> Inbound:
 
 async def answer(command: VoiceCommand, text: str, *, private: bool = True) -> tuple[str, bool]:
     """What is answered, and whether to Ada alone."""
-    told: list[tuple[str, bool]] = []
-
-    async def say(_address: Address, text: str) -> None:
-        told.append((text, False))
-
-    await command.take(
-        asked(text, private=private), "program", english(), say, lambda _at, _who, text: told.append((text, True))
-    )
-    (one,) = told
-    return one
+    event = asked(text, private=private)
+    said = await command.answer(GivenCommand(event, Role.GUEST, "program", english(), private))
+    return said.text, said.alone
 
 
 async def test_voice_is_turned_on_and_off_and_says_how_it_is() -> None:

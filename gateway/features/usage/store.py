@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import Final, Protocol
+
+from gateway.models.counted import Amounts
+
+KEPT_DAYS: Final = 92
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,32 +24,6 @@ class Used:
     agent: str
     model: str
     purpose: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
-
-    `estimated` of the answers ended before they were counted; their tokens are an estimate by length.
-    """
-
-    answers: int = 0
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
-    cost_usd: float = 0.0
-    estimated: int = 0
-
-    def plus(self, other: Amounts) -> Amounts:
-        """Both together."""
-        return Amounts(
-            self.answers + other.answers,
-            self.tokens_in + other.tokens_in,
-            self.tokens_cached + other.tokens_cached,
-            self.tokens_out + other.tokens_out,
-            self.cost_usd + other.cost_usd,
-            self.estimated + other.estimated,
-        )
 
 
 def total(rows: Iterable[tuple[Used, Amounts]]) -> Amounts:
@@ -66,6 +44,3 @@ class UsageStore(Protocol):
     async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
         """All sums of these days, in no order."""
         ...
-
-
-KEPT_DAYS = 92

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Literal
 
-from runtime.bus import Bus, EventStream
+from gateway.access.roles import Role
+from gateway.features.usage.redis import RedisUsage
+from gateway.features.usage.store import KEPT_DAYS, UsageStore, Used, total
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.models.counted import Amounts, amounts_of, in_words
+from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
-from runtime.stores.operation.usage import KEPT_DAYS, Amounts, UsageStore, Used, total
+from runtime.storage.redis.client.connection import RedisConnection
 
 DAYS = 30
 MAX_LINES = 10
@@ -23,18 +27,7 @@ MAX_LINES = 10
 By = Literal["day", "person", "program", "agent", "model", "purpose"]
 GROUPS: tuple[By, ...] = ("person", "program", "agent", "model", "purpose")
 
-_UNHEARD_ANSWERS = 10_000
-
 Row = tuple[Used, Amounts]
-
-
-ANSWERS = f"{LLMAnswered.name}*"
-"""The events of answers, whole and in part."""
-
-
-def answers_on(bus: Bus) -> AbstractAsyncContextManager[EventStream]:
-    """The answers of models from now on."""
-    return bus.events(ANSWERS, capacity=_UNHEARD_ANSWERS)
 
 
 class Ledger:
@@ -45,7 +38,7 @@ class Ledger:
         self._clock = clock
 
     async def follow(self, answers: EventStream) -> None:
-        """Count what `answers_on` brings until cancelled."""
+        """Count what models answer, until cancelled."""
         async for answer in answers:
             if isinstance(answer.what, LLMAnswered):
                 await self.count(answer.what)
@@ -58,6 +51,11 @@ class Ledger:
             await self._store.add(used, amounts_of(answer))
         except StorageUnavailable:
             return
+
+    async def answer(self, given: GivenCommand) -> CommandAnswer:
+        """A person's own use; everybody's for an owner, where nobody else reads it."""
+        everybodys = given.role is Role.OWNER and given.private
+        return CommandAnswer(await self.told(None if everybodys else given.event.person_id, given.texts))
 
     async def told(self, person: str | None, texts: Texts) -> str:
         """The use of the last days, for a person about themselves; with None everybody's, for an owner."""
@@ -79,15 +77,24 @@ class Ledger:
                 lines += [f"- {name or '?'}: {in_words(amounts, texts)}" for name, amounts in named]
         return "\n".join(lines)
 
+    async def spent_today(self) -> Mapping[str, float]:
+        """The sums of today."""
+        spent = _cost(total(await self.rows(1)))
+        return {"answers": spent.pop("charged"), **spent}
+
+    async def of_models(self, names: Collection[str]) -> Mapping[str, Mapping[str, float]]:
+        """What these models and all that were charged for have cost in the last days."""
+        costs = dict(grouped(await self.rows(DAYS), "model"))
+        return {name: _cost(costs.get(name, Amounts())) for name in costs.keys() | set(names)}
+
     async def rows(self, days: int) -> Sequence[Row]:
         """The sums of the last days, today's among them."""
         return await self._store.rows(last_days(self._clock.now().date(), days))
 
 
-def amounts_of(answer: LLMAnswered) -> Amounts:
-    """What one answer adds."""
-    tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
-    return Amounts(1, *tokens, answer.cost_usd, int(answer.estimated))
+def ledger_in(connection: RedisConnection, clock: Clock) -> Ledger:
+    """The use of models, in the database."""
+    return Ledger(RedisUsage(connection), clock)
 
 
 def last_days(today: date, days: int) -> list[date]:
@@ -107,17 +114,13 @@ def grouped(rows: Sequence[Row], by: By) -> list[tuple[str, Amounts]]:
     return sorted(found.items(), key=lambda one: (one[1].cost_usd, one[1].tokens_in), reverse=True)
 
 
-def in_words(amounts: Amounts, texts: Texts) -> str:
-    """Amounts on a line, for people."""
-    told = texts(
-        "usage.amounts",
-        answers=f"{amounts.answers:,}",
-        tokens_in=f"{amounts.tokens_in:,}",
-        cached=f"{amounts.tokens_cached:,}",
-        tokens_out=f"{amounts.tokens_out:,}",
-        usd=f"{amounts.cost_usd:,.2f}",
-    )
-    return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told
+def _cost(amounts: Amounts) -> dict[str, float]:
+    return {
+        "usd": round(amounts.cost_usd, 6),
+        "charged": amounts.answers,
+        "tokens_in": amounts.tokens_in,
+        "tokens_out": amounts.tokens_out,
+    }
 
 
 def prices_from() -> str:

@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from datetime import date
 
+from gateway.features.usage.store import KEPT_DAYS, Used
+from gateway.models.counted import Amounts
 from runtime.core.json_text import compact_json
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
-from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
 
 MAX_FIELDS = 100_000
 """The most sums of a day. Beyond, new people are counted together, as nobody."""
 
-_ADD = load_script("operation/add_usage")
+_ADD = load_script("add", "gateway.features.usage")
 _DAY_S = 86_400
 
 
 class RedisUsage:
-    """See `UsageStore`. Fields name people, so that deleting a person finds them like every record."""
+    """Implements `UsageStore`. Fields name people, so that deleting a person finds them like every record."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

@@ -9,12 +9,13 @@ import anyio
 import pytest
 
 from gateway.access.roles import Role
-from gateway.models.usage import Ledger, answers_on, grouped, last_days
+from gateway.features.usage.ledger import Ledger, grouped, last_days
+from gateway.features.usage.store import KEPT_DAYS, Used
+from gateway.models.counted import Amounts, answers_on
 from runtime.bus import Bus
 from runtime.core.texts import load_texts
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.llm.options import Prices
-from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.usage import MemoryUsage
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people

@@ -14,7 +14,8 @@ from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.stores.operation.usage import Amounts, Used
+    from gateway.features.usage.store import Used
+    from gateway.models.counted import Amounts
 
 _PATIENCE_S = 10.0
 
@@ -29,8 +30,8 @@ def usage(
     config: ConfigOption = None,
 ) -> None:
     """Show which models were used and what they cost, in US dollars."""
-    from gateway.models.usage import grouped, prices_from
-    from runtime.stores.operation.usage import total
+    from gateway.features.usage.ledger import grouped, prices_from
+    from gateway.features.usage.store import total
 
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:
@@ -55,12 +56,11 @@ def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:
 
     async def asked() -> Sequence[tuple[Used, Amounts]]:
         from gateway.assembly.parts import open_storage
-        from gateway.assembly.stores import usage_in
-        from gateway.models.usage import Ledger
+        from gateway.features.usage.ledger import ledger_in
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await Ledger(usage_in(connection), SystemClock()).rows(days)
+            return await ledger_in(connection, SystemClock()).rows(days)
 
     with plain_errors():
         return anyio.run(asked)

@@ -1,0 +1,1 @@
+"""Usage: what models are asked, and what they cost."""

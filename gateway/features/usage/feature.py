@@ -1,0 +1,50 @@
+"""What the count of use adds to Parley."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.feature import Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
+
+    from starlette.routing import BaseRoute
+
+    from gateway.feature import FeatureDoor, FeatureGround, ServingGround
+    from gateway.features.usage.ledger import Ledger
+    from gateway.inbound.hooks import CarryOut
+
+
+def _ledger(ground: FeatureGround) -> Ledger:
+    from gateway.features.usage.ledger import ledger_in
+
+    return ledger_in(ground.connection, ground.clock)
+
+
+def _commands(ground: FeatureGround) -> Mapping[str, CarryOut]:
+    return {"usage": _ledger(ground).answer}
+
+
+def _node(ground: FeatureGround, serving: ServingGround) -> None:
+    """Counts from the start of the process, and takes no part in sessions."""
+    if serving.answers is not None:
+        serving.tasks.start_soon(_ledger(ground).follow, serving.answers)
+
+
+def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
+    from gateway.features.usage.routes import usage_route
+
+    return (usage_route(_ledger(ground), door),)
+
+
+async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    return {"spent_today": await _ledger(ground).spent_today()}
+
+
+async def _models(ground: FeatureGround, names: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+    return await _ledger(ground).of_models(names)
+
+
+usage = Feature("usage", commands=_commands, node=_node, views=_views, status=_status, models=_models)
