@@ -144,7 +144,7 @@ class SlackAdapter(SlackSender):
         """
         patience = Retrying(self._clock)
         workspace = await patience.until_answered(self._workspaces.ask_again)
-        if workspace is not None and (missing := lacking(workspace.bot.scopes)):
+        if workspace is not None and (missing := lacking(workspace.scopes)):
             _log.warning("The Slack app lacks scopes", extra={"scopes": " ".join(missing)})
         url = None if self._keys.app_token is None else await patience.until_answered(self._app.socket_url)
         await self._marks.load(f"{self._clock.now().timestamp():.6f}")
@@ -201,9 +201,9 @@ class SlackAdapter(SlackSender):
         finally:
             await self.aclose()
         told = f"Slack knows this bot as @{workspace.bot.name} in {workspace.bot.team}"
-        if not workspace.bot.scopes:
+        if not workspace.scopes:
             return f"{told}; Slack does not say which scopes it has"
-        if missing := lacking(workspace.bot.scopes):
+        if missing := lacking(workspace.scopes):
             told = f"{told}; add these scopes and install the app again: {' '.join(missing)}"
             if any(scope in ESSENTIAL for scope in missing):
                 raise AuthFailed(told)

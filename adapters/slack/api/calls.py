@@ -19,6 +19,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.asked_pause import asked_pause_s
 from adapters.platform_clock import PlatformClock
+from adapters.recent import Recent
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,
@@ -31,6 +32,8 @@ from runtime.core.errors import (
 )
 
 OFFICIAL_SERVER: Final = "https://slack.com/api/"
+MOST_WORKSPACES: Final = 1000
+"""The number of workspaces remembered without asking the store."""
 UNREACHABLE_PAUSE_S: Final = 1.0
 """The pause before the repetition of a call that could not even be sent."""
 UNTOLD_PAUSE_S: Final = 5.0
@@ -79,7 +82,8 @@ class SlackTransport:
 
     def __init__(self, base_url: str | None, call_timeout_s: float, clock: PlatformClock) -> None:
         """`clock` hears the dates of Slack's answers."""
-        self._clock = clock
+        self.clock = clock
+        self._scopes = Recent[str, frozenset[str]](MOST_WORKSPACES)
         self.base_url = base_url or OFFICIAL_SERVER
         self.call_timeout_s = call_timeout_s
         self._session: aiohttp.ClientSession | None = None
@@ -95,7 +99,14 @@ class SlackTransport:
     async def _answered(
         self, _session: aiohttp.ClientSession, _context: SimpleNamespace, ended: aiohttp.TraceRequestEndParams
     ) -> None:
-        self._clock.hear(ended.response.headers.get("Date"))
+        self.clock.hear(ended.response.headers.get("Date"))
+        if (told := ended.response.headers.get("X-OAuth-Scopes")) is not None:
+            scopes = frozenset(scope.strip() for scope in told.split(",") if scope.strip())
+            self._scopes.keep(ended.headers.get("Authorization", "").removeprefix("Bearer "), scopes)
+
+    def scopes(self, token: str) -> frozenset[str]:
+        """What a token may do, by the last answer that it had; empty where Slack does not say."""
+        return self._scopes.get(token) or frozenset()
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""

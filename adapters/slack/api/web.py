@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.slack.api.calls import SlackCalls, header_of, told
+from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.codec.addresses import Face, SlackBot, SlackPerson
 from adapters.slack.codec.block_text import tables_in
 from adapters.slack.codec.escaping import escape
@@ -31,17 +31,15 @@ class WebApi:
         self._calls = calls
 
     async def me(self) -> SlackBot:
-        """The token's bot, workspace and permissions (header X-OAuth-Scopes)."""
+        """The token's bot and workspace."""
         with self._calls.call("auth.test", at_setup=True):
             answer = await self._calls.client.auth_test()
-            scopes = str(header_of(answer, "x-oauth-scopes") or "")
             return SlackBot(
                 team_id=told(answer, "team_id"),
                 team=told(answer, "team"),
                 user_id=told(answer, "user_id"),
                 bot_id=told(answer, "bot_id"),
                 name=told(answer, "user"),
-                scopes=frozenset(scope.strip() for scope in scopes.split(",") if scope.strip()),
             )
 
     async def send(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
+from weakref import WeakValueDictionary
+
+import anyio
 
 from adapters.recent import Recent
-from adapters.slack.api.calls import SlackCalls, SlackTransport
+from adapters.slack.api.calls import MOST_WORKSPACES, SlackCalls, SlackTransport
 from adapters.slack.api.files import FileApi
 from adapters.slack.api.installations import Installations
 from adapters.slack.api.streams import StreamApi
@@ -16,26 +19,39 @@ from adapters.slack.codec.addresses import SlackBot
 from adapters.slack.manifest import AGENT, OWN_NAMES
 from runtime.core.errors import AuthFailed, NotDelivered
 
-MOST_WORKSPACES: Final = 1000
-"""The number of workspaces remembered without asking the store."""
+TRIED_AGAIN_S: Final = 600.0
+"""The time after which what a workspace refused is tried again: one message was to blame, or somebody allowed it."""
+
+Feature = Literal["names", "sessions", "streams", "thumbs", "tasks", "plans", "tables"]
+_SCOPE_OF: Final[dict[Feature, str]] = {"names": OWN_NAMES, "sessions": AGENT}
 
 
 @dataclass(slots=True, eq=False)
 class Workspace:
-    """Our bot in one workspace. Missing features are remembered."""
+    """Our bot in one workspace."""
 
     bot: SlackBot
     token: str = field(repr=False)
+    transport: SlackTransport = field(repr=False)
     api: WebApi
     streams: StreamApi
     files: FileApi
-    own_names: bool
-    is_agent: bool
-    can_stream: bool = True
-    has_thumbs: bool = True
-    has_tasks: bool = True
-    has_plans: bool = True
-    has_tables: bool = True
+    _refused: dict[Feature, float] = field(default_factory=dict)
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What the app may do here, which changes when it is installed again; empty where Slack does not say."""
+        return self.transport.scopes(self.token)
+
+    def takes(self, feature: Feature) -> bool:
+        """Whether to try it: the app may, as far as is known, and it was not refused lately."""
+        refused_s, scopes = self._refused.get(feature), self.scopes
+        lately = refused_s is not None and self.transport.clock.monotonic() - refused_s < TRIED_AGAIN_S
+        return not lately and (not scopes or _SCOPE_OF.get(feature, "") in {"", *scopes})
+
+    def refuses(self, feature: Feature) -> None:
+        """It was refused here just now."""
+        self._refused[feature] = self.transport.clock.monotonic()
 
 
 class Workspaces:
@@ -50,24 +66,30 @@ class Workspaces:
         self._only: Workspace | None = None
         self._known = Recent[str, Workspace](MOST_WORKSPACES)
         self._refused = Recent[str, bool](MOST_WORKSPACES)
+        self._turns = WeakValueDictionary[str, anyio.Lock]()
 
     async def of(self, team: str | None) -> Workspace:
-        """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`."""
+        """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`.
+
+        Those who ask for one workspace have it in their order, and wait for no other.
+        """
         if self._bot_token is not None:
             return await self.only(self._bot_token)
         if team is None:
             raise NotDelivered("Slack does not say which workspace this concerns")
-        known = self._known.get(team)
-        if known is None:
-            known = await self._installed(team)
-            self._known.keep(team, known)
-        return known
+        async with self._turn(team):
+            known = self._known.get(team)
+            if known is None:
+                known = await self._installed(team)
+                self._known.keep(team, known)
+            return known
 
     async def only(self, token: str) -> Workspace:
         """The only workspace. Raises AuthFailed if its token is refused."""
-        if self._only is None:
-            self._only = await self._opened(token)
-        return self._only
+        async with self._turn(""):
+            if self._only is None:
+                self._only = await self._opened(token)
+            return self._only
 
     async def ask_again(self) -> Workspace | None:
         """The only workspace, asked for again; None if there are several."""
@@ -79,6 +101,10 @@ class Workspaces:
         if self._bot_token is not None:
             return [(await self.only(self._bot_token)).bot.team_id]
         return [] if self._installations is None else await self._installations.teams()
+
+    def installed_again(self, team: str) -> None:
+        """The workspace has let the app in, perhaps with another token."""
+        self._known.forget(team)
 
     async def remove(self, team: str) -> None:
         """The app was removed from a workspace."""
@@ -106,6 +132,7 @@ class Workspaces:
     async def _opened(self, token: str, refused: Callable[[], None] | None = None) -> Workspace:
         calls = SlackCalls(self._transport, token, refused)
         api = WebApi(calls)
-        bot = await api.me()
-        own_names = not bot.scopes or OWN_NAMES in bot.scopes
-        return Workspace(bot, token, api, StreamApi(calls), FileApi(calls), own_names, AGENT in bot.scopes)
+        return Workspace(await api.me(), token, self._transport, api, StreamApi(calls), FileApi(calls))
+
+    def _turn(self, team: str) -> anyio.Lock:
+        return self._turns.setdefault(team, anyio.Lock(fast_acquire=True))

@@ -32,14 +32,13 @@ _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 @dataclass(frozen=True, slots=True)
 class SlackBot:
-    """The bot's identity on Slack. `scopes` is empty where Slack does not say."""
+    """The bot's identity on Slack."""
 
     team_id: str
     team: str
     user_id: str
     bot_id: str
     name: str
-    scopes: frozenset[str] = frozenset()
 
     def knows(self, team: str | None) -> bool:
         """Whether a person belongs to this workspace; members of others take part in shared channels."""

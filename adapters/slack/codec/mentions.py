@@ -13,9 +13,10 @@ import regex
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.mentions import code_pieces
 from adapters.markdown.reading import PACKAGE
+from adapters.markdown.table_head import ROW_BEGUN
 
 MAX_HELD = 300
-"""The number of characters for which an incomplete mention, or code without an end, is held back."""
+"""The number of characters for which an incomplete mention, a row of a table, or code without an end is held back."""
 EDGE = "\u200b"
 """A zero-width space, which keeps two characters from being read together."""
 MENTION_LINK = re.compile(r"\[@([^\]\n]*)\]\((person:[^)\s]*)\)")
@@ -64,7 +65,20 @@ def certain(text: str) -> int:
             return end
         end += len(piece)
     tail = _UNFINISHED.search(text, max(0, len(text) - MAX_HELD))
-    return len(text) if tail is None else tail.start()
+    end = len(text) if tail is None else tail.start()
+    row = _before_half_row(text, end)
+    return row if len(text) - row <= MAX_HELD else end
+
+
+def _before_half_row(text: str, end: int) -> int:
+    """`end`, or the start of the row of a table that it is in; of the head, as long as nothing stands below it."""
+    start = text.rfind("\n", 0, end) + 1
+    if start < end and not ROW_BEGUN.match(text, start, end):
+        return end
+    head = text.rfind("\n", 0, max(0, start - 1)) + 1
+    above = text.rfind("\n", 0, max(0, head - 1)) + 1
+    alone = head < start and ROW_BEGUN.match(text, head) and not (above < head and ROW_BEGUN.match(text, above))
+    return head if alone else start
 
 
 def _mentioned(text: str, team: str) -> str:

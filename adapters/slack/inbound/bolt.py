@@ -183,18 +183,16 @@ async def _not_understood(error: Exception) -> None:
 
 
 class _Authorizing(AsyncAuthorize):
-    """Our bot in the workspace that a request concerns, one request after the other: they go on in their order."""
+    """Our bot in the workspace that a request concerns. Requests of a workspace go on in their order."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
-        self._turn = anyio.Lock(fast_acquire=True)
 
     async def __call__(
         self, *, context: AsyncBoltContext, enterprise_id: str | None, team_id: str | None, **_others: Any
     ) -> AuthorizeResult:
         try:
-            async with self._turn:
-                workspace = await self._workspaces.of(team_id)
+            workspace = await self._workspaces.of(team_id)
         except (AuthFailed, OutcomeUncertain, RateLimited):
             context[_OUTCOME].later = True
             raise

@@ -55,6 +55,7 @@ class InstallationStore(AsyncInstallationStore):
         if team is None or token is None:
             raise NotDelivered("Slack: the app can be installed in workspaces, not in a whole organisation")
         await self._installations.keep(team, installation.team_name or team, token)
+        self._workspaces.installed_again(team)
 
     async def async_delete_bot(self, *, enterprise_id: str | None, team_id: str | None) -> None:
         if team_id is not None:

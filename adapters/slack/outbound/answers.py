@@ -18,7 +18,7 @@ Blocks: TypeAlias = list[dict[str, Any]]
 
 
 class AnswerBlocks:
-    """Shows what is said by the best means that a workspace takes; what it refuses is remembered."""
+    """Shows what is said by the best means that a workspace takes; what it refuses is left out for a time."""
 
     def __init__(self, texts: Texts, *, thumbs: bool) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
@@ -35,10 +35,10 @@ class AnswerBlocks:
         final: bool,
     ) -> tuple[_Answer, Blocks]:
         """The answer of the call, and the blocks shown. `said` makes them, with tables or without."""
-        forms = [said(workspace.has_tables)]
+        forms = [said(workspace.takes("tables"))]
         if any(block["type"] == "table" for block in forms[0]):
             forms.append(said(False))
-        rated = final and self._thumbs and bool(speaker.id) and workspace.has_thumbs
+        rated = final and self._thumbs and bool(speaker.id) and workspace.takes("thumbs")
         below = [[feedback_block(self._texts)], []] if rated else [[]]
         tries = [(blocks, thumbs) for blocks in forms for thumbs in below]
         for blocks, thumbs in tries[:-1]:
@@ -51,6 +51,8 @@ class AnswerBlocks:
         else:
             blocks, thumbs = tries[-1]
             answer = await call([*blocks, *thumbs])
-        workspace.has_thumbs = workspace.has_thumbs and thumbs == below[0]
-        workspace.has_tables = workspace.has_tables and blocks == forms[0]
+        if thumbs != below[0]:
+            workspace.refuses("thumbs")
+        if blocks != forms[0]:
+            workspace.refuses("tables")
         return answer, blocks

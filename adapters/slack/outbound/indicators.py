@@ -54,7 +54,7 @@ class SlackIndicators:
 
     async def work(self, to: Address, workspace: Workspace) -> None:
         """A speaker works on an answer in a thread: show a stop button if the app is an agent. Never raises."""
-        if workspace.is_agent and to.key not in self._working:
+        if workspace.takes("sessions") and to.key not in self._working:
             await self._session(to, "processing", workspace)
             self._working.keep(to.key, True)
 
@@ -110,12 +110,12 @@ class SlackIndicators:
         self._marks.keep(key, mark)
 
     async def _session(self, to: Address, status: str, workspace: Workspace) -> None:
-        if to.thread is None or not workspace.is_agent:
+        if to.thread is None or not workspace.takes("sessions"):
             return
         try:
             await workspace.api.set_session(channel_of(to), to.thread, status)
         except NotDelivered as error:
-            workspace.is_agent = False
+            workspace.refuses("sessions")
             _log.info("There is no stop button on Slack", extra={"error": str(error)})
         except AdapterError as error:
             _log.info("An agent's status on Slack is late", extra={"error": str(error)})

@@ -182,24 +182,24 @@ class SlackSender(SlackAlone):
     ) -> str:
         """A task card, under the speaker's name, or a task in the thread's plan; none beside a stream of theirs."""
         workspace = await self._workspaces.of(team_of(to))
-        if not workspace.has_tasks or self._streams.grows(to, speaker):
+        if not workspace.takes("tasks") or self._streams.grows(to, speaker):
             raise NotDelivered("Slack shows no task card here")
         if card is not None and is_planned(card):
             await self._plans.change(to, card, doing, speaker, workspace)
             return card
         post = partial(self._post_card, to, doing, nonce=nonce, workspace=workspace)
         try:
-            if card is None and workspace.has_plans and self._plans.has(to):
+            if card is None and workspace.takes("plans") and self._plans.has(to):
                 try:
                     return await self._plans.begin(to, doing, speaker, workspace, partial(post, GATEWAY))
                 except BadMarkup:
-                    workspace.has_plans = False
+                    workspace.refuses("plans")
             blocks = [task_card(card or nonce, doing)]
             if card is None:
                 return await post(speaker, blocks)
             await workspace.api.edit(channel_of(to), card, blocks)
         except BadMarkup as error:
-            workspace.has_tasks = False
+            workspace.refuses("tasks")
             raise NotDelivered(f"Slack has no task cards here: {error}") from error
         return card
 
@@ -345,9 +345,9 @@ class SlackSender(SlackAlone):
         try:
             return await self._post_once(to, text, speaker, nonce, workspace, final=final)
         except MissingScope as error:
-            if error.needed != OWN_NAMES or not workspace.own_names:
+            if error.needed != OWN_NAMES or not workspace.takes("names"):
                 raise
-            workspace.own_names = False
+            workspace.refuses("names")
         return await self._post_once(to, text, speaker, nonce, workspace, final=final)
 
     async def _post_once(
@@ -370,7 +370,7 @@ class SlackSender(SlackAlone):
 
     def _face(self, to: Address, speaker: Speaker, workspace: Workspace) -> Face | None:
         """The speaker's own name and icon, if the app may use them."""
-        return self._faces.of(to, speaker) if workspace.own_names else None
+        return self._faces.of(to, speaker) if workspace.takes("names") else None
 
 
 def _said(
@@ -379,5 +379,5 @@ def _said(
     """How a text is made blocks, with tables or without; under the speaker's name, if the message cannot appear under
     it.
     """
-    heading = None if workspace.own_names else shown_name(speaker)
+    heading = None if workspace.takes("names") else shown_name(speaker)
     return lambda tables: blocks_of(text, heading, choices, tables=tables)

@@ -66,21 +66,22 @@ class Streams:
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
     ) -> str:
         """Open a stream. Raises StreamOver where none is available: outside threads, or without a particular reader."""
-        if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
+        if to.thread is None or not workspace.takes("streams") or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
-        face = self._faces.of(to, speaker) if workspace.own_names else None
+        face = self._faces.of(to, speaker) if workspace.takes("names") else None
         if face is None and speaker.id:
             raise StreamOver("Slack streams have no room for a speaker's name here; scope chat:write.customize")
         opened = OpenStream(to.key, speaker.id, nonce)
         shown = opened.takes(text, team_of(to))
         person = None if is_private(to) else recipient
-        plan = self._plan(to, speaker) if workspace.has_tasks else ()
+        plan = self._plan(to, speaker) if workspace.takes("tasks") else ()
         start = partial(workspace.streams.start, channel_of(to), to.thread, shown, face, person)
         try:
             message = await self._with_tasks(start, plan, workspace)
-            opened.planned = bool(plan) and workspace.has_tasks
+            opened.planned = bool(plan) and workspace.takes("tasks")
         except StreamOver as error:
-            workspace.can_stream = "unknown_method" not in str(error)
+            if "unknown_method" in str(error):
+                workspace.refuses("streams")
             raise
         while len(self._open) >= MAX_OPEN:
             del self._open[next(iter(self._open))]
@@ -127,7 +128,7 @@ class Streams:
         if doing is not None and key not in self._plans:
             self._plans.keep(key, doing[:MAX_PLAN_TITLE])
         found = [m for m, s in self._open.items() if (s.conversation, s.speaker) == (to.key, speaker.id)]
-        if not found or not workspace.has_tasks:
+        if not found or not workspace.takes("tasks"):
             return False
         message, opened = found[-1], self._open[found[-1]]
         if doing is None or (opened.task is not None and opened.task.title == doing):
@@ -143,7 +144,7 @@ class Streams:
             if not _refuses_tasks(error):
                 raise
             self._open[message] = opened  # it takes text as before
-            workspace.has_tasks = False
+            workspace.refuses("tasks")
             return False
         opened.task, opened.tasks, opened.planned = begun, opened.tasks + 1, True
         return True
@@ -151,13 +152,13 @@ class Streams:
     async def _with_tasks(
         self, start: Callable[[Sequence[Doing]], Awaitable[str]], plan: Sequence[Doing], workspace: Workspace
     ) -> str:
-        """Start a stream with a plan, or without one where the workspace refuses it, which is remembered."""
+        """Start a stream with a plan, or without one where the workspace refuses it."""
         try:
             return await start(plan)
         except (StreamOver, BadMarkup) as error:
             if not plan or not _refuses_tasks(error):
                 raise
-            workspace.has_tasks = False
+            workspace.refuses("tasks")
         return await start(())
 
     def grows(self, to: Address, speaker: Speaker) -> bool:

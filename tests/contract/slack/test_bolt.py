@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any, Literal, cast
 from urllib.parse import parse_qs
 
+import anyio
 import pytest
 
 from adapters.adapter import HttpRequest, Inbound
@@ -159,21 +160,50 @@ async def test_workspace_that_installs_is_heard_and_one_that_leaves_is_forgotten
     assert records.records == {}
 
 
-async def test_messages_keep_their_order_while_a_workspace_is_looked_up(
+async def of_two(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> SlackAdapter:
+    """An adapter that two workspaces have let in, and knows neither yet."""
+    records = MemoryRecords()
+    platform.conversations.open("D0EVE", team=OTHER_TEAM)
+    for team, token in ((TEAM, BOT_TOKEN), (OTHER_TEAM, OTHER_TOKEN)):
+        platform.tokens[token] = team
+        await records.put(team, f'{{"team": "{team}", "token": "{token}"}}')
+    monkeypatch.setattr(platform.conversations, "history", lambda _params: {"messages": []})
+    return made_for("socket", options, clock, installations=records)
+
+
+async def test_messages_of_a_workspace_keep_their_order_while_it_is_looked_up(
     options: SlackOptions, platform: SlackPlatform, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records = MemoryRecords()
-    async with aclosing(made_for("socket", options, clock, installations=records)) as adapter:
-        platform.conversations.open("D0EVE", team=OTHER_TEAM)
-        for team, token in ((TEAM, BOT_TOKEN), (OTHER_TEAM, OTHER_TOKEN)):
-            platform.tokens[token] = team
-            await records.put(team, f'{{"team": "{team}", "token": "{token}"}}')
+    async with aclosing(await of_two(options, platform, clock, monkeypatch)) as adapter:
         said = [(f"{number}", DIRECT if number % 3 else "D0EVE") for number in range(12)]
         for text, channel in said:
             platform.say(text, channel=channel)
-        monkeypatch.setattr(platform.conversations, "history", lambda _params: {"messages": []})
         async with adapter.connect() as inbound:
-            assert [(await anext(inbound)).text for _ in said] == [text for text, _ in said]
+            heard = [await anext(inbound) for _ in said]
+        for space, channel in ((TEAM, DIRECT), (OTHER_TEAM, "D0EVE")):
+            assert [one.text for one in heard if one.space == space] == [text for text, at in said if at == channel]
+
+
+async def test_a_workspace_that_is_slow_to_be_found_holds_no_other(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, found = MemoryRecords.get, anyio.Event()
+
+    async def slow(records: MemoryRecords, key: str) -> str | None:
+        if key == OTHER_TEAM:
+            await found.wait()
+        return await get(records, key)
+
+    monkeypatch.setattr(MemoryRecords, "get", slow)
+    async with aclosing(await of_two(options, platform, clock, monkeypatch)) as adapter:
+        platform.say("slow", channel="D0EVE")
+        platform.say("quick", channel=DIRECT)
+        async with adapter.connect() as inbound:
+            assert (await anext(inbound)).text == "quick"
+            found.set()
+            assert (await anext(inbound)).text == "slow"
 
 
 async def test_what_is_not_stored_comes_again_whatever_is_wrong(

@@ -58,6 +58,13 @@ async def test_name_stands_above_the_text_where_the_app_may_not_choose_names(
     said, notice = platform.messages(DIRECT)
     assert said.history == ["*Host*\nhi", "*Host*\nhi there"]
     assert notice.shown == "a notice"
+    platform.scopes.add("chat:write.customize")
+    await edit(adapter, ts, "hi again")  # Slack tells with each answer what the app may do
+    await send(adapter, "now under my name", nonce="third")
+    assert (platform.messages(DIRECT)[-1].shown, platform.messages(DIRECT)[-1].username) == (
+        "now under my name",
+        "Host",
+    )
 
 
 async def test_name_stands_above_the_text_after_slack_refused_the_name(

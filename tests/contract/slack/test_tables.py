@@ -6,7 +6,9 @@ import pytest
 
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.api.web import Blocks
+from adapters.slack.api.workspaces import TRIED_AGAIN_S
 from tests.contract.slack.speaking import ADA, HOST, US, edit, send
+from tests.fakes.clock import FakeClock
 from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
@@ -79,8 +81,8 @@ async def test_what_the_block_does_not_take_is_a_text(
     assert len(platform.calls_of("chat.postMessage")) == 1
 
 
-async def test_a_workspace_that_refuses_tables_is_asked_once_and_keeps_its_thumbs(
-    adapter: SlackAdapter, platform: SlackPlatform
+async def test_a_workspace_that_refuses_tables_is_left_alone_for_a_time_and_keeps_its_thumbs(
+    adapter: SlackAdapter, platform: SlackPlatform, clock: FakeClock
 ) -> None:
     platform.conversations.unknown_blocks.add("table")
     for nonce in ("one", "two"):
@@ -89,6 +91,10 @@ async def test_a_workspace_that_refuses_tables_is_asked_once_and_keeps_its_thumb
     assert (
         len(platform.calls_of("chat.postMessage")) == 4
     )  # with both, without thumbs, without the table, and the second
+    platform.conversations.unknown_blocks.clear()
+    await clock.advance(TRIED_AGAIN_S)
+    await send(adapter, TABLE, to=US, nonce="three")
+    assert kinds(platform.messages()[-1].blocks) == ["table", "context_actions"]
 
 
 async def test_the_name_of_a_speaker_stands_above_a_table(adapter: SlackAdapter, platform: SlackPlatform) -> None:

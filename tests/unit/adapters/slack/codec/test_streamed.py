@@ -60,3 +60,21 @@ def test_pieces_of_a_stream_make_the_whole(text: str, ends: list[int]) -> None:
         until = max(sent, certain(text[:end])) if end < len(text) else end
         shown, sent = shown + harmless(text[:until], "T1", sent), until
     assert shown == harmless(text, "T1")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("so\n| a | b", "so\n"),
+        ("so\n| a | b |\n", "so\n"),
+        ("so\n| a | b |\n|--", "so\n"),
+        ("so\n| a | b |\n|--|--|\n", "so\n| a | b |\n|--|--|\n"),
+        ("| a | b |\n|--|--|\n| 1 | 2 |\n| 3 ", "| a | b |\n|--|--|\n| 1 | 2 |\n"),
+        ("> | a | b |\n> |--|--|\n> | 1", "> | a | b |\n> |--|--|\n"),
+        ("| a | b |\n|--|--|\n\nso", "| a | b |\n|--|--|\n\nso"),
+        ("| no table\nso", "| no table\nso"),
+        ("| " + "a" * 400, "| " + "a" * 400),
+    ],
+)
+def test_a_table_is_streamed_by_whole_rows_and_its_head_with_the_line_below_it(text: str, shown: str) -> None:
+    assert text[: certain(text)] == shown
