@@ -47,8 +47,8 @@ class Traces(Protocol):
         ...
 
     async def rewrite(self) -> bool:
-        """Have the server rewrite its file without deleted data; waits for a rewrite in progress.
+        """Have the server rewrite its file without deleted data, and return when the old file is gone.
 
-        False where the server may not be asked to, or takes minutes.
+        False where the server may not be asked to, cannot do it, or takes minutes.
         """
         ...

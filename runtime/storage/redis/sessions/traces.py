@@ -89,26 +89,20 @@ class RedisTraces:
         return forgotten
 
     async def rewrite(self) -> bool:
-        async def call(client: Redis) -> bool:
-            try:
-                await client.bgrewriteaof()
-            except ResponseError as error:
-                if _REWRITING not in str(error):
-                    raise
-                return False
-            return True
-
         until = self._clock.monotonic() + _REWRITE_LIMIT_S
+        primaries = range(await self._connection.primaries())
         try:
-            # One under way may have read what was deleted since; its end is told to nobody, so it is asked for.
-            for number in range(await self._connection.primaries()):
-                while not await self._connection.at_primary(number, call):
-                    if self._clock.monotonic() > until:
-                        return False
-                    await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
+            # One under way may have read what was deleted since. The end of a rewrite is told to nobody, so it is asked
+            # for; only then the old file is gone.
+            for done in (_begin_rewrite, _rewrite_is_over):
+                for number in primaries:
+                    while not await self._connection.at_primary(number, done):
+                        if self._clock.monotonic() > until:
+                            return False
+                        await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
+            return all([await self._connection.at_primary(number, _rewrite_went_well) for number in primaries])
         except StorageUnavailable:
             return False
-        return True
 
     async def _names_in_events(self, person: str) -> set[str]:
         """The names under which a person did something in events that wait or could not be processed."""
@@ -259,3 +253,24 @@ def _concerns(event: InboxEvent, whose: Whose) -> bool:
     if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
         return True  # so may this
     return event.person_id == whose.person or event.address.key in whose.conversations
+
+
+async def _begin_rewrite(client: Redis) -> bool:
+    """Begin one; False while another is under way."""
+    try:
+        await client.bgrewriteaof()
+    except ResponseError as error:
+        if _REWRITING not in str(error):
+            raise
+        return False
+    return True
+
+
+async def _rewrite_is_over(client: Redis) -> bool:
+    told = await client.info("persistence")
+    return not (told["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"])
+
+
+async def _rewrite_went_well(client: Redis) -> bool:
+    told = await client.info("persistence")
+    return bool(told["aof_last_bgrewrite_status"] == "ok")

@@ -415,7 +415,7 @@ async def test_of_a_person_with_a_session_at_work_nothing_is_deleted(connection:
     assert erased.rewritten
 
 
-async def test_a_rewrite_under_way_is_waited_for_and_another_begins_after_the_deletion(
+async def test_a_rewrite_under_way_is_waited_for_and_the_one_that_begins_after_the_deletion_as_well(
     connection: RedisConnection,
 ) -> None:
     async def rewrite_twice(client: Redis) -> list[object]:
@@ -427,6 +427,9 @@ async def test_a_rewrite_under_way_is_waited_for_and_another_begins_after_the_de
     for _, second in await connection.everywhere(rewrite_twice):
         assert "already in progress" in str(second)
     assert await RedisTraces(connection).rewrite()
+    for told in await connection.everywhere(lambda client: client.info("persistence")):
+        assert not told["aof_rewrite_in_progress"]
+        assert not told["aof_rewrite_scheduled"]
 
 
 async def test_a_person_is_forgotten_in_the_archive_as_well(connection: RedisConnection, tmp_path: Path) -> None:
