@@ -33,6 +33,7 @@ class Wire:
         self.delay_s = 0.15
         self.swallowed = 0
         self.refused = 0
+        self._refused_since = 0
         self._target = target
         self._changed = anyio.Event()
         self._open: set[SocketStream] = set()
@@ -40,6 +41,15 @@ class Wire:
     def turn(self, mode: Mode) -> None:
         """From now on the wire is like that, for the connections that stand as well."""
         self.mode = mode
+        self._refused_since = self.refused
+        self._note()
+
+    async def until_refused(self) -> None:
+        """Return when a connection has been refused since the wire was turned."""
+        while self.refused == self._refused_since:
+            await self._changed.wait()
+
+    def _note(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -72,6 +82,7 @@ class Wire:
             async with client:
                 if self.mode == "refuse":
                     self.refused += 1
+                    self._note()
                     return
                 with suppress(*_GONE):
                     async with await self._reach() as server:

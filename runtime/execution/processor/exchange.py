@@ -151,7 +151,8 @@ class Exchange:
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
                     words = _behind(self.asking.blanks, words)
-                said = Saying(self.frame, HostCall(pos, "Say", (target, words)), target, goes_on=bool(broken.begun))
+                call, goes_on = HostCall(pos, "Say", (target, words)), bool(broken.begun)
+                said = Saying(self.frame, call, target, goes_on=goes_on, worded=True)
                 await utterances.speak(said, words)
 
             await self.asking.words(broken.plan, say)

@@ -73,7 +73,8 @@ class LiveStream:
             await self.channel.stream_chunk(self.stream, piece)
 
     async def read(self, pieces: AsyncIterable[str]) -> AsyncIterator[str]:
-        """The pieces of a text. One that is written once more after a restart makes no pauses up to where it stood."""
+        """The pieces of a text by code. One that is written once more after a restart makes no pauses up to where it
+        stood. A model's words are not read so: its pauses are those before it is asked again."""
         haste, reader = Haste(), aiter(pieces)
         while True:
             haste.over = not self.words.is_behind

@@ -64,7 +64,8 @@ class Conduits(Protocol):
 @dataclass(frozen=True, slots=True)
 class Saying:
     """A call that says something: to whom, as the program names them, in what time it is to be acknowledged, and its
-    message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest."""
+    message's type if it has one of its own. `goes_on`: its author knows what stands of it, and writes the rest.
+    `worded`: a model writes it."""
 
     frame: Frame
     call: FrameCall
@@ -72,6 +73,7 @@ class Saying:
     within_s: float | None = None
     type: str | None = None
     goes_on: bool = False
+    worded: bool = False
 
 
 class Utterances:
@@ -253,7 +255,7 @@ class Utterances:
         live = await self.begin_stream(saying.frame, target, saying)
         text = ""
         try:
-            async for written in pieces if live is None else live.read(pieces):
+            async for written in pieces if live is None or saying.worded else live.read(pieces):
                 piece = whole_characters(written)
                 text = _sayable(text + piece)
                 if live is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
+import anyio
 import pytest
 
 from runtime.core.errors import LLMUnavailable
+from runtime.execution.frames.loop import HASTE, Haste
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
@@ -40,6 +43,28 @@ async def test_it_may_break_off_again(sandbox: MontySandbox) -> None:
         TELLS, half(), half("to the sea, which it"), "it reaches after nine days.", sandbox=sandbox
     ) as walk:
         assert await walk.say("hi") == [WHOLE]
+
+
+class _Looking:
+    """Is waited for by a model in the middle of its reply, and sees whether pauses are left out there."""
+
+    def __init__(self) -> None:
+        self.seen: list[Haste | None] = []
+
+    async def wait(self) -> None:
+        self.seen.append(HASTE.get())
+
+
+@pytest.mark.parametrize("questions_alone", [False, True])
+async def test_a_model_that_is_asked_for_the_rest_makes_its_pauses(
+    sandbox: MontySandbox, *, questions_alone: bool
+) -> None:
+    looking = _Looking()
+    again = Reply(WHOLE, gate=cast("anyio.Event", looking))
+    async with walking(TELLS, half(), again, sandbox=sandbox, questions_alone=questions_alone) as walk:
+        assert await walk.say("hi") == [WHOLE]
+    assert looking.seen
+    assert all(haste is None for haste in looking.seen)
 
 
 async def test_words_of_an_earlier_step_are_not_gone_on_with(sandbox: MontySandbox) -> None:
