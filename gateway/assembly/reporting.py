@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import decisions_of, keeping_of
+from gateway.models.kept_calls import CallKeeper
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.programs.served import AsItIsNow
 from gateway.reports.account import Accounts
@@ -20,6 +21,7 @@ from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of
 from gateway.settings.programs.models import leads_to
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.operation.reports import RedisReports
 from runtime.storage.redis.sessions.store import RedisSessionStore
 
@@ -45,6 +47,7 @@ def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup)
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(CallKeeper(RedisModelCalls(foundation.connection)).follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 

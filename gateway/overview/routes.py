@@ -68,4 +68,5 @@ def session_routes(views: SessionViews) -> Sequence[BaseRoute]:
     return [
         Route("/tapes/{tape}/strip", views.strip, methods=["GET"]),
         Route("/tapes/{tape}/state", views.state, methods=["GET"]),
+        Route("/tapes/{tape}/calls", views.calls, methods=["GET"]),
     ]

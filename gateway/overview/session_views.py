@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,16 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, number
 from gateway.overview.moments import Moments
 from gateway.overview.questions.open import APPROVAL
-from gateway.overview.strip import strip_of
+from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.sessions.commands.alter import changeable
 from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.stores.model_calls import KeptCalls, ModelCall
 from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.pages import PageBegun
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
 from runtime.tape.state.frames import CallKey, FrameState
@@ -35,6 +37,9 @@ MOST_FACTS = 5_000
 """The facts of one strip."""
 
 _MOST = 2**53
+_FAILED_BEFORE = 20
+"""The facts before a message about a failure among which the failure is looked for."""
+
 _OF_TASKS = {TaskOrdered.kind, TaskOver.kind}
 
 
@@ -47,6 +52,7 @@ class SessionViews:
     tapes: TapeReader
     moments: Moments
     programs: Mapping[str, Program]
+    model_calls: KeptCalls
 
     @property
     def _rooms(self) -> ClosedRooms:
@@ -80,7 +86,7 @@ class SessionViews:
                 "head": record.seq,
                 "date": None if last is None else last.at.isoformat(),
                 "fact": None if last is None else {"kind": last.kind, "payload": last.data},
-                "raised_at": None if last is None else _raised_at(last, program),
+                "raised_at": await self._raised_at(record.id, last, program),
                 "program": record.program,
                 "same_program": program is not None and program.digest == state.program,
                 "ended": state.ended,
@@ -103,6 +109,25 @@ class SessionViews:
             }
         )
 
+    async def calls(self, request: Request) -> Response:
+        """The kept calls of models that were at work after fact `after` and asked before fact `until`, in order. It
+        needs the scope `content`."""
+        client, known = await self._found(request)
+        record = known.record
+        await self._rooms.check(client, record)
+        after = int(number(request, "after", 0, _MOST))
+        until = int(number(request, "until", record.seq, _MOST))
+        session, program = record.id, self.programs.get(record.program)
+        while record.parent is not None and until <= record.parent.seq:  # it goes on from there
+            session = record.parent.session
+            parent = await self.catalog.find(session)
+            if parent is None:
+                break
+            record = parent.record
+        found = await self.model_calls.between(session, after, until)
+        calls = sorted(found, key=lambda call: call.asked_seq)
+        return answer({"calls": [_call(call, program) for call in calls]})
+
     async def _found(self, request: Request) -> tuple[Client, KnownSession]:
         client = self.admission.client(request)
         session = journal_of(tape_name(client, "read", request))
@@ -119,10 +144,56 @@ class SessionViews:
             return 0
         return (await self.moments.at(session, before)).state.ordered
 
+    async def _raised_at(self, session: SessionId, last: Fact | None, program: Program | None) -> dict[str, Any] | None:
+        """The place of the failure that a fact tells, or that the message is about which begins with it."""
+        if last is None or last.kind != PageBegun.kind or lane_of(last) != SESSION_LANE:
+            return None if last is None else _raised_at(last, program)
+        before = self.tapes.read_session(session, after=max(0, last.seq - _FAILED_BEFORE), until=last.seq)
+        found = [place async for fact in before if (place := _raised_at(fact, program)) is not None]
+        return found[-1] if found else None
+
     async def _fact(self, session: SessionId, seq: int) -> Fact | None:
         async for fact in self.tapes.read_session(session, after=seq - 1, until=seq):
             return fact
         return None
+
+
+def _call(call: ModelCall, program: Program | None) -> dict[str, Any]:
+    spec = _playbook(program, call.klass, call.playbook)
+    return {
+        "asked_after": call.asked_seq,
+        "heard_after": call.heard_seq,
+        "at": call.at.isoformat(),
+        "frame": call.frame,
+        "agent": call.agent,
+        "class": call.klass,
+        "playbook": call.playbook,
+        **_place(spec, call.step),
+        "model": call.model,
+        "purpose": call.purpose,
+        "prompt": [asdict(message) for message in call.prompt],
+        "reply": call.reply,
+        "whole": call.whole,
+        "seconds": round(call.seconds, 3),
+        "first_text_s": None if call.first_text_s is None else round(call.first_text_s, 3),
+        "tokens_in": call.tokens_in,
+        "tokens_cached": call.tokens_cached,
+        "tokens_out": call.tokens_out,
+        "usd": call.cost_usd,
+        "estimated": call.estimated,
+    }
+
+
+def _place(spec: PlaybookSpec | None, location: str | None) -> dict[str, Any]:
+    """A step of a playbook in its author's words, with its file and line; the playbook's where there is no step."""
+    step = _step(spec, location)
+    span = step.span if step is not None else None if spec is None else spec.span
+    return {
+        "step": location,
+        "text": None if step is None else step.text,
+        "file": None if span is None else Path(span.file).name,
+        "line": None if span is None else span.line,
+    }
 
 
 def _agent(state: SessionState, agent: AgentState, program: Program | None) -> dict[str, Any]:
@@ -139,16 +210,11 @@ def _agent(state: SessionState, agent: AgentState, program: Program | None) -> d
 
 def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dict[str, Any]:
     spec = _playbook(program, agent.klass, frame.playbook)
-    step = _step(spec, frame.step)
-    span = step.span if step is not None else None if spec is None else spec.span
     records = [frame.records[pos] for pos in frame.order if pos in frame.records]
     return {
         "frame": frame.id,
         "playbook": frame.playbook,
-        "step": frame.step,
-        "text": None if step is None else step.text,
-        "file": None if span is None else Path(span.file).name,
-        "line": None if span is None else span.line,
+        **_place(spec, frame.step),
         "arguments": {**{str(at): value for at, value in enumerate(frame.args)}, **frame.kwargs},
         "locals": frame.locals,
         "changeable": changeable(frame, spec),
@@ -188,15 +254,10 @@ def _raised_at(fact: Fact, program: Program | None) -> dict[str, Any] | None:
     if place is None:
         return None
     spec = _playbook(program, place.agent.split(" ")[0], place.playbook)
-    step = _step(spec, place.step)
-    span = step.span if step is not None else None if spec is None else spec.span
     return {
         "agent": place.agent,
         "playbook": place.playbook,
-        "step": place.step,
-        "text": None if step is None else step.text,
-        "file": None if span is None else Path(span.file).name,
-        "line": None if span is None else span.line,
+        **_place(spec, place.step),
         "lines": list(place.lines),
     }
 

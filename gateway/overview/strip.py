@@ -34,6 +34,9 @@ MarkKind = Literal["heard", "said", "model", "call", "wait", "step", "trouble", 
 PEOPLE = "people"
 """The lane of what people say."""
 
+SESSION_LANE = "session"
+"""The lane of what Parley itself says."""
+
 MAX_TEXT = 2_000
 """The characters of a text that the strip shows; the fact has all of it."""
 
@@ -59,6 +62,8 @@ class StripMark:
     text: str = ""
     ok: bool = True
     frame: str = ""
+    result: str = ""
+    """What a call came to."""
     options: tuple[str, ...] = ()
     chosen: str = ""
     """What people saw in the place of the options, once one was chosen."""
@@ -78,7 +83,8 @@ class StripMark:
             "frame": self.frame,
         }
         if content:
-            found |= {"text": self.text[:MAX_TEXT], "options": list(self.options), "chosen": self.chosen}
+            found |= {"text": self.text[:MAX_TEXT], "result": self.result[:MAX_TEXT]}
+            found |= {"options": list(self.options), "chosen": self.chosen}
         return found
 
 
@@ -183,9 +189,9 @@ def _started(strip: Strip, fact: Fact, content: FrameStarted) -> None:
 
 def _returned(strip: Strip, fact: Fact, content: FrameReturned) -> None:
     mark = strip.end(f"call:{content.frame}", "call", fact)
-    mark.frame = content.frame
+    mark.frame, mark.result = content.frame, _short(content.value)
     if content.error is not None:
-        mark.ok = False
+        mark.ok, mark.result = False, ": ".join(content.error)
         strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
 
 
@@ -200,7 +206,7 @@ def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
             mark.first, mark.at = before
     elif key in strip.marks:
         mark = strip.end(key, "call", fact)
-        mark.text, mark.ok = _short(content.value), content.error is None
+        mark.result, mark.ok = ": ".join(content.error or [_short(content.value)]), content.error is None
 
 
 def _intended(strip: Strip, fact: Fact, content: EffectIntended) -> None:

@@ -159,6 +159,17 @@ class LLMRequested(AtWork):
     prompt: Sequence[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class AskedPrompt:
+    """What a model was sent: its messages, the step that asked, and the session's last facts when it was asked and when
+    its last word came."""
+
+    messages: Sequence[Any]
+    step: str | None
+    asked_seq: int
+    heard_seq: int
+
+
 @happening("llm.answered")
 class LLMAnswered(AtWork):
     """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
@@ -180,6 +191,7 @@ class LLMAnswered(AtWork):
     agent: str = ""
     estimated: bool = False
     """Whether the provider has not counted all of the tokens."""
+    prompt: AskedPrompt | None = None
 
 
 @happening("llm.answered_in_part", "debug")

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from runtime.core.address import SCRATCH
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.events.frames import AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMCut, LLMRequested
+from runtime.events.frames import AskedPrompt, AtWork, LLMAnswered, LLMAnsweredInPart, LLMBrokeOff, LLMCut, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
+from runtime.execution.prompt.with_files import sent
 from runtime.llm.client import Completion, CompletionRequest, Usage, model_for, name_for
 from runtime.tape.facts.session import ModelAnswered
 
@@ -25,6 +26,8 @@ class _Asks(NamedTuple):
     person: str | None
     agent: str
     task: str | None
+    step: str | None
+    seq: int
 
 
 class ModelCalls:
@@ -41,6 +44,8 @@ class ModelCalls:
         self._purpose = "execute"
         self._model = context.llm.model
         self._asked: _Asks | None = None
+        self._heard_seq = 0
+        self._sending: tuple[CompletionRequest, Completion] | None = None
 
     def _asks(self) -> _Asks:
         order, frame = self._context.journal.state.order, self._frame
@@ -50,6 +55,8 @@ class ModelCalls:
             self._person,
             frame.agent.klass,
             None if order is None or not (order.tokens or order.dollars) else order.root,
+            frame.state.step,
+            self._context.journal.state.seq,
         )
 
     @property
@@ -95,6 +102,7 @@ class ModelCalls:
         self._purpose, self._model = request.purpose, model_for(self._context.llm, request)
         self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
         self._asked = self._asks()
+        self._heard_seq = self._asked.seq
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
     def heard(self, piece: str, usage: Usage) -> None:
@@ -108,6 +116,7 @@ class ModelCalls:
         if self._first_text_s is None:
             self._first_text_s = now - self._asked_s
         self._pieces.append(piece)
+        self._heard_seq = self._context.journal.state.seq
 
     def _note_model(self) -> None:
         journal = self._context.journal
@@ -122,6 +131,7 @@ class ModelCalls:
     async def answer(self, request: CompletionRequest) -> AsyncIterator[Completion]:
         """The model's answer; what has come of it is counted when an exception leaves it."""
         async with self._context.llm.stream(request) as completion:
+            self._sending = request, completion
             try:
                 yield completion
             except BaseException:
@@ -158,6 +168,9 @@ class ModelCalls:
             agent=asked.agent,
             task=asked.task,
             estimated=usage.estimated,
+            prompt=None
+            if self._sending is None
+            else AskedPrompt(sent(*self._sending), asked.step, asked.seq, self._heard_seq),
         )
         self.publish(answered)
 

@@ -54,6 +54,7 @@ from gateway.web.app import WebOptions
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
+from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
@@ -238,4 +239,5 @@ def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     keeping = keeping_of(ground.settings, ground.connection, ground.archive)
     moments = _moments(ground, keeping)
-    return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs))
+    calls = RedisModelCalls(ground.connection)
+    return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs, calls))

@@ -24,7 +24,12 @@ export const time = (text) => clock.format(new Date(text));
 
 export const count = (number) => (number ?? 0).toLocaleString();
 
-export const dollars = (usd) => `$${(usd ?? 0).toFixed(usd && usd < 1 ? 4 : 2)}`;
+/** A cost in US dollars: `usd` null, or all of the `all` answers among the `unknown`, is one that nobody knows. */
+export function dollars(usd, unknown = 0, all = 0) {
+  if (usd === null || usd === undefined || (unknown > 0 && unknown >= all && !usd)) return "price unknown";
+  const known = `$${usd.toFixed(usd && usd < 1 ? 4 : 2)}`;
+  return unknown > 0 ? `${known}, ${count(unknown)} of unknown price` : known;
+}
 
 export function size(bytes) {
   if (bytes < 1024) return `${bytes} B`;

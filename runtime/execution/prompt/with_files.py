@@ -203,6 +203,11 @@ def filled_chars(completion: Completion) -> int:
     return completion.added_chars if isinstance(completion, _Attempts) else 0
 
 
+def sent(request: CompletionRequest, completion: Completion) -> tuple[ChatMessage, ...]:
+    """The messages of a request as they were sent, with what its files have added."""
+    return completion.filled.messages if isinstance(completion, _Attempts) else request.messages
+
+
 class _Attempts:
     """An answer whose request is made once more with less of its files, when it is refused for them."""
 
@@ -211,15 +216,15 @@ class _Attempts:
     ) -> None:
         self._client = client
         self._request = request
-        self._filled = filled
+        self.filled = filled
         self._stack = stack
         self._completion: Completion | None = None
 
     @property
     def added_chars(self) -> int:
         """See `filled_chars`."""
-        texts = sum(len(message.content) for message in self._filled.messages)
-        pictures = sum(len(message.pictures) for message in self._filled.messages)
+        texts = sum(len(message.content) for message in self.filled.messages)
+        pictures = sum(len(message.pictures) for message in self.filled.messages)
         return texts + pictures * PICTURE_CHARS - sum(len(message.content) for message in self._request.messages)
 
     @property
@@ -230,7 +235,7 @@ class _Attempts:
     async def __aiter__(self) -> AsyncIterator[str]:
         begun = False
         try:
-            self._completion = await self._client.opened(self._filled, self._stack)
+            self._completion = await self._client.opened(self.filled, self._stack)
             async for piece in self._completion:
                 begun = True
                 yield piece
@@ -238,7 +243,7 @@ class _Attempts:
         except (LLMRefused, ContextTooLong) as error:
             if begun:
                 raise
-            self._filled = await self._client.less(self._request, error)
-        self._completion = await self._client.opened(self._filled, self._stack)
+            self.filled = await self._client.less(self._request, error)
+        self._completion = await self._client.opened(self.filled, self._stack)
         async for piece in self._completion:
             yield piece

@@ -15,11 +15,13 @@ from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
 from gateway.tapes import service as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
+from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.console.console_answers import said, told_of
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, shard_lease
+from tests.contract.stores.test_model_calls import call
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.console import PASSWORDS, console
@@ -157,14 +159,18 @@ async def test_the_strip_is_for_all_and_the_state_for_owners(valkey_socket: Path
     async with console(valkey_socket) as world:
         await said(world)
         async with world.logged_in() as owner, world.logged_in("operator") as operator:
-            for http, kind, status in ((owner, "strip", 200), (owner, "state", 200), (operator, "strip", 200)):
+            await RedisModelCalls(world.ground.connection).keep(call(0, 1, SESSION, reply="a secret"))
+            for http, kind, status in (
+                *((owner, "strip", 200), (owner, "state", 200), (owner, "calls", 200), (operator, "strip", 200)),
+            ):
                 answer = await http.get(f"/tape/v1/tapes/sessions.{SESSION}/{kind}")
                 assert answer.status_code == status
                 schema = TAPES["paths"][f"/tapes/{{tape}}/{kind}"]["get"]["responses"]["200"]["content"]
                 found = {**schema["application/json"]["schema"], "components": TAPES["components"]}
                 Draft202012Validator(found).validate(answer.json())
                 assert ("a secret" in answer.text) == (http is owner)
-            assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/state")).status_code == 403
+            for kind in ("state", "calls"):
+                assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/{kind}")).status_code == 403
             assert (await owner.get("/tape/v1/tapes/sessions.nobody/strip")).status_code == 404
 
 

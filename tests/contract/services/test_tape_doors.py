@@ -37,6 +37,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import FORK_WANTED
+from runtime.stores.model_calls import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_lineage import facts_of
@@ -101,6 +102,16 @@ def note(text: str) -> dict[str, Any]:
     return {"kind": "message", "payload": {"role": "user", "text": text}}
 
 
+class NoCalls:
+    """A store of calls that has none."""
+
+    async def keep(self, call: ModelCall, /) -> None:
+        raise AssertionError("nothing asks a model here")
+
+    async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
+        return []
+
+
 async def no_snapshot(session: SessionId, version: str, seq: int) -> Snapshot | None:
     return None
 
@@ -136,7 +147,7 @@ async def service(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(Search(kept, folder / "index")))
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
-        views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {})
+        views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {}, NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
         tasks = await stack.enter_async_context(anyio.create_task_group())

@@ -107,9 +107,26 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await page.get_by_role("option", name="web:lobby").click()
             said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
             await said.filter(has_text="Oslo, 3").get_by_role("button").click()
+            answer = page.get_by_role("region", name="This answer")
+            await expect(answer.locator("pre").last).to_have_text(PICKS.text)
+            await expect(answer.locator(".model-call").last).to_contain_text("of Scout")
+            await expect(answer).to_contain_text('Letters(name="Ada") → 3')
+            await said.filter(has_text="Who are you?").get_by_role("button").click()
+            await expect(answer.locator(".model-call")).to_have_count(1)
+            await expect(answer.locator("q")).to_have_text("Ask the user for their $name, in the words of the house")
+            figures = answer.locator("dl")
+            await expect(figures).to_contain_text(
+                re.compile(r"Tokens in\D*100\D*of them cached\D*80\D*Tokens out\D*20")
+            )
+            await expect(answer.locator("pre").last).to_have_text("Who are you?")
+            await answer.get_by_text("The prompt as it was sent").click()
+            await expect(answer.locator("pre").first).to_have_text(model.requests[0]["messages"][0]["content"])
+            await said.filter(has_text="Oslo, 3").get_by_role("button").click()
             step = page.locator(".program [aria-current=step]")
             await expect(step).to_contain_text('Say "{place}, {letters}"')
-            await expect(page.get_by_text("Host said: Oslo, 3")).to_be_visible()
+            causes = page.locator(".causes li")
+            await expect(causes.last).to_contain_text("Ada said: I am Ada")  # and nothing from before it
+            await expect(causes.filter(has_text="Oslo, 3")).to_have_count(0)  # what came with it is no cause of it
             await expect(page.locator("dl[aria-label=Variables]").first).to_contain_text("Oslo")
             there = await page.context.new_page()  # the same browser: an owner who talks
             await there.goto(running.url)
@@ -162,6 +179,7 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await page.get_by_role("link", name="1: PlaybookError").click()
         await expect(page.locator(".program [aria-current=step]")).to_contain_text("Set $share to 12 / $people")
         await expect(page.locator(".causes .bad").first).to_contain_text("division by zero")
+        await expect(page.locator(".causes .bad")).to_have_count(2)  # the failure once, and the playbook that it ended
         await expect(page.locator("dl[aria-label=Variables]")).to_contain_text("people")
         await page.get_by_role("link", name="Decisions").click()
         await page.get_by_role("button", name="Leave it report 1").click()

@@ -3,10 +3,12 @@
 import {session as login} from "../api.js";
 import {Act} from "../acts.js";
 import {answerOf} from "../deciding/questions.js";
-import {Chat} from "../session/chat.js";
+import {Chat, saidAt} from "../session/chat.js";
 import {Facts} from "../session/facts.js";
+import {Answer} from "../session/answer.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
+import {useProgram} from "../session/program.js";
 import {SaveTest} from "../session/saving.js";
 import {Composer, ForkHere, isScratch, saying} from "../session/scratch.js";
 import {FindHere} from "../searching/here.js";
@@ -22,8 +24,10 @@ export function Session({rest, query}) {
   const {tape, about, strip, trouble, earlier, later} = useStrip(id, wanted || page);
   const head = strip?.head ?? 0;
   const at = wanted ? Math.min(wanted, head || wanted) : head;
+  const explained = strip && saidAt(strip.marks, at);
 
-  const [{agents, people, questions, at_work}, setKnown] = useState({agents: [], people: [], questions: [], at_work: false});
+  const [{agents, people, questions, at_work, same_program}, setKnown] = useState({agents: [], people: [], questions: [], at_work: false});
+  const program = useProgram(login.value.words ? about?.program : "", same_program);
   const [as, setAs] = useState("");
   const copy = isScratch(about);
   const classes = useMemo(() => {
@@ -34,7 +38,7 @@ export function Session({rest, query}) {
   }, [strip?.marks, agents]);
   const asked = page && strip?.marks.find((mark) => mark.key === `said:${page}`);
   useEffect(() => {
-    if (asked) moment(momentOf(asked));
+    if (asked) moment(asked.first);
   }, [page, asked?.key]);
   const moment = (seq) => go(`session/${id}?at=${seq}`, {instead: true});
 
@@ -75,8 +79,9 @@ export function Session({rest, query}) {
           ${copy && login.value.acts && html`<${Composer} id=${id} people=${people} as=${as} setAs=${setAs} words=${query.get("words") ?? ""} working=${at === head && at_work} />`}
         <//>
         ${login.value.words
-          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onState=${setKnown}
-              changing=${copy && login.value.acts && at === head ? id : null} />`
+          ? html`<div>${explained?.kind === "said" && html`<${Answer} key=${explained.key} tape=${tape} mark=${explained} program=${program} marks=${strip.marks} head=${head} />`}
+            <${Moment} tape=${tape} at=${at} answer=${explained?.kind === "said" && at < momentOf(explained) ? explained : null} program=${program} marks=${strip.marks} classes=${classes} onMoment=${moment} onState=${setKnown}
+              changing=${copy && login.value.acts && at === head ? id : null} /></div>`
           : html`<p class="quiet">Variables and words are for owners.</p>`}
       </div>
       ${copy && past}

@@ -5,7 +5,6 @@ import {render as rendered} from "/assets/messages/markdown.js";
 import {hueOf, initials, lookKey} from "/assets/look.js";
 import {Act} from "../acts.js";
 import {session as login} from "../api.js";
-import {momentOf} from "./strip.js";
 import {html, useEffect, useLayoutEffect, useRef} from "../ui.js";
 import {bringIntoView, time} from "../words.js";
 
@@ -16,11 +15,11 @@ const NEAR_END_PX = 60;
  * path and the body of a press on one of their options, null where others have to. What stands in it is written to whom one speaks with.
  */
 export function Chat({marks, at, head, classes, questions, answering, onWhy, title, children}) {
-  const said = marks.filter((mark) => (mark.kind === "heard" || mark.kind === "said") && mark.text);
+  const said = marks.filter(isMessage);
   const box = useRef(null);
   const follows = useRef(true);
   const top = useRef(0);
-  const current = said.findLast((mark) => momentOf(mark) <= at);
+  const current = saidAt(marks, at);
   useEffect(() => {
     follows.current = at === head;
     if (!follows.current) bringIntoView(box.current, box.current.querySelector("[aria-current]"));
@@ -44,12 +43,20 @@ export function Chat({marks, at, head, classes, questions, answering, onWhy, tit
       ${!said.length && html`<p class="quiet">Nothing was said in what is shown.</p>`}
       <ol ref=${box} onScroll=${scrolled} tabindex="0" aria-label="Messages">
         ${said.map((mark) => html`
-          <${Message} key=${mark.key} mark=${mark} name=${nameOf(mark, classes)} later=${momentOf(mark) > at} current=${mark === current}
+          <${Message} key=${mark.key} mark=${mark} name=${nameOf(mark, classes)} later=${beginsAt(mark) > at} current=${mark === current}
             asked=${at === head && questions.find((one) => `said:${one.page}` === mark.key)} answering=${answering} onWhy=${onWhy} />`)}
       </ol>
       ${children}
     </section>`;
 }
+
+const isMessage = (mark) => (mark.kind === "heard" || mark.kind === "said") && mark.text;
+
+/** The moment from which a message is there. */
+const beginsAt = (mark) => mark.first ?? mark.last;
+
+/** The latest message of a moment. */
+export const saidAt = (marks, at) => marks.findLast((mark) => isMessage(mark) && beginsAt(mark) <= at);
 
 const nameOf = (mark, classes) => (mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane);
 
@@ -62,7 +69,7 @@ function Message({mark, name, later, current, asked, answering, onWhy}) {
       <div>
         <p class="by"><b dir="auto">${name}</b>
           <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
-          <button onClick=${() => onWhy(momentOf(mark))}>${agent ? "Why?" : "Then"}</button></p>
+          <button onClick=${() => onWhy(beginsAt(mark))}>${agent ? "Why?" : "Then"}</button></p>
         <${Words} text=${mark.text} live=${live} />
         ${asked && login.value.acts ? html`<${Answers} asked=${asked} answering=${answering} />`
           : mark.chosen ? html`<p class="quiet">${mark.chosen}</p>`

@@ -2,17 +2,16 @@
 
 import {Act} from "../acts.js";
 import {get} from "../api.js";
+import {Program, written} from "./program.js";
 import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
-import {html, useEffect, useRef, useState} from "../ui.js";
-import {bringIntoView, plural, time} from "../words.js";
+import {html, useEffect, useState} from "../ui.js";
+import {plural, time} from "../words.js";
 
-/** The texts of programs by name, and when they were fetched: a program may be loaded again. */
-const texts = new Map();
-const FRESH_MS = 30_000;
 const CAUSE_CHARS = 300;
+const MOST_CAUSES = 12;
 
-export function Moment({tape, at, marks, classes, onMoment, onState, changing}) {
+export function Moment({tape, at, answer, program, marks, classes, onMoment, onState, changing}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -42,9 +41,9 @@ export function Moment({tape, at, marks, classes, onMoment, onState, changing}) 
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
       ${state.trouble && html`<p class="trouble">The tape cannot be read further: ${state.trouble}</p>`}
       ${state.broken && html`<p class="trouble">The program cannot go on: ${state.broken}</p>`}
-      <${Causes} marks=${marks} at=${at} classes=${classes} here=${here} onMoment=${onMoment} />
-      <${Program} name=${state.program} here=${here} same=${state.same_program} />
-      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} changing=${changing} />`)}
+      <${Causes} marks=${marks} at=${at} answer=${answer} program=${program} classes=${classes} here=${here} onMoment=${onMoment} />
+      <${Program} name=${state.program} program=${program} here=${here} same=${state.same_program} />
+      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} program=${program} here=${here} changing=${changing} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
           ${meeting.status !== "ended" && at === state.head && html`<${Act} label="End the meeting" about=${meeting.topic} danger question="The meeting ends for all who are in it."
@@ -61,14 +60,25 @@ function frameAt(running, marks, at) {
 
 const shortened = (text) => (text.length > CAUSE_CHARS ? `${text.slice(0, CAUSE_CHARS)} …` : text);
 
-function Causes({marks, at, classes, here, onMoment}) {
-  const before = marks.filter((mark) => momentOf(mark) <= at && mark.kind !== "wait" && mark.kind !== "agent");
-  const last = before.slice(-8).reverse();
+const NO_CAUSES = ["wait", "agent", "step"];
+const OF_OTHERS = ["heard", "said", "word", "task"];
+
+/** What led to a moment, the latest first, back to what people said last; to an answer what was over when it began. */
+function causesOf(marks, at, answer) {
+  const lane = answer?.lane ?? "session";
+  const before = marks.filter((mark) => (answer ? mark !== answer && momentOf(mark) < answer.first : momentOf(mark) <= at)
+    && !NO_CAUSES.includes(mark.kind) && !(mark.kind === "trouble" && mark.lane === "session") && (lane === "session" || mark.lane === lane || OF_OTHERS.includes(mark.kind)));
+  const once = before.filter((mark, at) => mark.kind !== "trouble" || !before.slice(0, at).some((one) => one.kind === "trouble" && one.name === mark.name && one.text === mark.text));
+  return once.slice(Math.max(0, once.findLastIndex((mark) => mark.kind === "heard"))).slice(-MOST_CAUSES).reverse();
+}
+
+function Causes({marks, at, answer, program, classes, here, onMoment}) {
+  const last = causesOf(marks, at, answer);
   return html`
     <div class="card">
       <h3>What led to it</h3>
-      ${here?.lines && html`<p class="bad">It failed in ${here.agent}: ${here.step ?? here.playbook}${here.lines.map((line) => html`<br /><code>${line}</code>`)}</p>`}
-      ${here?.text && html`<p>Step ${here.step}: <q>${here.text}</q></p>`}
+      ${here?.lines && html`<p class="bad">It failed in ${here.agent}, ${here.playbook}${here.lines.map((line) => html`<br /><code>${line}</code>`)}</p>`}
+      ${here?.text && html`<p title=${`${here.step} ${here.text}`}>Step <q>${written(program, here)}</q> <span class="quiet">${here.file}, line ${here.line}</span></p>`}
       <ol class="causes">
         ${last.map((mark) => html`
           <li key=${mark.key} class=${mark.ok ? "" : "bad"}>
@@ -78,7 +88,7 @@ function Causes({marks, at, classes, here, onMoment}) {
     </div>`;
 }
 
-function Agent({agent, here, changing}) {
+function Agent({agent, program, here, changing}) {
   return html`
     <div class="card">
       <h3>${agent.class} <small>${agent.id}${agent.paused ? ", paused" : ""}${agent.waiting ? `, ${plural(agent.waiting, "message")} wait` : ""}</small></h3>
@@ -86,7 +96,7 @@ function Agent({agent, here, changing}) {
       <ol class="stack">
         ${agent.stack.map((frame) => html`
           <li key=${frame.frame} class=${frame.frame === here?.frame ? "here" : ""}>
-            <b>${frame.step ?? frame.playbook}</b>${frame.text ? html` <q>${frame.text}</q>` : ""}
+            <b>${frame.playbook}</b>${frame.text ? html` <q title=${`${frame.step} ${frame.text}`}>${written(program, frame)}</q> <span class="quiet">line ${frame.line}</span>` : ""}
             ${frame.waits_for && html`<span class="quiet"> waits for ${waited(frame.waits_for)}</span>`}
             <${Values} values=${changing ? without(frame.arguments, frame.changeable) : frame.arguments} title="Arguments" />
             ${changing && Object.keys(frame.changeable).length > 0
@@ -97,8 +107,6 @@ function Agent({agent, here, changing}) {
               <ul>${frame.calls.map((one, number) => html`<li key=${number} class=${one.error ? "bad" : ""}><b>${one.name}</b>${" "}<code>${one.error ? one.error.join(": ") : shown(one.value)}</code></li>`)}</ul></details>`}
             ${frame.statements.length > 0 && html`<details><summary>Statements of the model (${frame.statements.length})</summary>
               <pre>${frame.statements.map((one) => `${one.error ? "✗" : one.done ? "✓" : "…"} ${one.source}`).join("\n")}</pre></details>`}
-            ${frame.transcript.length > 0 && html`<details><summary>What the model was told and answered</summary>
-              <pre>${frame.transcript.map((one) => shown(one)).join("\n\n")}</pre></details>`}
           </li>`)}
       </ol>
       ${changing ? html`<${Changeable} id=${changing} agent=${agent.id} values=${agent.variables} title="Variables" />` : html`<${Values} values=${agent.variables} title="Variables" />`}
@@ -118,35 +126,4 @@ function Values({values, title}) {
     <dl class="values" aria-label=${title}>
       ${entries.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd><code>${shown(value)}</code></dd></div>`)}
     </dl>`;
-}
-
-/** What opens a file at a line in VS Code, where the browser is on the machine that has the program. */
-const editorLink = (path, line) => `vscode://file${encodeURI(path.startsWith("/") ? path : `/${path}`)}:${line}`;
-
-/** The program as its author wrote it, with the step that runs. */
-function Program({name, here, same}) {
-  const [program, setProgram] = useState(texts.get(name)?.program ?? null);
-  const box = useRef(null);
-  useEffect(() => {
-    const kept = texts.get(name);
-    setProgram(kept?.program ?? null);
-    if (kept && Date.now() - kept.at < FRESH_MS) return;
-    get(`/bus/v1/programs/${encodeURIComponent(name)}`).then((found) => {
-      texts.set(name, {program: found, at: Date.now()});
-      setProgram(found);
-    }, () => setProgram(null));
-  }, [name, same]);
-  useEffect(() => {
-    bringIntoView(box.current, box.current?.querySelector(".step-here"));
-  }, [program, here?.file, here?.line]);
-  if (!program) return html`<p class="quiet">The program ${name} is not served here.</p>`;
-  const file = program.files.find((one) => one.name === here?.file) ?? program.files[0];
-  if (!file) return null;
-  return html`
-    <div class="card">
-      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
-      <pre class="program" ref=${box} tabindex="0" role="region" aria-label="Program">${file.text.split("\n").map((line, number) => html`
-        <span key=${number} class=${here?.file === file.name && here.line === number + 1 ? "step-here" : ""}
-          aria-current=${here?.file === file.name && here.line === number + 1 ? "step" : null}><i>${number + 1}</i>${line}${"\n"}</span>`)}</pre>
-    </div>`;
 }

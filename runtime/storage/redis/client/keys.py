@@ -20,6 +20,9 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:memory-vectors:<scope> hash    id of a memory -> what it means to a model, JSON; made again where it is gone
 {parley:17}:said:<conv>            zset    message id -> its place in the order in which what was said came
 {parley:17}:said-message:<n>:<conv>:<id> hash  text: such a message, JSON; gone after context.keep_hours
+{parley:17}:model-calls            zset    <session> <asked> <heard> <ms> <bytes> -> when it was kept, server ms
+{parley:17}:model-call:<name>      hash    text: a call of a model, Base64 of its compressed JSON; gone after 7 days, or
+                                           when it is not among the latest 100 or in the latest MiB
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
                                            anchors: all of its anchors are known
@@ -165,6 +168,13 @@ class ShardKeys:
 
     def said_message(self, conversation: str, message: str) -> str:
         return self._key(f"said-message:{len(conversation)}:{conversation}:{message}")
+
+    @property
+    def model_calls(self) -> str:
+        return self._key("model-calls")
+
+    def model_call(self, name: str) -> str:
+        return self._key(f"model-call:{name}")
 
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")

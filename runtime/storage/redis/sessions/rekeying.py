@@ -18,6 +18,7 @@ from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.kept_words import KeptWordsForm
 from runtime.storage.encoding.letters import letter_anew, letter_key
 from runtime.storage.encoding.memories import MemoryForm
+from runtime.storage.encoding.model_calls import call_anew, call_key
 from runtime.storage.encoding.rooms import RoomForm
 from runtime.storage.encoding.sealing import (
     MARK,
@@ -83,6 +84,7 @@ class Rekeying:
             "memory-vectors": lambda fields: map(self._memories.key_of, fields.values()),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
             "said-message": lambda fields: map(self._words.key_of, fields.values()),
+            "model-call": lambda fields: [call_key(fields["text"])] if "text" in fields else [],
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
         self._by_rest: Mapping[str, Callable[[str, str], Awaitable[bool]]] = {
@@ -90,6 +92,7 @@ class Rekeying:
             "memory-vectors": self._renew_vectors,
             "room": partial(self._renew_each, self._rooms.anew),
             "said-message": partial(self._renew_each, self._said_anew),
+            "model-call": self._renew_call,
         }
         """What renews a key, by its kind, of which the rest of the key says all."""
 
@@ -258,6 +261,12 @@ class Rekeying:
         for field, kept in (await self._fields(key)).items():
             changed = await self._replace(key, field, kept, anew(rest, kept)) or changed
         return changed
+
+    async def _renew_call(self, key: str, rest: str) -> bool:
+        session = SessionId(rest.partition(" ")[0])
+        keys = await self._places.keys(session)
+        sealing = self._sealing if keys is None else await self._places.sealing(keys, session)
+        return await self._renew_each(lambda _, kept: call_anew(session, kept, sealing), key, rest)
 
     async def _renew_file(self, key: str) -> bool:
         named = _FILE_KEY.match(key)

@@ -54,7 +54,8 @@ class SessionRemoval:
             await self._free_forks(keys, session, force)
             tapes = await self.tapes(keys, session)
             names = await self._names(keys, session, tapes)
-            outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else "", len(tapes)])
+            which = [session, "1" if force else "", len(tapes), keys.model_call("")]
+            outcome, node = await self._connection.run(_DELETE, names, which)
             if outcome == "busy":
                 raise busy_session(session, node)
             if outcome != "grown":
@@ -104,6 +105,7 @@ class SessionRemoval:
             keys.news,
             keys.anchors(session),
             keys.values(session),
+            keys.model_calls,
             *map(keys.tape, tapes),
             *map(keys.early, tapes),
             *map(keys.value, values),

@@ -1,0 +1,67 @@
+"""Calls of models, kept for a while with what was sent and what came: written after the reply, never before it."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+
+from runtime.bus import Bus
+from runtime.core.errors import StorageUnavailable
+from runtime.core.ids import SessionId
+from runtime.events.frames import AskedPrompt, LLMAnswered, LLMAnsweredInPart
+from runtime.llm.client import ChatMessage
+from runtime.stores.model_calls import KeptCalls, ModelCall, Prompted
+
+_UNHEARD_CALLS = 500
+
+
+class CallKeeper:
+    """Keeps what models were asked in sessions. What a node has not kept when it dies is lost, but no answer is."""
+
+    def __init__(self, calls: KeptCalls) -> None:
+        self._calls = calls
+
+    async def follow(self, bus: Bus) -> None:
+        """Keep what comes, until cancelled."""
+        async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_CALLS) as answers:
+            async for answer in answers:
+                if isinstance(answer.what, LLMAnswered) and answer.what.prompt is not None:
+                    await self._keep(call_of(answer.what, answer.what.prompt, answer.at))
+
+    async def _keep(self, call: ModelCall) -> None:
+        try:
+            await self._calls.keep(call)
+        except StorageUnavailable:
+            return
+
+
+def call_of(what: LLMAnswered, prompt: AskedPrompt, at: datetime) -> ModelCall:
+    """An answer of a model, as it is kept."""
+    return ModelCall(
+        SessionId(what.session_id),
+        prompt.asked_seq,
+        prompt.heard_seq,
+        at,
+        what.frame,
+        what.agent_id,
+        what.agent,
+        what.playbook,
+        prompt.step,
+        what.model,
+        what.purpose,
+        tuple(map(_prompted, prompt.messages)),
+        what.reply,
+        not isinstance(what, LLMAnsweredInPart),
+        what.seconds,
+        what.first_text_s,
+        what.tokens_in,
+        what.tokens_cached,
+        what.tokens_out,
+        what.cost_usd,
+        what.estimated,
+    )
+
+
+def _prompted(message: ChatMessage) -> Prompted:
+    pictures = (f"{one.media_type}, {len(base64.b64decode(one.data)):,} bytes" for one in message.pictures)
+    return Prompted(message.role, message.content, tuple(pictures))

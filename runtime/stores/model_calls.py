@@ -1,0 +1,73 @@
+"""What models were sent and what they replied, kept for a while for owners who ask why something was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Protocol
+
+from runtime.core.ids import SessionId
+
+KEPT_S: Final = 7 * 86_400
+"""How long a call is kept."""
+
+MOST_CALLS: Final = 100
+"""The most calls of a shard; the oldest go first."""
+
+MOST_BYTES: Final = 1024 * 1024
+"""The most bytes of a shard, compressed; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """One message of a prompt; `pictures` are told by type and size alone."""
+
+    role: str
+    content: str
+    pictures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model.
+
+    `asked_seq` is the last fact of the session when the model was asked, `heard_seq` when its last word had come; `at`
+    is the time of its end, UTC. `whole` is False for a reply that was left before its end. `cost_usd` is None where
+    nobody knows the price.
+    """
+
+    session: SessionId
+    asked_seq: int
+    heard_seq: int
+    at: datetime
+    frame: str
+    agent: str
+    klass: str
+    playbook: str
+    step: str | None
+    model: str
+    purpose: str
+    prompt: tuple[Prompted, ...]
+    reply: str
+    whole: bool
+    seconds: float
+    first_text_s: float | None
+    tokens_in: int
+    tokens_cached: int
+    tokens_out: int
+    cost_usd: float | None
+    estimated: bool = False
+
+
+class KeptCalls(Protocol):
+    """Raises StorageUnavailable, and nothing else."""
+
+    async def keep(self, call: ModelCall, /) -> None:
+        """Keep a call of a session that there is; it is gone when the session is deleted."""
+        ...
+
+    async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
+        """The kept calls of a session whose model was at work after fact `after`, and asked before fact `until`; those
+        that no key opens are missing."""
+        ...
