@@ -160,7 +160,7 @@ class Limits:
         """Count one answer, for its conversation and for the person it says, else who spoke there last."""
         person = answer.participant_id or self._speakers.get(answer.conversation)
         whose = {"conversation": answer.conversation or None, "person": person}
-        amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd}
+        amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd or 0.0}
         now_s = self._clock.now().timestamp()
         for measure, amount in amounts.items():
             if answer.task is not None and amount:

@@ -40,7 +40,8 @@ def counted(llm: LLMClient, purpose: str, usage: Usage, seconds: float, payer: P
 class Amounts:
     """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
 
-    `estimated` of the answers ended before they were counted; their tokens are an estimate by length.
+    `estimated` of the answers ended before they were counted; their tokens are an estimate by length. `unpriced` of
+    them have a price that nobody knows, and are not in the cost.
     """
 
     answers: int = 0
@@ -49,6 +50,7 @@ class Amounts:
     tokens_out: int = 0
     cost_usd: float = 0.0
     estimated: int = 0
+    unpriced: int = 0
 
     def plus(self, other: Amounts) -> Amounts:
         """Both together."""
@@ -59,23 +61,31 @@ class Amounts:
             self.tokens_out + other.tokens_out,
             self.cost_usd + other.cost_usd,
             self.estimated + other.estimated,
+            self.unpriced + other.unpriced,
         )
+
+    @property
+    def usd(self) -> float | None:
+        """The cost as far as it is known; None where no answer has a known price."""
+        return None if self.unpriced and self.unpriced >= self.answers else round(self.cost_usd, 6)
 
 
 def amounts_of(answer: LLMAnswered) -> Amounts:
     """What one answer adds."""
     tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
-    return Amounts(1, *tokens, answer.cost_usd, int(answer.estimated))
+    return Amounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
 
 
 def in_words(amounts: Amounts, texts: Texts) -> str:
     """Amounts on a line, for people."""
     told = texts(
-        "usage.amounts",
+        "usage.amounts" if amounts.usd is not None else "usage.unpriced",
         answers=f"{amounts.answers:,}",
         tokens_in=f"{amounts.tokens_in:,}",
         cached=f"{amounts.tokens_cached:,}",
         tokens_out=f"{amounts.tokens_out:,}",
         usd=f"{amounts.cost_usd:,.2f}",
     )
+    if amounts.unpriced and amounts.usd is not None:
+        told = texts("usage.partly_priced", amounts=told, count=f"{amounts.unpriced:,}")
     return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told

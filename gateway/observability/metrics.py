@@ -200,7 +200,7 @@ class Metrics:
             model = self._label("model", what.model)
             for direction, count in (("in", what.tokens_in), ("out", what.tokens_out), ("cached", what.tokens_cached)):
                 tokens.labels(model, direction).inc(count)
-            cost.labels(model).inc(what.cost_usd)
+            cost.labels(model).inc(what.cost_usd or 0.0)
 
         def on_answered(what: LLMAnswered, at: datetime) -> None:
             model = self._label("model", what.model)

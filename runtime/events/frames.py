@@ -173,7 +173,8 @@ class AskedPrompt:
 @happening("llm.answered")
 class LLMAnswered(AtWork):
     """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
-    `participant_id` is who pays, `task` the first of the tasks that led to it, if those have a limit."""
+    `participant_id` is who pays, `task` the first of the tasks that led to it, if those have a limit. `cost_usd` is
+    None where nobody knows the price."""
 
     model: str
     purpose: str
@@ -183,7 +184,7 @@ class LLMAnswered(AtWork):
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    cost_usd: float
+    cost_usd: float | None
     conversation: str
     participant_id: str | None
     task: str | None = None

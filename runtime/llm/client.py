@@ -86,7 +86,8 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says.
+    """Tokens, as the provider counts them, zeros where nobody says, and their price in US dollars, None where nobody
+    knows it.
 
     `window_tokens` is how many the model takes in one request, its answer included. `model` is the name of the one that
     answered, "" where that is not known. `estimated` says that the answer ended before the provider had counted it, and
@@ -97,7 +98,7 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = None
     window_tokens: int = 0
     model: str = ""
     estimated: bool = False

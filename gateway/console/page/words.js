@@ -24,9 +24,9 @@ export const time = (text) => clock.format(new Date(text));
 
 export const count = (number) => (number ?? 0).toLocaleString();
 
-/** A cost in US dollars: `usd` null, or all of the `all` answers among the `unknown`, is one that nobody knows. */
-export function dollars(usd, unknown = 0, all = 0) {
-  if (usd === null || usd === undefined || (unknown > 0 && unknown >= all && !usd)) return "price unknown";
+/** A cost in US dollars, null for one that nobody knows; it is without those of `unknown` answers. */
+export function dollars(usd, unknown = 0) {
+  if (usd === null || usd === undefined) return "price unknown";
   const known = `$${usd.toFixed(usd && usd < 1 ? 4 : 2)}`;
   return unknown > 0 ? `${known}, ${count(unknown)} of unknown price` : known;
 }

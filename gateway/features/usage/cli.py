@@ -41,14 +41,15 @@ def usage(
     if not rows:
         say("No model answered in this period.")
         return
-    head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD", "ESTIMATED")
+    head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD", "ESTIMATED", "UNPRICED")
     say_table(head, [_cells(name or "?", amounts) for name, amounts in [*grouped(rows, by), ("all", total(rows))]])
     note(f"Prices come from the settings, or else from {prices_from()}, as of each answer.")
 
 
 def _cells(name: str, amounts: Amounts) -> list[str]:
     counts = (amounts.answers, amounts.tokens_in, amounts.tokens_cached, amounts.tokens_out)
-    return [name, *(f"{count:,}" for count in counts), f"{amounts.cost_usd:,.4f}", f"{amounts.estimated:,}"]
+    usd = "unknown" if amounts.usd is None else f"{amounts.usd:,.4f}"
+    return [name, *(f"{count:,}" for count in counts), usd, f"{amounts.estimated:,}", f"{amounts.unpriced:,}"]
 
 
 def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:

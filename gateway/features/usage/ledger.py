@@ -77,12 +77,12 @@ class Ledger:
                 lines += [f"- {name or '?'}: {in_words(amounts, texts)}" for name, amounts in named]
         return "\n".join(lines)
 
-    async def spent_today(self) -> Mapping[str, float]:
+    async def spent_today(self) -> Mapping[str, float | None]:
         """The sums of today."""
         spent = _cost(total(await self.rows(1)))
         return {"answers": spent.pop("charged"), **spent}
 
-    async def of_models(self, names: Collection[str]) -> Mapping[str, Mapping[str, float]]:
+    async def of_models(self, names: Collection[str]) -> Mapping[str, Mapping[str, float | None]]:
         """What these models and all that were charged for have cost in the last days."""
         costs = dict(grouped(await self.rows(DAYS), "model"))
         return {name: _cost(costs.get(name, Amounts())) for name in costs.keys() | set(names)}
@@ -114,9 +114,10 @@ def grouped(rows: Sequence[Row], by: By) -> list[tuple[str, Amounts]]:
     return sorted(found.items(), key=lambda one: (one[1].cost_usd, one[1].tokens_in), reverse=True)
 
 
-def _cost(amounts: Amounts) -> dict[str, float]:
+def _cost(amounts: Amounts) -> dict[str, float | None]:
     return {
-        "usd": round(amounts.cost_usd, 6),
+        "usd": amounts.usd,
+        "unpriced": amounts.unpriced,
         "charged": amounts.answers,
         "tokens_in": amounts.tokens_in,
         "tokens_out": amounts.tokens_out,

@@ -34,11 +34,12 @@ def usage_route(ledger: Ledger, door: FeatureDoor) -> Route:
     return Route("/usage", usage, methods=["GET"])
 
 
-def _shown(amounts: Amounts) -> dict[str, float]:
+def _shown(amounts: Amounts) -> dict[str, float | None]:
     return {
         "answers": amounts.answers,
         "tokens_in": amounts.tokens_in,
         "tokens_cached": amounts.tokens_cached,
         "tokens_out": amounts.tokens_out,
-        "usd": round(amounts.cost_usd, 6),
+        "usd": amounts.usd,
+        "unpriced": amounts.unpriced,
     }

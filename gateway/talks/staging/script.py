@@ -109,7 +109,7 @@ def first_question(asked: str) -> str:
 class Pieces:
     """An answer that is there already, in pieces."""
 
-    usage = Usage()
+    usage = Usage(cost_usd=0.0)
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -17,7 +17,7 @@ _LIST = "model_prices_and_context_window_backup.json"
 
 
 def priced(litellm: ModuleType, model: str, usage: Usage) -> Usage:
-    """`usage` with its price in US dollars and the model's window; 0 each for a model that litellm does not know."""
+    """`usage` with its price in US dollars and the model's window; None and 0 where litellm does not know them."""
     usage = replace(usage, window_tokens=_window(litellm, model))
     try:
         given, made = litellm.cost_per_token(
@@ -64,7 +64,7 @@ def _prices(row: Mapping[str, Any]) -> Prices | None:
 
 
 class ListedPrice:
-    """One model's row of litellm's list, read without litellm; it counts nothing for a model that has none."""
+    """One model's row of litellm's list, read without litellm. A model without a row has no price."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self._row = row
@@ -83,19 +83,21 @@ class ListedPrice:
 
     def priced(self, usage: Usage) -> Usage:
         """`usage` with its price in US dollars and the model's window."""
+        usage = replace(usage, window_tokens=int(self._row.get("max_input_tokens") or 0))
+        if "input_cost_per_token" not in self._row:
+            return usage
         given, cached = self._usd("input_cost_per_token"), self._usd("cache_read_input_token_cost")
         fresh_tokens = usage.input_tokens - usage.cached_tokens
         cost_usd = fresh_tokens * given + usage.cached_tokens * (cached or given)
-        cost_usd += usage.output_tokens * self._usd("output_cost_per_token")
-        return replace(usage, cost_usd=cost_usd, window_tokens=int(self._row.get("max_input_tokens") or 0))
+        return replace(usage, cost_usd=cost_usd + usage.output_tokens * self._usd("output_cost_per_token"))
 
-    def of_seconds(self, seconds: float) -> float:
-        """The price of writing down so much of a recording, in US dollars."""
-        return seconds * self._usd("input_cost_per_second")
+    def of_seconds(self, seconds: float) -> float | None:
+        """The price of writing down so much of a recording, in US dollars; None where the row has none."""
+        return self._of("input_cost_per_second", seconds)
 
-    def of_characters(self, count: int) -> float:
-        """The price of speaking so many characters, in US dollars."""
-        return count * self._usd("input_cost_per_character")
+    def of_characters(self, count: int) -> float | None:
+        """The price of speaking so many characters, in US dollars; None where the row has none."""
+        return self._of("input_cost_per_character", count)
 
     @property
     def prices(self) -> Prices | None:
@@ -106,6 +108,9 @@ class ListedPrice:
     def sees(self) -> bool | None:
         """Whether the model takes pictures; None for a model without a row."""
         return bool(self._row.get("supports_vision")) if self._row else None
+
+    def _of(self, key: str, amount: float) -> float | None:
+        return amount * self._usd(key) if key in self._row else None
 
     def _usd(self, key: str) -> float:
         return float(self._row.get(key) or 0.0)

@@ -178,5 +178,7 @@ def _within_bounds(usage: Usage) -> Usage:
     """The usage without numbers that no answer has: a server may count whatever it likes."""
     tokens = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
     given, made, cached = (count if 0 <= count <= MAX_COUNTED else 0 for count in tokens)
-    cost = usage.cost_usd if 0 <= usage.cost_usd <= MAX_COUNTED else 0.0
+    cost = usage.cost_usd
+    if cost is not None and not 0 <= cost <= MAX_COUNTED:
+        cost = None
     return replace(usage, input_tokens=given, output_tokens=made, cached_tokens=cached, cost_usd=cost)

@@ -96,7 +96,7 @@ async def test_the_oldest_calls_go_beyond_the_number_and_the_bytes_of_a_shard(co
     assert [one.asked_seq for one in (*await few.between(ONE, -1, 9), *await few.between(OTHER, -1, 9))] == [2, 3]
     assert len(left) == 3
     assert all(0 < ms <= KEPT_S * 1000 for _, ms in left.values()), "the server itself forgets them at their time"
-    narrow = RedisModelCalls(connection, most_bytes=3_000)
+    narrow = RedisModelCalls(connection, most_bytes=3_500)
     await narrow.keep(call(7, 7))
     await narrow.keep(call(8, 8, reply=Random(1).randbytes(1_700).hex()))
     assert [one.asked_seq for one in await narrow.between(ONE, -1, 9)] == [8]

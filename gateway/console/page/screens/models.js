@@ -39,7 +39,7 @@ export function Models() {
       <${Plain} title="How they answer" rows=${found.asked} keyOf=${(one) => one.model} empty="No model was asked in 30 days."
         columns=${[
           ["Model", (one) => one.model],
-          ["In 30 days", (one) => html`${dollars(one.usd)}<br /><span class="quiet">${count(one.charged)} answers, ${count(one.tokens_in)} tokens in, ${count(one.tokens_out)} out</span>`],
+          ["In 30 days", (one) => html`${dollars(one.usd, one.unpriced)}<br /><span class="quiet">${count(one.charged)} answers, ${count(one.tokens_in)} tokens in, ${count(one.tokens_out)} out</span>`],
           ["Answers", (one) => count(one.answers)],
           ["Median", (one) => html`${seconds(one.median_s)}${one.first_s !== null && html`<br /><span class="quiet">first text ${seconds(one.first_s)}</span>`}`],
           ["Slowest", (one) => seconds(one.slowest_s)],

@@ -28,7 +28,7 @@ function Status({status}) {
         more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
         more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
-      <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
+      <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd, spent.unpriced)} more=${plural(spent.answers, "answer")} />
     </ul>
     <${Plain} title="Platforms" rows=${status.platforms} keyOf=${(one) => one.name} empty="No platform is connected at this node." columns=${[
       ["Platform", (one) => one.name],

@@ -32,7 +32,7 @@ function Spending() {
     <section aria-labelledby="spending">
       <h2 id="spending">Spending in ${DAYS} days</h2>
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
-      ${days && html`<p><b>${dollars(days.all.usd)}</b> for ${plural(days.all.answers, "answer")}, ${count(days.all.tokens_in)} tokens in,
+      ${days && html`<p><b>${dollars(days.all.usd, days.all.unpriced)}</b> for ${plural(days.all.answers, "answer")}, ${count(days.all.tokens_in)} tokens in,
         ${" "}${count(days.all.tokens_out)} out. <span class="quiet">Days are those of UTC.</span></p>`}
       ${days?.sums.length ? html`<${Chart} sums=${days.sums} />` : days && html`<p class="quiet">No model answered in this period.</p>`}
       ${sums && sums.sums.length > 0 && html`
@@ -40,7 +40,7 @@ function Spending() {
           ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
         <${Rows} title=${`Spending by ${by}`} rows=${sums.sums} keyOf=${(one) => one.name} columns=${[
           [by, (one) => one.name || "?"],
-          ["US dollars", (one) => dollars(one.usd)],
+          ["US dollars", (one) => dollars(one.usd, one.unpriced)],
           ["Answers", (one) => count(one.answers)],
           ["Tokens in", (one) => count(one.tokens_in)],
           ["Tokens out", (one) => count(one.tokens_out)],
@@ -75,6 +75,6 @@ function Chart({sums}) {
       drawn.destroy();
     };
   }, [text]);
-  const words = sums.map((one) => `${one.name}: ${dollars(one.usd)}`).join(", ");
+  const words = sums.map((one) => `${one.name}: ${dollars(one.usd, one.unpriced)}`).join(", ");
   return html`<div class="chart" ref=${box} role="img" aria-label=${`Dollars by day. ${words}`}></div>`;
 }

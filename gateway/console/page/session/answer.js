@@ -78,7 +78,7 @@ function together(calls) {
   const unknown = calls.filter((one) => one.usd === null).length;
   return [
     ["Calls of models", count(calls.length)], ["Tokens in", count(sum("tokens_in"))], ["of them cached", count(sum("tokens_cached"))], ["Tokens out", count(sum("tokens_out"))],
-    ["Cost", dollars(sum("usd"), unknown, calls.length)],
+    ["Cost", dollars(unknown < calls.length ? sum("usd") : null, unknown)],
   ];
 }
 

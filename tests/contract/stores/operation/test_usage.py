@@ -35,8 +35,9 @@ async def test_amounts_of_one_row_add_up_and_days_are_apart(connection: RedisCon
     store = RedisUsage(connection)
     await store.add(used("telegram:42"), Amounts(1, 100, 80, 20, 0.125))
     await store.add(used("telegram:42"), Amounts(1, 50, 0, 5, 0.25))
+    await store.add(used("telegram:42"), Amounts(1, 0, 0, 0, 0.0, 0, 1))
     await store.add(used("", TUESDAY), Amounts(1, 7, 0, 0, 0.0))
-    assert dict(await store.rows([MONDAY])) == {used("telegram:42"): Amounts(2, 150, 80, 25, 0.375)}
+    assert dict(await store.rows([MONDAY])) == {used("telegram:42"): Amounts(3, 150, 80, 25, 0.375, 0, 1)}
     assert len(await store.rows([MONDAY, TUESDAY])) == 2
 
 

@@ -39,6 +39,7 @@ async def test_texts_are_sent_together_and_their_vectors_come_back_in_order_with
     assert server.embedded == [{"model": "text-embedding-3-small", "input": list(TEXTS)}]
     assert server.headers[0]["authorization"] == "Bearer sk-secret"
     assert usage.input_tokens == sum(map(len, TEXTS))
+    assert usage.cost_usd is not None
     assert usage.cost_usd > 0
 
 

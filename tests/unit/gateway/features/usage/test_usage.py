@@ -101,5 +101,31 @@ async def test_what_broke_off_and_what_a_compilation_asked_counts_and_the_sum_sa
     assert f"By purpose:\n- compile: {once}\n- execute: {once}" in told
 
 
+@pytest.mark.parametrize(
+    ("known", "unknown", "told"),
+    [
+        (0, 2, "price unknown; answers: 2; tokens in: 2,000 (1,600 cached), out: 20"),
+        (
+            1,
+            2,
+            "$0.25; answers: 3; tokens in: 3,000 (2,400 cached), out: 30 (the price of 2 of the answers is unknown)",
+        ),
+        (1, 0, "$0.25; answers: 1; tokens in: 1,000 (800 cached), out: 10"),
+    ],
+)
+async def test_a_price_that_nobody_knows_is_not_told_as_nothing(known: int, unknown: int, told: str) -> None:
+    clock, store = FakeClock(), MemoryUsage()
+    ledger = Ledger(store, clock)
+    for usd in [0.25] * known + [None] * unknown:
+        await ledger.count(answer("test:1", cost_usd=usd))
+    assert f"- today (UTC): {told}\n" in await ledger.told("test:1", load_texts("en"))
+
+
+async def test_an_answer_that_costs_nothing_has_a_price() -> None:
+    clock, store = FakeClock(), MemoryUsage()
+    await Ledger(store, clock).count(answer("test:1", cost_usd=0.0))
+    assert "(UTC): $0.00;" in await Ledger(store, clock).told("test:1", load_texts("en"))
+
+
 def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None:
     assert Prices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(6 + 0.4 + 2)

@@ -62,7 +62,7 @@ class Counted:
     async def spent(self, task: str) -> Spent:
         found = [answer for answer in self.answers() if answer.task == task]
         tokens = sum(answer.tokens_in + answer.tokens_out for answer in found)
-        return Spent(tokens, sum(answer.cost_usd for answer in found))
+        return Spent(tokens, sum(answer.cost_usd or 0.0 for answer in found))
 
 
 async def outcome(sandbox: MontySandbox, limits: TaskLimits, program: Program, model: Model) -> tuple[Talk, Counted]:
