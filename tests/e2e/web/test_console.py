@@ -116,7 +116,7 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await expect(answer.locator("q")).to_have_text("Ask the user for their $name, in the words of the house")
             figures = answer.locator("dl")
             await expect(figures).to_contain_text(
-                re.compile(r"Tokens in\D*100\D*of them cached\D*80\D*Tokens out\D*20")
+                re.compile(r"Tokens in\D*100\D*of them cached\D*80\D*Tokens out\D*20.*price unknown")
             )
             await expect(answer.locator("pre").last).to_have_text("Who are you?")
             await answer.get_by_text("The prompt as it was sent").click()
