@@ -43,6 +43,7 @@ from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
 from runtime.tape.rules.tasks import cancel_task
+from runtime.tape.rules.words import note_taken_words
 from runtime.tape.state.reminders import ReminderState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact
@@ -128,7 +129,7 @@ def _agent(state: SessionState, _: int, fact: AgentCreated) -> None:
 
 @rule(AgentDismissed)
 def _dismissed(state: SessionState, _: int, fact: AgentDismissed) -> None:
-    del state.agents[fact.agent]
+    note_taken_words(state, state.agents.pop(fact.agent).queue)
 
 
 @rule(AgentRestarted)

@@ -44,14 +44,14 @@ class TellCalls:
         playbook.
         """
         text = _text(message)
-        agent, hops = frame.state.agent, self._journal.state.hops + 1
+        agent = frame.state.agent
         if str(task).strip().lower() == ORDERER:
             self._check_orderer()
-            self._check_room(0, "who has ordered this", hops)
+            hops = self._hops(0, ORDERER, "who has ordered this")
             self._journal.note(WordToOrderer(agent, text, hops))
         else:
             number = self._open(frame, task)
-            self._check_room(number, f"task {number}", hops)
+            hops = self._hops(number, name := f"task {number}", name)
             self._journal.note(WordToTask(agent, number, text, hops))
         self._journal.note(CallReturned(*site(frame, call)))
         self._journal.hurry()
@@ -71,8 +71,10 @@ class TellCalls:
             raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) has ended, and hears no more")
         return found.number
 
-    def _check_room(self, number: int, whom: str, hops: int) -> None:
-        """Raises PlaybookError where too much waits already, or the two answer each other without end."""
+    def _hops(self, number: int, name: str, whom: str) -> int:
+        """How many words lead to this one, itself included. Raises PlaybookError where too much waits already, or the
+        two answer each other without end."""
+        hops = self._journal.state.hops.get(name, 0) + 1
         if sum(word.number == number for word in self._journal.state.words) >= MAX_WORDS:
             raise PlaybookError(f"{whom} was told nothing: {MAX_WORDS} words before this one wait to be heard")
         if hops > MAX_HOPS:
@@ -80,6 +82,7 @@ class TellCalls:
                 f"{whom} was told nothing: {MAX_HOPS} words have led here one after the other, without a person or a "
                 "pause between them, so the two seem to answer each other without end"
             )
+        return hops
 
 
 def _text(message: Any) -> str:

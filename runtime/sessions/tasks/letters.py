@@ -151,12 +151,21 @@ def session_of(address: Address) -> SessionId | None:
     return SessionId(address.conversation) if address.platform == PLATFORM else None
 
 
+async def offer(event: InboxEvent, inbox: Inbox) -> bool:
+    """Put an event into an inbox; False where that has no room now."""
+    try:
+        await inbox.add(event)
+    except InboxFull:
+        return False
+    return True
+
+
 async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
     """Put an event into an inbox, as soon as that has room."""
-    while True:
-        try:
-            await inbox.add(event)
-        except InboxFull:
-            await clock.sleep_until(clock.monotonic() + RETRY_S)
-        else:
-            return
+    while not await offer(event, inbox):
+        await pause(clock)
+
+
+async def pause(clock: Clock) -> None:
+    """Wait before another try with a full inbox."""
+    await clock.sleep_until(clock.monotonic() + RETRY_S)

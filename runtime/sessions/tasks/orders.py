@@ -10,7 +10,7 @@ from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
-from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
+from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import CounterpartId, SessionId
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
@@ -23,8 +23,8 @@ from runtime.meetings.taking_part import within
 from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import RETRY_S, Order, Result, TaskAgain, address_of, bring, session_of
-from runtime.sessions.tasks.words import TaskWords
+from runtime.sessions.tasks.letters import Order, Result, TaskAgain, address_of, bring, offer, pause, session_of
+from runtime.sessions.tasks.words import TaskWords, stands_for
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
@@ -81,22 +81,23 @@ class TaskOrders:
         """Bring what is to be brought to the inboxes of tasks. Repeated after a crash, they know it by its id."""
         while owed := self._owed():
             await self._journal.commit()
+            room = True
             for task in owed:
                 for what in task.to_post[:1]:  # nothing, where it has ended meanwhile
-                    await self._post_one(task, what)
+                    room = await self._post_one(task, what) and room
             self._journal.hurry()
+            if not room:
+                await pause(self._around.clock)
         self._posted.send()
 
-    async def _post_one(self, task: TaskState, what: str) -> None:
+    async def _post_one(self, task: TaskState, what: str) -> bool:
+        """Bring it; False where the inbox has no room now."""
         event = {"order": self._order, "cancel": self._cancellation, "result": self._result_for_place}[what](task)
-        try:
-            if event is not None:
-                await self._inbox.add(event)
-        except InboxFull:
-            await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
-            return
+        if event is not None and not await offer(event, self._inbox):
+            return False
         if what in task.to_post:
             self._journal.note(TaskPosted(task.number, what))
+        return True
 
     def _order(self, task: TaskState) -> InboxEvent:
         state = self._journal.state
@@ -182,7 +183,7 @@ class TaskOrders:
         if task is not None and task.id == result.task:
             self._over(task, result)
             return None
-        return None if result.orderer == self._record.id else told_late(event, self._around.texts)
+        return None if stands_for(self._record, result.orderer) else told_late(event, self._around.texts)
 
     def _over(self, task: TaskState, result: Result) -> None:
         if task.over:

@@ -18,16 +18,25 @@ from runtime.events.channels import MessageUndelivered
 from runtime.meetings.taking_part import within
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of, bring
+from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of, offer, pause
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
+from runtime.tape.facts.agents import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
 from runtime.tape.facts.calls import WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
-from runtime.tape.facts.tasks import HearingTold, TaskPosted, WordBrought, WordsHeard, WordToOrderer, WordToTask
+from runtime.tape.facts.tasks import (
+    HearingTold,
+    TaskPosted,
+    WordBrought,
+    WordLost,
+    WordsHeard,
+    WordToOrderer,
+    WordToTask,
+)
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
+from runtime.tape.rules.words import seq_of
 from runtime.tape.state.tasks import WordState
 
 
@@ -51,8 +60,8 @@ class TaskWords:
         self._bringing.wake()
 
     @hears(
-        *(WordToTask, WordToOrderer, TaskPosted),
-        *(WaitEnded, FrameStarted, FrameSteered, AgentRestarted, AgentStopped, MessagesDropped),
+        *(WordToTask, WordToOrderer, TaskPosted, WordLost),
+        *(WaitEnded, FrameStarted, FrameSteered, AgentRestarted, AgentStopped, AgentDismissed, MessagesDropped),
     )
     def noted(self, _fact: Content) -> None:
         """Something may be to be brought: a word, to a task only behind its order, or that words were taken."""
@@ -75,38 +84,49 @@ class TaskWords:
         return [word for word in waiting if not word.number or "order" not in tasks[word.number].to_post]
 
     async def _bring(self) -> None:
-        """Bring each, in order, once it is on the tape. Repeated after a crash, the inbox knows it by its id."""
+        """Bring each, in order, once it is on the tape. Repeated after a crash, the inbox knows it by its id. What a
+        full inbox waits for holds up nothing for others."""
         while self._owes():
             due, taken = self._due(), [*self._journal.state.words_taken.items()]
             await self._journal.commit()
+            full: set[int] = set()
             for word in due:
-                await self._bring_word(word)
+                if word.number not in full and not await self._bring_word(word):
+                    full.add(word.number)
             for name, seq in taken:
-                await self._tell_hearing(name, seq)
+                number = 0 if name == ORDERER else int(name.removeprefix("task "))
+                if number not in full and not await self._tell_hearing(name, number, seq):
+                    full.add(number)
             self._journal.hurry()
+            if full:
+                await pause(self._around.clock)
         self._brought.send()
 
-    async def _bring_word(self, word: WordState) -> None:
+    async def _bring_word(self, word: WordState) -> bool:
+        """Bring it; False where the inbox has no room now."""
         other = self._other(word.number)
         if word not in self._journal.state.words or other is None:
-            return  # its task has ended meanwhile
+            return True  # its task has ended meanwhile
         address, whose = other
         letter = TaskWord(*whose, self._journal.state.agents[word.agent].klass, word.text, word.hops)
         id_, said_at = f"word.{self._journal.session}.{word.seq}", datetime.fromtimestamp(word.at_s, UTC)
         event = InboxEvent(id_, address, "", "", str(letter), said_at, kind=TASK_WORD)
-        await bring(event, self._inbox, self._around.clock)
+        if not await offer(event, self._inbox):
+            return False
         self._journal.note(WordBrought(word.seq))
+        return True
 
-    async def _tell_hearing(self, name: str, seq: int) -> None:
-        number = 0 if name == ORDERER else int(name.removeprefix("task "))
+    async def _tell_hearing(self, name: str, number: int, seq: int) -> bool:
         other = self._other(number)
         if other is not None:
             address, whose = other
             id_ = f"heard.{self._journal.session}.{number}.{seq}"
             letter, now = TakenWords(*whose, seq), self._around.clock.now()
             event = InboxEvent(id_, address, "", "", str(letter), now, kind=TASK_HEARD)
-            await bring(event, self._inbox, self._around.clock)
+            if not await offer(event, self._inbox):
+                return False
         self._journal.note(HearingTold(name, seq))
+        return True
 
     def _other(self, number: int) -> tuple[Address, tuple[int, SessionId, SessionId, bool]] | None:
         """The address of a task, or with the number 0 of the orderer, and the beginning of a letter to it; None where
@@ -128,7 +148,7 @@ class TaskWords:
         found = self._meant(word)
         if found is not None:
             self._queue(event, word, *found)
-        elif word.up and word.orderer != self._record.id:
+        elif not stands_for(self._record, word.orderer):
             return word_late(event, self._around.texts)
         return None
 
@@ -154,10 +174,19 @@ class TaskWords:
             hops=word.hops,
         )
         try:
-            if not self._dispatcher.deliver(agent, message) and agent in self._journal.state.agents:
+            if self._dispatcher.deliver(agent, message):
+                return
+            if agent in self._journal.state.agents:
                 self._journal.note(MessageQueued(agent, message))
+                return
         except QueueFull as error:
             self._around.bus.publish(MessageUndelivered(str(error), participant_id=agent, message_id=message.id))
+        self._journal.note(WordLost(sender, seq_of(message)))
+
+
+def stands_for(record: SessionRecord, orderer: SessionId) -> bool:
+    """Whether a session is the one that has ordered a task, or goes on from it after `/undo`, which ended the task."""
+    return orderer in (record.id, record.parent and record.parent.session)
 
 
 def word_late(event: InboxEvent, texts: Texts) -> str | None:

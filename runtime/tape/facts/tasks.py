@@ -134,6 +134,15 @@ class WordsHeard(Content):
     seq: int = key("seq")
 
 
+@fact("word_lost", session=True)
+class WordLost(Content):
+    """Nobody here hears the word of fact `seq` of the other end of a task: an agent's queue is full, or the agent is
+    gone."""
+
+    other: str = key("other")
+    seq: int = key("seq")
+
+
 @fact("word_told", session=True)
 class HearingTold(Content):
     """The inbox of the other end of a task knows that its words up to `seq` were taken here."""

@@ -184,8 +184,9 @@ class SessionState:
     words_taken: dict[str, int] = field(default_factory=dict)
     """The latest words that agents here took, and whose speakers are still to know that: by the name of that task, or
     of the orderer, the number of its fact there."""
-    hops: int = 0
-    """How many words between tasks and their orderers have led to what is done now; 0 after a person's, or a pause."""
+    hops: dict[str, int] = field(default_factory=dict)
+    """How many words to and fro led to the last one of a task, or of the orderer, by its name; none after a person's
+    words, or a pause."""
 
     @property
     def has_guests(self) -> bool:

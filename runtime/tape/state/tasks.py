@@ -118,7 +118,7 @@ class TaskState:
 class WordState:
     """Something that `agent` tells the task of a number, or with the number 0 the orderer of the task that this session
     is, and that waits there or on the way. `seq` is its fact, `at_s` its time in seconds since the epoch. `brought`:
-    their inbox has it."""
+    their inbox has it; `heard`: they have taken it."""
 
     seq: int
     at_s: float
@@ -127,6 +127,7 @@ class WordState:
     text: str
     hops: int
     brought: bool = False
+    heard: bool = False
 
 
 @dataclass(slots=True)

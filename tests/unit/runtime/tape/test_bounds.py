@@ -98,6 +98,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "task_posted": {"task": 1, "what": "x"},
     "unremind": {"id": "x"},
     "word_down": {"agent": "1000", "task": 1, "text": "x", "hops": 1},
+    "word_lost": {"other": "x", "seq": 5},
     "word_told": {"other": "x", "seq": 5},
     "word_up": {"agent": "1000", "text": "x", "hops": 1},
 }

@@ -7,16 +7,17 @@ from functools import partial
 
 import pytest
 
+from runtime.core.errors import InboxFull
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.work import TaskWork
-from runtime.stores.inbox import InboxEvent
+from runtime.stores.inbox import TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import World, live
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.sessions.crashes.programs.tasks import TASKS, ordering
-from tests.unit.runtime.sessions.crashes.test_crashes import check, run
+from tests.unit.runtime.sessions.crashes.test_crashes import check, lived, run
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +52,29 @@ async def test_several_deaths_lose_and_double_no_result(name: str, sandbox: Mont
     await dying_often(partial(run, case, sandbox), partial(check_tasks, case=case))
 
 
+class Crowded(World):
+    """A world whose inbox has no room for what goes between tasks and orderers when it is first offered."""
+
+    _refused: frozenset[str] = frozenset()
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        if event.kind in (TASK, TASK_WORD, TASK_HEARD, TASK_OVER) and event.id not in self._refused:
+            self._refused |= {event.id}
+            raise InboxFull("no room")
+        return await super().add(event)
+
+
+async def test_words_that_find_an_inbox_full_are_heard_once_when_the_process_dies_at_any_one_point(
+    sandbox: MontySandbox,
+) -> None:
+    case = TASKS["words to and from two tasks"]
+
+    async def in_a_crowd(*, crashes: tuple[int, ...], seed: int) -> World:
+        return await lived(Crowded(case.people, crashes=crashes, seed=seed), case, sandbox, seed=seed)
+
+    await dying_at_each_point(in_a_crowd, partial(check_tasks, case=case))
+
+
 REFUSED = Case(
     ordering("""
 async def Main():
@@ -81,10 +105,10 @@ async def test_an_order_that_no_session_can_take_has_failed_once_when_the_proces
 
     monkeypatch.setattr(TaskWork, "begin", fault)
 
-    async def lived(*, crashes: tuple[int, ...], seed: int) -> World:
+    async def refused(*, crashes: tuple[int, ...], seed: int) -> World:
         world = World(REFUSED.people, crashes=crashes, seed=seed)
         world.bears = (KeyError,)
         await live(world, REFUSED.program, Company(REFUSED, random.Random(seed)), sandbox)
         return world
 
-    await dying_at_each_point(lived, check_refused)
+    await dying_at_each_point(refused, check_refused)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from gateway.clients.tasks.view import TaskView
 from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.calls.telling import MAX_HOPS, MAX_WORD_CHARS, MAX_WORDS
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import Order, address_of
-from runtime.stores.inbox import FORK_WANTED, TASK, TASK_WORD
+from runtime.sessions.tasks.letters import Order, Result, TakenWords, TaskWord, address_of
+from runtime.stores.inbox import FORK_WANTED, TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent
+from runtime.tape.tape import tape_owner
 from runtime.tape.view import TASK_MESSAGE, event_of
+from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, compiled, llm, program, python
 
@@ -46,6 +51,14 @@ async def Late():
     await Tell("orderer", "late news")
     return "done"
 
+async def Chatter():
+    said = 0
+    while True:
+        for message in await WaitForMessage("orderer"):
+            for _ in range(int(message["text"])):
+                await Tell("orderer", str(said))
+                said += 1
+
 async def Rest():
     await Sleep(300)
 
@@ -56,7 +69,9 @@ async def Further():
 
 
 def ordering(code: str) -> Program:
-    can = [python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further", "Asks", "Late")]
+    can = [
+        python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further", "Asks", "Late", "Chatter")
+    ]
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
     return program(main, agent("Researcher", *can, code=RESEARCHER))
 
@@ -189,6 +204,26 @@ async def test_words_that_answer_each_other_without_end_are_an_error_and_a_pause
     assert seen[1] == "again!"
 
 
+@pytest.mark.parametrize("others", ["Echo", "Chatter"], ids=["that answers", "that says a first word each time"])
+async def test_a_chain_of_words_with_one_task_counts_none_of_another(others: str, sandbox: MontySandbox) -> None:
+    code = f"""
+    name, rounds = await Spawn("Researcher", "Echo"), 0
+    try:
+        while True:
+            other = await Spawn("Researcher", "{others}")
+            await Tell(other, "1")
+            await WaitForMessage(other)
+            await Cancel(other)
+            await Tell(name, "1")
+            await WaitForMessage(name)
+            rounds += 1
+    except Exception as error:
+        await Say("user", f"{{rounds}}: {{error}}")
+"""
+    (seen,) = await said(code, sandbox)
+    assert seen.startswith(f"{MAX_HOPS // 2}: task 1 was told nothing: {MAX_HOPS} words have led here")
+
+
 async def test_a_time_that_has_come_ends_a_chain_of_words(sandbox: MontySandbox) -> None:
     code = f"""
     name = await Spawn("Researcher", "Echo")
@@ -214,6 +249,111 @@ async def test_more_words_than_have_room_are_an_error(sandbox: MontySandbox) -> 
 """
     (seen,) = await said(code, sandbox)
     assert seen.startswith(f"task 1 was told nothing: {MAX_WORDS} words")
+
+
+TALKATIVE = """
+    name = await Spawn("Researcher", "Chatter", within_s=1_000_000, deliver="nobody")
+    while True:
+        for message in await WaitForMessage("user"):
+            await Tell(name, message["text"]) if message["text"].isdigit() else None
+"""
+
+
+async def test_what_a_task_has_said_in_what_is_undone_keeps_it_from_saying_nothing_more(sandbox: MontySandbox) -> None:
+    async with talking(ordering(TALKATIVE), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(of_kind(talk, "task_posted")))
+        await talk.settled()
+        for time in (1, 2):
+            talk.post(str(MAX_WORDS))
+            await talk.until(partial(many, talk, "in", time * (MAX_WORDS + 1)))
+            talk.post("", kind="undo")
+            await talk.until(partial(many, talk, "branch", time))
+        assert not of_kind(talk, "task_over")
+        assert [one["text"] for one in of_kind(talk, "word_up")] == [str(number) for number in range(2 * MAX_WORDS)]
+
+
+def many(talk: Talk, kind: str, count: int) -> bool:
+    """Whether there are so many facts of a kind."""
+    return len(of_kind(talk, kind)) >= count
+
+
+async def test_words_for_which_an_agent_has_no_room_wait_for_nobody(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.agents.agent.QUEUE_CAPACITY", 5)
+    code = f"""
+    name = await Spawn("Researcher", "Chatter", within_s=1_000_000)
+    for _ in range(3):
+        await Tell(name, "{MAX_WORDS - 5}")
+        await Sleep(10)
+    await Say("user", str([task["status"] for task in await Tasks()]))
+"""
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.chat))
+        assert talk.chat == ["['working']"]
+        assert len(of_kind(talk, "word_lost")) == 3 * (MAX_WORDS - 5) - 5
+        assert len(talk.named("message.undelivered")) == len(of_kind(talk, "word_lost"))
+
+
+class Narrow(World):
+    """A world whose inbox has no room for events that `full` picks."""
+
+    full: Callable[[InboxEvent], bool] = staticmethod(lambda _event: False)
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        if self.full(event):
+            raise InboxFull("no room")
+        return await super().add(event)
+
+
+async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another(sandbox: MontySandbox) -> None:
+    code = """
+    one, two = await Spawn("Researcher", "Listen", within_s=1_000_000), await Spawn("Researcher", "Listen")
+    await Tell(one, "come")
+    await Tell(two, "go")
+    await Say("user", str(await Result(two)))
+    await Say("user", str(await Result(one)))
+"""
+    world = Narrow(())
+    world.full = lambda event: event.kind == TASK_WORD and "come" in event.text
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits(), world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.chat))
+        assert talk.chat == ["[['orderer', 'Main', 'go']]"]
+        # What a task has heard of an earlier session, which was undone, takes no word of this one that is on its way.
+        task = of_kind(talk, "spawn")[0]["task"]
+        talk.post(str(TakenWords(1, SessionId(""), task, up=True, seq=1_000)), kind=TASK_HEARD)
+        await talk.settled()
+        world.full = lambda _event: False
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert talk.chat[1] == "[['orderer', 'Main', 'come']]"
+
+
+@pytest.mark.parametrize("kind", [TASK_WORD, TASK_OVER])
+async def test_people_hear_nothing_of_a_task_that_an_undo_has_ended(kind: str, sandbox: MontySandbox) -> None:
+    code = """
+    while True:
+        for message in await WaitForMessage("user"):
+            if message["text"] == "order":
+                await Spawn("Researcher", "Rest", deliver="nobody")
+"""
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        await talk.say("hi")
+        await talk.say("well")
+        talk.post("order")
+        await talk.until(lambda: bool(of_kind(talk, "task_posted")))
+        (order,) = (fact for fact in talk.world.facts if fact.kind == "spawn")
+        orderer, task = SessionId(tape_owner(order.tape)), SessionId(order.data["task"])
+        await talk.say("", kind="undo")
+        before = list(talk.chat)
+        late = {
+            TASK_WORD: TaskWord(1, orderer, task, up=True, klass="Researcher", text="half is done", hops=1),
+            TASK_OVER: Result(1, orderer, task, "completed", "all of it", None, first=1, last=9),
+        }
+        await talk.say(str(late[kind]), kind=kind)
+        assert talk.chat == before
 
 
 async def test_a_task_of_a_client_speaks_with_the_client(sandbox: MontySandbox) -> None:

@@ -100,6 +100,25 @@ async def Main():
         ("start",),
         ("which?, ebb of tides, flow of tides", "done"),
     ),
+    "words to and from two tasks": Case(
+        ordering("""
+async def Main():
+    tasks = [await Spawn("Researcher", "Haggle"), await Spawn("Researcher", "Haggle")]
+    for about, task in zip(("tides", "waves"), tasks):
+        heard = []
+        while len(heard) < 3:
+            for message in await WaitForMessage(task):
+                heard.append(message["text"])
+                if message["text"] == "which?":
+                    await Tell(task, about)
+        await Say("user", ", ".join(heard[:3]))
+    await Say("user", await Result(tasks[0]) + await Result(tasks[1]))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("which?, ebb of tides, flow of tides", "which?, ebb of waves, flow of waves", "donedone"),
+    ),
     "a task out of time": Case(
         ordering("""
 async def Main():
