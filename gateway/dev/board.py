@@ -29,7 +29,7 @@ from runtime.tape.facts.content import Content
 SESSIONS = 50
 """The sessions that are remembered, those seen last."""
 
-Look = Callable[[Sequence[Path], Collection[str]], tuple[Sequence[Diagnostic], object]]
+Look = Callable[[Sequence[Path]], tuple[Sequence[Diagnostic], object]]
 """The diagnostics of a program's files, errors and warnings. Takes a while."""
 
 Tell = Callable[[str], None]
@@ -169,7 +169,7 @@ class DevBoard:
         assert self._reloading is not None
         found: list[dict[str, Any]] = []
         for files in self._reloading.files.values():
-            diagnostics, _ = await to_thread.run_sync(self._look, files, ())
+            diagnostics, _ = await to_thread.run_sync(self._look, files)
             found += [one.as_json() | {"text": one.render()} for one in diagnostics]
         if done.refused and not any(one["severity"] == "error" for one in found):
             found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]

@@ -128,6 +128,11 @@ def is_counterpart(text: str) -> bool:
     return isinstance(participant_id(text.strip().lower()), CounterpartId)
 
 
+def is_orderer(text: str) -> bool:
+    """Whether a program means who has ordered a task."""
+    return text.strip().lower() == ORDERER
+
+
 def parse_agent_id(text: str) -> AgentId | None:
     """`agent 1001` or `1001` as an agent id; None when it is neither."""
     stripped = text.strip()

@@ -16,7 +16,7 @@ from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
 from runtime.language.first_implementation import KEYWORDS
 from runtime.language.instructions import fence
-from runtime.language.lint.called_names import AGENT_ARGUMENTS, PERSON_ARGUMENTS
+from runtime.language.lint.called_names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
 from runtime.language.lowering import phrases
 from runtime.playbooks import module
 
@@ -60,14 +60,16 @@ def raised_beside(one: Signature) -> set[str]:
 
 
 def test_each_argument_that_names_somebody_is_checked_with_the_program() -> None:
-    parameters = {"agent", "attendees", "klass", "of", "source", "target"}
+    parameters = {"agent", "attendees", "klass", "of", "source", "target", "task"}
     named = {
         (one.name, param.name, place)
         for one in SIGNATURES.values()
         for place, param in enumerate(one.params)
         if param.name in parameters
     }
-    assert {(call, *argument) for call, argument in {**AGENT_ARGUMENTS, **PERSON_ARGUMENTS}.items()} == {
+    assert {
+        (call, *argument) for call, argument in {**AGENT_ARGUMENTS, **PERSON_ARGUMENTS, **TASK_ARGUMENTS}.items()
+    } == {
         one
         for one in named
         if one[0] != "Yld"  # what a model writes while the program runs

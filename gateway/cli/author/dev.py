@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, extension_names, load_settings, note, plain_errors, say
 from gateway.cli.serve.until_stopped import serve_until_stopped
 from runtime.core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from gateway.dev.board import Look
     from gateway.service import Ready
     from gateway.settings.tree import Settings
     from runtime.bus import Bus
@@ -52,9 +54,10 @@ def dev(
         flags = _flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
         files = files or _alone(settings)
-        board = DevBoard(checked, say)
+        check = partial(checked, calls=extension_names(settings))
+        board = DevBoard(check, say)
         board.anew = anew
-        _until_right(files, settings)
+        _until_right(files, settings, check)
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.app import serve as serve_gateway
@@ -167,18 +170,17 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def _until_right(files: Sequence[Path], settings: Settings) -> None:
+def _until_right(files: Sequence[Path], settings: Settings, check: Look) -> None:
     """Return when the programs can be used. Until then their errors are shown, and a saved file is tried again."""
     from watchfiles import watch
 
-    from gateway.cli.output.diagnosis import checked
     from gateway.programs.loading import routes_of
 
     programs = routes_of(settings, files).files.values()
     while True:
         wrong = False
         for program in programs:
-            found, result = checked(program)
+            found, result = check(program)
             wrong = wrong or result is None
             for one in found if result is None else []:
                 say(one.render())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import ORDERER
+from runtime.core.ids import ORDERER, is_orderer
 from runtime.core.json_text import write_json
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.frames.frame import Frame, FrameCall
@@ -45,7 +45,7 @@ class TellCalls:
         """
         text = _text(message)
         agent = frame.state.agent
-        if str(task).strip().lower() == ORDERER:
+        if is_orderer(str(task)):
             self._check_orderer()
             hops = self._hops(0, ORDERER, "who has ordered this")
             self._journal.note(WordToOrderer(agent, text, hops))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from runtime.core.ids import is_counterpart, is_human_word, parse_agent_id, parse_meeting_id
+from runtime.core.ids import is_counterpart, is_human_word, is_orderer, parse_agent_id, parse_meeting_id
 from runtime.language.diagnostics import Span
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, Program
@@ -33,8 +33,18 @@ PERSON_ARGUMENTS: Mapping[str, tuple[str, int]] = {
 }
 """The parameter that names an agent or somebody else, and its place, by call."""
 
+TASK_ARGUMENTS: Mapping[str, tuple[str, int]] = {
+    "Cancel": ("task", 0),
+    "Result": ("task", 0),
+    "Tell": ("task", 0),
+}
+"""The parameter that names a task, and its place, by call."""
+
 _WAITS = "WaitForMessage"
 """The one of them that a task and who has ordered one have names for."""
+
+_TELLS = "Tell"
+"""The one that takes who has ordered a task, too."""
 
 _PLAYBOOK = ("playbook", 1)
 _NAMING_A_PLAYBOOK = frozenset({"CallAgent", "Spawn"})
@@ -78,17 +88,34 @@ class CalledNames:
                 if called in _NAMING_A_PLAYBOOK:
                     for playbook in _literals(_argument(call, *_PLAYBOOK), bare):
                         yield from self._playbook(name, playbook, span, agent)
+        if called in TASK_ARGUMENTS:
+            for task in _literals(_argument(call, *TASK_ARGUMENTS[called]), bare):
+                yield from self._task(task, span, agent, orderer=called == _TELLS)
         named = (PERSON_ARGUMENTS[called],) if called in PERSON_ARGUMENTS else ()
         for key, place in named or ((key, None) for key in _ATTENDING if called in self._meetings):
             for name in _literals(_argument(call, key, place), bare):
-                if called != _WAITS or not is_counterpart(name):
-                    yield from self._person(name, span)
+                yield from self.in_wait(name, span) if called == _WAITS else self._person(name, span)
+
+    def in_wait(self, source: str, span: Span) -> Iterator[Finding]:
+        """Findings in whom a wait is for."""
+        if "$" not in source and not is_counterpart(source):
+            yield from self._person(source, span)
 
     def _agent(self, name: str, span: Span) -> Iterator[Finding]:
         klass = _bare(name)
         if klass not in self._agents and parse_agent_id(name) is None:
             hint = did_you_mean(klass, self._agents, cutoff=_NEAR)
             yield Finding(span, f"there is no agent {klass}", hint or f"There are: {', '.join(self._agents)}.", klass)
+
+    def _task(self, name: str, span: Span, agent: AgentSpec, *, orderer: bool) -> Iterator[Finding]:
+        """`task 7`, what a task does, and with `orderer` who has ordered it."""
+        klass, _, playbook = name.partition(".")
+        if playbook and klass in self._agents:
+            yield from self._playbook(klass, playbook, span, agent)
+        elif playbook:
+            yield from self._agent(klass, span)
+        elif not is_counterpart(name) or (is_orderer(name) and not orderer):
+            yield Finding(span, f"there is no task {name}", 'A task is called "task 7", or "Agent.Playbook".', name)
 
     def _playbook(self, of: str, name: str, span: Span, agent: AgentSpec) -> Iterator[Finding]:
         other = self._program.agent(_bare(of))

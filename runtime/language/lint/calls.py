@@ -10,7 +10,7 @@ from itertools import islice
 
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.evaluation import FUNCTIONS
-from runtime.language.instructions.model import Call
+from runtime.language.instructions.model import Call, Wait
 from runtime.language.lint.called_names import CalledNames
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
 from runtime.language.placeholders import plain_names
@@ -71,6 +71,9 @@ class CallLint:
             call = _parsed_call(text) or _parsed_call(f"{text.partition(',')[0]})")  # words without quotes come second
             if call is not None and self._is_written(step, match[1]):
                 yield from self._named.in_call(call, step.span, agent, bare=True)
+        for part in decode_text(step.op, step.text).parts:
+            for source in part.sources if isinstance(part, Wait) else ():
+                yield from self._named.in_wait(source, step.span)
 
     def _in_step(self, step: Step, own: Mapping[str, _Callable]) -> Iterator[Finding]:
         said = _SAID.fullmatch(step.text)

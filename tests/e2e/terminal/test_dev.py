@@ -32,12 +32,15 @@ Answers.
 
 
 @asynccontextmanager
-async def developing(folder: Path, *options: str, program: str = PROGRAM) -> AsyncIterator[tuple[Gateway, Room]]:
+async def developing(
+    folder: Path, *options: str, program: str = PROGRAM, extensions: str = ""
+) -> AsyncIterator[tuple[Gateway, Room]]:
     """`parley dev` with a room in which somebody is."""
+    environment = {"PARLEY_EXTENSIONS__MODULES": extensions} if extensions else {}
     (folder / "data").mkdir()
     (folder / "shop.pb").write_text(program)
     async with (
-        gateway(folder / "data", folder, command="dev", options=["--port", "0", *options]) as running,
+        gateway(folder / "data", folder, environment, command="dev", options=["--port", "0", *options]) as running,
         running.page() as page,
     ):
         room = Room(page)
@@ -89,7 +92,7 @@ async def test_the_program_is_beside_the_chat_before_anything_runs(tmp_path: Pat
 
 
 async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_corrected(tmp_path: Path) -> None:
-    async with developing(tmp_path) as (running, room):
+    async with developing(tmp_path, extensions="tests.e2e.terminal.pager") as (running, room):
         await room.say("hi")
         await room.until("Welcome.")
         (tmp_path / "shop.pb").write_text(PROGRAM + "### Stepz\n")
@@ -97,7 +100,9 @@ async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_co
         assert "shop.pb:13:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
         await running.prints(r"shop\.pb:13:5: error")
         before = await seen(running, lambda _: True)
-        (tmp_path / "shop.pb").write_text(PROGRAM.replace("Thanks.", "Thank you."))
+        (tmp_path / "shop.pb").write_text(
+            PROGRAM.replace('Say "Thanks."', 'Say(Pager, "One came.")\n- Say "Thank you."')
+        )
         corrected = await seen(running, lambda now: not now["problems"])
         assert corrected["reads"] > before["reads"]  # pages fetch the text anew
         await running.prints(r"shop: read, no warnings\.")
