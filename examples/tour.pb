@@ -3,21 +3,24 @@ title: A tour of Parley
 ---
 
 # Guide
-Shows newcomers around. Everything here is written in Python, so the tour needs no language model.
+Shows newcomers around. Nothing here needs a language model: the Baker's steps are exact, the others are Python.
 
 ````python
 import asyncio
 import re
 
+OPTIONS = ["Program", "Meeting", "Channels", "Streaming", "People", "Counting", "Your own", "Bye"]
 MENU = """\
-Write one of these words:
+Press a button, or write its word:
 
-- **streaming** – watch an answer grow while it is written
-- **channels** – I ask another agent something, and you hear what it says
-- **meeting** – three agents settle a question in front of you
-- **people** – who is here (open a second browser window and choose another name)
-- **counting** – I count slowly; kill the gateway in the middle and start it again
-- **bye** – the tour ends"""
+- **Program** – order at a bakery, and watch its program run: it is written in English
+- **Meeting** – three agents settle a question in front of you
+- **Channels** – I ask another agent something, and you hear what it says
+- **Streaming** – watch an answer grow while it is written
+- **People** – who is here (open a second browser window and choose another name)
+- **Counting** – I count slowly; kill the gateway in the middle and start it again
+- **Your own** – how you make a program yourself
+- **Bye** – the tour ends"""
 
 STORY = """\
 ### A page that grows
@@ -38,6 +41,17 @@ async def greet(name: str) -> None:
 
 When the last word is there, the text is final, and it is on the agent's tape."""
 
+OWN = """\
+A program is a file of sentences like the Baker's. These lines, in a terminal, write a folder with one that works, and \
+open it beside a chat. In a checkout of Parley, write `.venv/bin/parley` for `parley`.
+
+```sh
+parley new game --template game
+parley dev game --open
+```
+
+Change a sentence and save it: the next answer follows it."""
+
 
 async def written(text, pause_s=0.025):
     """The text word by word, as a model would write it."""
@@ -49,16 +63,30 @@ async def written(text, pause_s=0.025):
 @playbook(triggers=["When program starts"])
 async def Welcome():
     """Greets, then shows one thing after the other."""
-    await Say("user", written("Hello! I am the **Guide**, one of four agents that live in this conversation.\n\n" + MENU))
+    await Say("user", written("Hello! I am the **Guide**, one of five agents that live in this conversation.\n\n" + MENU))
     await Show()
     await Say("user", "That was the tour. Write again to start over. 👋")
     await EndProgram()
 
 
-async def chosen(message):
-    """Shows what a message asks for; True at the end of the tour."""
-    word = message["text"].strip().lower().strip(".!?*/ ")
-    if word == "streaming":
+@playbook
+async def Show():
+    """Shows what people choose, until they have seen enough. What they wrote meanwhile comes first."""
+    for message in await WaitForMessage("user", 0) or []:
+        if await chosen(message["text"]):
+            return "bye"
+    if await chosen(await Ask("What would you like to see?", OPTIONS)):
+        return "bye"
+    return Again()
+
+
+async def chosen(text):
+    """Shows what a text asks for; True at the end of the tour."""
+    word = text.strip().lower().strip(".!?*/ ")
+    if word == "program":
+        total = await Baker.Order()
+        await Say("user", f"I got what the Baker's program returned, as a value: **{total}**.")
+    elif word == "streaming":
         await Say("user", written(STORY))
     elif word == "channels":
         await Channels()
@@ -66,24 +94,17 @@ async def chosen(message):
         choice = await NameTheBoat(topic="a name for a boat")
         await Say("user", f"The meeting is over. They chose **{choice}**.")
     elif word == "people":
-        await People(name=message["name"])
+        await People()
     elif word == "counting":
         await Count()
+    elif word == "your own":
+        await Say("user", OWN)
     elif word in ("bye", "exit", "quit"):
         return True
     else:
-        heard = " ".join(message["text"].replace("`", "").split())[:200]
-        await Say("user", f"I heard “{heard}”, {message['name']}, but I am only a guide.\n\n{MENU}")
+        heard = " ".join(text.replace("`", "").split())[:200]
+        await Say("user", f"I heard “{heard}”, but I am only a guide.\n\n{MENU}")
     return False
-
-
-@playbook
-async def Show():
-    """Waits for a word and shows what it names, again and again."""
-    for message in await WaitForMessage("user"):
-        if await chosen(message):
-            return "bye"
-    return Again()
 
 
 @playbook
@@ -95,14 +116,16 @@ async def Channels():
 
 
 @playbook
-async def People(name):
-    """Greets everybody who has spoken so far, in the order in which they came."""
+async def People():
+    """Greets whoever writes next, and names those who were greeted before."""
+    await Say("user", "Who is here? Write anything.")
+    name = (await WaitForMessage("user"))[-1]["name"]
     known = [other for other in variables.get("known", []) if other != name]
     await Var("known", [*known, name])
     if known:
         await Say("user", f"Hello, {name}! With you here: {', '.join(known)}.")
     else:
-        await Say("user", f"So far I know only you, {name}. When somebody else writes **people**, I greet you both.")
+        await Say("user", f"So far I know only you, {name}. When somebody else chooses **People**, I greet you both.")
 
 
 @playbook
@@ -128,6 +151,27 @@ async def NameTheBoat(topic):
     await Say("meeting", f"Thank you both. It shall be {choice}.")
     return choice
 ````
+
+# Baker
+Sells what is still warm.
+
+## Order
+public: true
+### Steps
+- Say "Good morning! Look at my program beside the chat: the line that runs is marked."
+- Set $total to 0
+- Set $more to "Yes"
+- While $more is "Yes"
+  - $cake:str = Ask("A croissant for 2 €, or an apple pie for 4 €?", ["Croissant", "Apple pie"])
+  - If $cake is "Apple pie"
+    - Add 4 to $total
+  - Otherwise
+    - Add 2 to $total
+  - $more:str = Ask("Anything else?", ["Yes", "No"])
+- Say "That makes {$total} €. One moment, it is in the oven …"
+- Sleep for 2 seconds
+- Say "🥐 Here you are. Enjoy it!"
+- Return $total
 
 # Librarian
 Knows the books.

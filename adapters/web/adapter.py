@@ -326,7 +326,8 @@ class WebAdapter:
     def _post(self, to: Address, text: str, speaker: Speaker, nonce: str) -> RoomPost:
         kind: AuthorKind = "agent" if speaker.id else "notice"
         now = self._clock.now()
-        return RoomPost(nonce, speaker.id, speaker.name, kind, text, now, thread=to.thread, to=speaker.to)
+        post = RoomPost(nonce, speaker.id, speaker.name, kind, text, now, thread=to.thread, to=speaker.to)
+        return replace(post, meeting=speaker.meeting)
 
     async def _show(self, to: Address, post: RoomPost, reply_to: str | None) -> None:
         if reply_to is not None:

@@ -57,13 +57,14 @@ The gateway says:
 
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
 text}, files? [{id, name, type, size, alt?}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
-deleted?, to?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person of this
-name, and others read it too. `[@Name](person:<id>)` in a text mentions somebody. A room is {id, seq, title?, kind?
-(private | direct), archived?}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is
-one cut through a room: what comes behind it applies to it. So nothing is lost and nothing shown twice. The connection
-is closed with 1013 when the page reads too slowly or the store is away (come back in a moment), with 1008 when it sends
-too much, and with 4429 when too many pages are open: the reason says it in words for people. `people` and `activity`
-come at most four times a second, and more rarely when very many pages are open.
+deleted?, to?, meeting?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person
+of this name, and others read it too; `meeting`: what the meeting is about in which it is said. `[@Name](person:<id>)`
+in a text mentions somebody. A room is {id, seq, title?, kind? (private | direct), archived?}; `seq` is its newest
+message's. Frames of one connection are in order, and `joined` is one cut through a room: what comes behind it applies
+to it. So nothing is lost and nothing shown twice. The connection is closed with 1013 when the page reads too slowly or
+the store is away (come back in a moment), with 1008 when it sends too much, and with 4429 when too many pages are open:
+the reason says it in words for people. `people` and `activity` come at most four times a second, and more rarely when
+very many pages are open.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
         "edited": message.edited,
         "deleted": message.deleted,
         "to": message.to,
+        "meeting": message.meeting,
     }
     return {
         "id": message.id,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from anyio import to_thread
 from anyio.abc import TaskStatus
 
 from gateway.catalog import is_web
-from gateway.dev.standing import standing
+from gateway.dev.standing import line_of, standing
 from gateway.programs.reloading import Reloaded, Reloading
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -25,6 +26,7 @@ from runtime.language.diagnostics import Diagnostic
 from runtime.llm.models import Models
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.tape.facts.content import Content
+from runtime.tape.state.frames import FrameState
 
 SESSIONS = 50
 """The sessions that are remembered, those seen last."""
@@ -35,16 +37,35 @@ Look = Callable[[Sequence[Path]], tuple[Sequence[Diagnostic], object]]
 Tell = Callable[[str], None]
 """Prints a line for who writes the program."""
 
+Own = Callable[[str], str]
+"""Writes a folder with a program, from a template by its name; the command that opens it. Raises OSError."""
+
+RAN = 60
+"""The steps that are remembered, those that ran last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A step that ran in a room: its place among all, and its line."""
+
+    number: int
+    room: str
+    file: str
+    line: int
+
 
 class DevBoard:
     """Watches the sessions of a node, and its reloads. It stands in the place of a debugger, and stops nothing.
 
-    `anew`: after a reload the rooms of a program that changed begin anew; else they go on where they can.
+    `anew`: after a reload the rooms of a program that changed begin anew; else they go on where they can. `own` is for
+    the board of the tour, which only shows: it makes a program for an owner who wants one.
     """
 
-    def __init__(self, look: Look, tell: Tell) -> None:
+    def __init__(self, look: Look, tell: Tell, own: Own | None = None) -> None:
         self._look = look
         self._tell = tell
+        self.own = own
+        self._ran: deque[Ran] = deque(maxlen=RAN)
         self._watched: OrderedDict[str, Watched] = OrderedDict()
         self._reloading: Reloading | None = None
         self._inbox: Inbox | None = None
@@ -69,7 +90,7 @@ class DevBoard:
     @property
     def line(self) -> str:
         """What people are told at the start."""
-        return "beside the chat; a file that you save is read at once"
+        return "beside the chat" + ("; a file that you save is read at once" if self.own is None else "")
 
     def attach(self, reloading: Reloading, inbox: Inbox, clock: Clock) -> None:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
@@ -97,7 +118,14 @@ class DevBoard:
         while len(self._watched) > SESSIONS:
             self._watched.popitem(last=False)
         self.touch()
-        return _Steps(self)
+        return _Steps(self, watched)
+
+    def ran(self, watched: Watched, frame: FrameState) -> None:
+        """Control has reached a step."""
+        place, (file, line) = _place(watched.conversation), line_of(watched, frame)
+        if place is not None and line:
+            number = self._ran[-1].number + 1 if self._ran else 1
+            self._ran.append(Ran(number, place.conversation, file, line))
 
     def touch(self) -> None:
         """Something has changed."""
@@ -115,7 +143,9 @@ class DevBoard:
             if place is not None and place.conversation == room
         ]
         first = next((str(file) for files in self._files for file in files), None)
-        return {"problems": self.problems, "anew": self.anew, "sessions": sessions, "file": first, "reads": self._reads}
+        ran = [[one.number, one.file, one.line] for one in self._ran if one.room == room]
+        seen = {"problems": self.problems, "sessions": sessions, "file": first, "reads": self._reads, "ran": ran}
+        return seen | {"anew": self.anew, "tour": self.own is not None}
 
     def source(self, file: str) -> str | None:
         """The text of a file of a program; None for any other file."""
@@ -181,13 +211,15 @@ class DevBoard:
 class _Steps:
     """Notes that a session has moved on. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
-    def __init__(self, board: DevBoard) -> None:
+    def __init__(self, board: DevBoard, watched: Watched) -> None:
         self._board = board
+        self._watched = watched
 
     async def entered(self, frame: Frame, /) -> None:
         self._board.touch()
 
     async def about_to_step(self, frame: Frame, /) -> None:
+        self._board.ran(self._watched, frame.state)
         self._board.touch()
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 
 from gateway.dev.board import DevBoard
+from gateway.dev.templates import TEMPLATES, template
 from gateway.web.app import PAGE, WebOptions
 from gateway.web.assets import Assets
 from gateway.web.forms import small_json
+from gateway.web.guard import LOOPBACK_HOSTS
+from gateway.web.logins.door import refused
 
 OWN = Path(__file__).parent / "page"
 _QUIET_S = 15.0
@@ -27,24 +30,31 @@ _PAUSE_S = 0.08
 _HEAD = '<link rel="stylesheet" href="/dev/assets/dev.css">\n<script src="/dev/assets/dev.js" type="module"></script>\n'
 
 
-def with_board(options: WebOptions, board: object) -> WebOptions:
+IsOwner = Callable[[Request], Awaitable[bool]]
+"""Whether a request comes from an owner. Raises StorageUnavailable."""
+
+
+def with_board(options: WebOptions, board: object, is_owner: IsOwner) -> WebOptions:
     """The options of the web server, with the board where there is one."""
     if not isinstance(board, DevBoard):
         return options
-    door = _Door(board)
+    door = _Door(board, is_owner)
     routes = [
         Route("/", door.page),
         Route("/dev/news", door.news),
         Route("/dev/source", door.source),
-        Route("/dev/anew", door.anew, methods=["POST"]),
+        Route("/dev/own", door.own, methods=["GET", "POST"])
+        if board.own is not None
+        else Route("/dev/anew", door.anew, methods=["POST"]),
         Mount("/dev/assets", Assets(directory=OWN)),
     ]
-    return replace(options, console=[*routes, *options.console])
+    return replace(options, beside=routes)
 
 
 class _Door:
-    def __init__(self, board: DevBoard) -> None:
+    def __init__(self, board: DevBoard, is_owner: IsOwner) -> None:
         self._board = board
+        self._is_owner = is_owner
 
     async def page(self, _: Request) -> Response:
         text = await anyio.Path(PAGE / "index.html").read_text(encoding="utf-8")
@@ -86,3 +96,22 @@ class _Door:
             self._board.anew = form.get("anew") == "yes"
             self._board.touch()
         return JSONResponse({"anew": self._board.anew})
+
+    async def own(self, request: Request) -> Response:
+        """The templates of programs; or a program made from one, {"template": name}, in a folder that is not there yet.
+        For an owner who sits at this machine."""
+        assert self._board.own is not None
+        here = request.client is not None and request.client.host in LOOPBACK_HOSTS
+        may = here and "x-forwarded-for" not in request.headers and await self._is_owner(request)
+        if request.method == "GET":
+            offered = [{"name": one.name, "what": one.what} for one in TEMPLATES if may]
+            return JSONResponse({"templates": offered}, headers={"cache-control": "no-store"})
+        if not may:
+            return refused("Only an owner on this machine makes a program here.", 403)
+        name = str((await small_json(request) or {}).get("template"))
+        if template(name) is None:
+            return refused(f"There is no template {name}.", 400)
+        try:
+            return JSONResponse({"command": await anyio.to_thread.run_sync(self._board.own, name)})
+        except OSError as error:
+            return refused(f"The folder {name} cannot be written: {error.strerror}.", 409)

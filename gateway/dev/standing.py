@@ -10,7 +10,7 @@ from gateway.observability.debugger.variables import arguments_of
 from runtime.execution.frames.step_watcher import Watched
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.explain import explain
-from runtime.language.program import Step
+from runtime.language.program import PlaybookSpec, Step
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState, SessionState
 
@@ -37,12 +37,23 @@ def _agent(watched: Watched, state: SessionState, agent: AgentState) -> dict[str
     }
 
 
-def _entry(watched: Watched, agent: AgentState, frame: FrameState) -> dict[str, Any]:
+def line_of(watched: Watched, frame: FrameState) -> tuple[str, int]:
+    """The file and the line of the step that a frame is at; ("", 0) where it is at none."""
+    agent = watched.journal.state.agent(frame.agent)
+    _, step = (None, None) if agent is None else _at(watched, agent, frame)
+    return ("", 0) if step is None else (step.span.file, step.span.line)
+
+
+def _at(watched: Watched, agent: AgentState, frame: FrameState) -> tuple[PlaybookSpec | None, Step | None]:
     klass = watched.program.agent(agent.klass)
     spec = None if klass is None else klass.playbook(frame.playbook)
-    step = None
-    if spec is not None:
-        step = spec.step(frame.at) if frame.at is not None else step_of(spec, frame.step)
+    if spec is None:
+        return None, None
+    return spec, spec.step(frame.at) if frame.at is not None else step_of(spec, frame.step)
+
+
+def _entry(watched: Watched, agent: AgentState, frame: FrameState) -> dict[str, Any]:
+    spec, step = _at(watched, agent, frame)
     span = step.span if step is not None else None if spec is None else spec.span
     return {
         "playbook": frame.playbook,

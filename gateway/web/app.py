@@ -76,6 +76,8 @@ class WebOptions:
     """None: nobody is notified."""
     console: Sequence[BaseRoute] = ()
     """The routes of the console, if there is one."""
+    beside: Sequence[BaseRoute] = ()
+    """The routes of what stands beside the chat, which may take the place of the page."""
     around: Sequence[Middleware] = ()
     """What stands between the checks on every request and the routes."""
 
@@ -178,6 +180,7 @@ def build_web(
     tapes = [] if options.tapes is None else [_Service(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
+            *options.beside,
             *bus,
             *tapes,
             *(options.console or [Route("/console", _no_console)]),

@@ -71,12 +71,14 @@ def address_from(data: object) -> Address:
 class Speaker:
     """The name under which a message appears: an agent's id and class, or the gateway itself (id "").
 
-    `to` is the name of the one person it is meant for, where others read it too.
+    `to` is the name of the one person it is meant for, where others read it too, `meeting` what the meeting is about in
+    which it is said, where that has no place of its own.
     """
 
     id: str
     name: str
     to: str = ""
+    meeting: str = ""
 
     @property
     def leads(self) -> bool:

@@ -18,7 +18,8 @@ class RoomPost:
     """A message as its writer gives it. `id` is the writer's own, for recognising a repetition; `sent_at` is UTC.
 
     `final` is False while the text still grows. `thread` is None for the room's main conversation. `quote` is what
-    the message answers, `to` the name of the one person to whom it is said.
+    the message answers, `to` the name of the one person to whom it is said, `meeting` what the meeting is about in
+    which it is said.
     """
 
     id: str
@@ -32,6 +33,7 @@ class RoomPost:
     quote: Quote | None = None
     files: tuple[Attachment, ...] = ()
     to: str = ""
+    meeting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class RoomMessage:
     edited: bool = False
     deleted: bool = False
     to: str = ""
+    meeting: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,12 +146,18 @@ def _tasks_answer(number: int, word: str, rest: str, then: str, task: int) -> li
 
 
 _MENU = (
-    "Hello! I am the Guide, one of four agents that live in this conversation.\n\nWrite one of these words:\n\n"
-    "streaming - watch an answer grow while it is written\nchannels - I ask another agent something, and you hear what "
-    "it says\nmeeting - three agents settle a question in front of you\npeople - who is here (open a second browser "
-    "window and choose another name)\ncounting - I count slowly; kill the gateway in the middle and start it again\n"
-    "bye - the tour ends"
+    "Hello! I am the Guide, one of five agents that live in this conversation.\n\n"
+    "Press a button, or write its word:\n\n"
+    "Program - order at a bakery, and watch its program run: it is written in English\n"
+    "Meeting - three agents settle a question in front of you\n"
+    "Channels - I ask another agent something, and you hear what it says\n"
+    "Streaming - watch an answer grow while it is written\n"
+    "People - who is here (open a second browser window and choose another name)\n"
+    "Counting - I count slowly; kill the gateway in the middle and start it again\n"
+    "Your own - how you make a program yourself\n"
+    "Bye - the tour ends"
 )
+_TOUR_ASKS = "What would you like to see?"
 _TOUR_WORDS = ("channels", "channels", "meeting", "bye")
 
 
@@ -167,7 +173,7 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
     open_ = False
     for each in said:
         if not open_:
-            seen.append(_MENU)
+            seen += [_MENU, _TOUR_ASKS]
             open_ = True
             continue
         seen += {
@@ -175,6 +181,7 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
                 "I ask the Librarian how many books there are about the sea …",
                 "📚 About the sea there are 42 books on my shelves.",
                 "The Librarian looked it up and told you too. I got the number as a value: 42.",
+                _TOUR_ASKS,
             ],
             "meeting": [
                 "Welcome! We need a name for a boat. Painter, Poet: what do you suggest?",
@@ -182,6 +189,7 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
                 "And I hear the wind, dear Guide: Gull.",
                 "Thank you both. It shall be Gull.",
                 "The meeting is over. They chose Gull.",
+                _TOUR_ASKS,
             ],
             "bye": ["That was the tour. Write again to start over. 👋"],
         }[each.text]

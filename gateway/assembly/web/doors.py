@@ -12,7 +12,7 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import plain
 from gateway.assembly.stores import feed_in, keeping_of, mailboxes_in
 from gateway.assembly.web.console_parts import with_views
-from gateway.assembly.web.logins import with_people
+from gateway.assembly.web.logins import owner_asked, with_people
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -106,4 +106,5 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_board(with_views(with_people(options, foundation, web.board), foundation), foundation.debugger)
+    options = with_views(with_people(options, foundation, web.board), foundation)
+    return with_board(options, foundation.debugger, owner_asked(options, foundation))

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
 from adapters.web.board import Board
+from gateway.access.admission import Owners
 from gateway.access.roles import Role
 from gateway.assembly.stores import access_news, people_in
+from gateway.catalog import rules_of
 from gateway.web.app import WebOptions
+from gateway.web.identity import Identities
 from gateway.web.logins.invited import InvitedLogIn
+from gateway.web.logins.password import PasswordLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
 from gateway.web.names import ReservedNames, names_of_agents
@@ -20,6 +24,10 @@ from gateway.web.pushes.subscriptions import SUBSCRIPTIONS_TABLE, Subscriptions
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import HTTPConnection
+
     from gateway.assembly.foundation import Foundation
     from gateway.settings.connections.platforms import WebSettings
     from gateway.settings.tree import Settings
@@ -50,6 +58,20 @@ def with_people(options: WebOptions, foundation: Foundation, board: Board) -> We
     board.on_said = pusher.said
     foundation.connection.start_soon(pusher.run)
     return options
+
+
+def owner_asked(options: WebOptions, foundation: Foundation) -> Callable[[HTTPConnection], Awaitable[bool]]:
+    """Whether a request comes from an owner of the chat. Raises StorageUnavailable."""
+    clock, rules = foundation.clock, {PLATFORM: rules_of(foundation.settings, PLATFORM)}
+    owners = Owners(people_in(foundation.connection, clock), rules)
+    identities = Identities(options.secret, options.password, clock)
+    log_in = options.log_in or PasswordLogIn(identities, options.reserved, clock)
+
+    async def is_owner(request: HTTPConnection) -> bool:
+        person = await log_in.person(request)
+        return person is not None and await owners.has(person.id)
+
+    return is_owner
 
 
 def _contact(web: WebSettings) -> str:

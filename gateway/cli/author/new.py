@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -112,15 +114,28 @@ def _written(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Write what is not there; the names of what was written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written = [
-            name
-            for name, text in files.items()
-            if write_new(folder / name, text, mode=0o600 if name == ".env" else 0o666)
-        ]
+        return _filled(folder, files)
     except OSError as error:
         note(f"parley: {folder} cannot be written ({error.strerror}); choose another folder.")
         raise typer.Exit(FAILED) from error
-    return written
+
+
+def _filled(folder: Path, files: Mapping[str, str]) -> list[str]:
+    modes = {".env": 0o600}
+    return [name for name, text in files.items() if write_new(folder / name, text, mode=modes.get(name, 0o666))]
+
+
+def made(name: str) -> str:
+    """Make a program for the browser from a template, in a folder of its name where Parley runs; how to open it.
+    Raises OSError, also when there is such a folder."""
+    from gateway.dev.folder import WantedFolder, files_of
+
+    where = Path(name).absolute()
+    wanted = WantedFolder(_template(name, asks=False), "", {}, "")
+    where.mkdir()
+    _filled(where, files_of(wanted, where, ENV_EXAMPLE))
+    parley = "parley" if shutil.which("parley") else str(Path(sys.executable).with_name("parley"))
+    return shlex.join([parley, "dev", str(where), "--open"])
 
 
 def _prove(talks: Path, *, proves: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from gateway.cli.serve.until_stopped import serve_until_stopped
 from gateway.with_parent import end_with_standard_input
 
 if TYPE_CHECKING:
+    from gateway.dev.board import DevBoard
     from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
     from gateway.settings.tree import Settings
@@ -55,7 +56,8 @@ def run(  # noqa: PLR0913 - options of a command
                 return load_settings(config, flags)
 
             await reach_database(settings, say)
-            await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging, read=read)
+            board = _tour_board(settings, program or []) if debugging is None else None
+            await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging, read=read, board=board)
 
         serve_until_stopped(serve)
 
@@ -64,3 +66,18 @@ def _debugging(address: str | None, stop_on_entry: bool) -> DebugAddress:
     from gateway.observability.debugger.server import DEFAULT_ADDRESS, DebugAddress
 
     return DebugAddress.read(address or DEFAULT_ADDRESS, waits=stop_on_entry)
+
+
+def _tour_board(settings: Settings, files: Sequence[Path]) -> DevBoard | None:
+    """The board beside the chat, where the tour is given to people at this machine alone."""
+    from gateway.packaged import packaged
+    from gateway.programs.loading import routes_of
+
+    tour = [[packaged("examples/tour.pb").resolve()]]
+    given = [[file.resolve() for file in program] for program in routes_of(settings, files).files.values()]
+    if given != tour or not settings.web.for_this_machine or settings.nodes.role != "all":
+        return None
+    from gateway.cli.author.new import made
+    from gateway.dev.board import DevBoard
+
+    return DevBoard(lambda *_: ((), None), say, made)

@@ -56,6 +56,12 @@ class WebSettings(Section):
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def for_this_machine(self) -> bool:
+        """Whether it is open to everybody on this machine, and nobody else reaches it, by a proxy either."""
+        doors = self.password, self.password_file, self.public_hosts, self.trusted_proxies
+        return self.on_loopback and self.login == "password" and not any(doors)
+
     def check_door(self) -> None:
         """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password, and for a
         proxy of which nothing is said."""

@@ -375,23 +375,23 @@ class Pages:
                 stands=page.visible,
                 alone=page.alone,
             )
-            spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))
+            spec = replace(spec, speaker=replace(spec.speaker, **self._among(page)))
             live = self._live[page.id] = self._outbox.page(
                 spec, JournalRecord(self._journal, page, spec.address, self._bus, self.asked if page.choices else None)
             )
         return live
 
-    def _addressee(self, page: PageState) -> str:
-        """The name of the one person to whom it is said, where others read it too."""
-        state = self._journal.state
-        person = state.person_of(page.to.removeprefix("person "))
-        return "" if person is None or state.private or len(state.people) == 1 else person.name
+    def _among(self, page: PageState) -> Mapping[str, str]:
+        """The name of the one person to whom it is said, where others read it too, and what its meeting is about."""
+        state, (_, _, who) = self._journal.state, page.to.partition(" ")
+        person = None if state.private or len(state.people) == 1 else state.person_of(who)
+        meeting = None if page.place is not None else state.meetings.get(who)
+        return {"to": person.name if person else "", "meeting": meeting.about if meeting else ""}
 
     def _spec(
         self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None
     ) -> PageSpec:
-        state = self._journal.state
-        known = state.agent(agent)
+        state, known = self._journal.state, self._journal.state.agent(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
         latest_first = sorted(state.people.items(), key=lambda one: -one[1].named_at)
         people = {known.name: person for person, known in latest_first}

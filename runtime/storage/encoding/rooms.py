@@ -45,8 +45,9 @@ class RoomForm:
             "quote": self._quote(room, post.id, post.quote),
             "files": self._part(room, post.id, "files", _files(post.files) or None),
             "to": post.to or None,
+            "meeting": self._part(room, post.id, "meeting", [post.meeting] if post.meeting else None),
         }
-        optional = ("sealed_text", "quote", "files", "to")
+        optional = ("sealed_text", "quote", "files", "to", "meeting")
         return to_json({name: value for name, value in data.items() if value is not None or name not in optional})
 
     def text(self, room: str, message: str, text: str) -> tuple[str, str]:
@@ -82,6 +83,7 @@ class RoomForm:
                 else None,
                 "files": tuple(map(ATTACHMENT.read, self._read(room, id_, "files", data.get("files"), ()))),
                 "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"), ())),
+                "meeting": "".join(self._read(room, id_, "meeting", data.get("meeting"), ())),
                 "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
             }
         )
@@ -102,7 +104,7 @@ class RoomForm:
             if data.get("quote"):
                 author_and_text = self._open_part(room, id_, "quote", [*data["quote"][1:]])
                 data["quote"] = self._quote(room, id_, Quote(data["quote"][0], *author_and_text))
-            for part in ("files", "choices"):
+            for part in ("files", "choices", "meeting"):
                 if data.get(part):
                     data[part] = self._part(room, id_, part, self._open_part(room, id_, part, data[part]))
         except ContentLocked:

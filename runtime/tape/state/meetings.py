@@ -12,6 +12,8 @@ from runtime.core.message import Message
 MAX_HISTORY = 100
 """Messages of a meeting that are remembered for those who come later."""
 
+MAX_HEADING_CHARS = 120
+
 
 @dataclass(slots=True)
 class SharedValue:
@@ -73,6 +75,11 @@ class MeetingState:
     """How its host is asked to begin when that is code: given by its first wait, unless it has spoken by then."""
     shared: dict[str, SharedValue] = field(default_factory=dict)
     """What its participants share, by name, until the playbook has returned by which it is held."""
+
+    @property
+    def about(self) -> str:
+        """What it is about in a few words, for a heading."""
+        return (self.topic or self.type)[:MAX_HEADING_CHARS]
 
     @property
     def agents(self) -> list[AgentId]:

@@ -34,11 +34,12 @@ async def test_quotes_and_files_come_back_with_their_message(stores: Stores) -> 
     assert await stores.rooms.get("elsewhere", "a") is None
 
 
-async def test_to_whom_a_message_is_said_comes_back_with_it_and_stays(stores: Stores) -> None:
-    await stores.rooms.put("lobby", replace(post("a"), to="Ada", final=False))
+async def test_to_whom_and_in_which_meeting_a_message_is_said_comes_back_with_it_and_stays(stores: Stores) -> None:
+    await stores.rooms.put("lobby", replace(post("a"), to="Ada", meeting="a boat", final=False))
     await stores.rooms.put("lobby", post("b"))
     await stores.rooms.update("lobby", "a", text="more", final=True)
-    assert sorted(message.to for message in await stores.rooms.history("lobby", limit=9)) == ["", "Ada"]
+    kept = await stores.rooms.history("lobby", limit=9)
+    assert sorted((message.to, message.meeting) for message in kept) == [("", ""), ("Ada", "a boat")]
 
 
 async def test_a_change_takes_the_next_version_and_the_same_again_none(stores: Stores) -> None:

@@ -20,7 +20,8 @@ from tests.fakes.telegram.server import serving
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TOUR = ROOT / "examples" / "tour.pb"
-WELCOME = "I am the Guide, one of four agents"
+WELCOME = "I am the Guide, one of five agents"
+QUESTION = "What would you like to see?"
 COUNTED = [*(f"{number} …" for number in range(1, 11)), "Ten. If I was killed on the way"]
 
 
@@ -40,7 +41,7 @@ async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gatew
     await expect(page.locator(".message.agent.live")).to_have_count(0)
     assert any("the tour ends" not in state for state in await grown(page, "Hello!"))
     await say(page, "streaming")
-    finished = by(page, "Guide").last
+    finished = by(page, "Guide").filter(has_text="A page that grows")
     await expect(finished).to_contain_text("the text is final, and it is on the agent's tape.")
     await expect(finished).not_to_have_class(re.compile("live"))
     before = [state for state in await grown(page, "A page that grows") if "the text is final" not in state]
@@ -68,6 +69,60 @@ async def test_a_meeting_is_followed_by_the_people(browser: Browser, tour: Gatew
     await appears(by(page, "Poet").filter(has_text="Gull"))
     await appears(by(page, "Guide").filter(has_text="Thank you both. It shall be Gull."))
     await appears(by(page, "Guide").filter(has_text="The meeting is over. They chose Gull."))
+    await expect(page.locator(".meeting-head:visible")).to_have_text("Meeting: a name for a boat")
+    await expect(page.locator(".message.in-meeting")).to_have_count(4)
+
+
+async def test_a_program_in_english_is_clicked_through_and_its_steps_are_seen_to_run(
+    browser: Browser, tour: Gateway
+) -> None:
+    page = await entered(browser, tour.url, "Ada", "bakery")
+    await expect(page.get_by_role("complementary", name="Program that runs")).to_be_hidden()
+    await say(page, "hello")
+    await page.get_by_role("button", name="Program", exact=True).click()
+    await expect(page.get_by_role("complementary", name="Program that runs")).to_be_visible()
+    await page.evaluate(
+        """() => {
+            window.ran = [];
+            const now = () => [...document.querySelectorAll(".program .now")];
+            const note = () => window.ran.push(...now().map((line) => line.innerText.trim()));
+            new MutationObserver(note).observe(document.querySelector(".program"), {subtree: true, attributes: true});
+        }"""
+    )
+    await page.get_by_role("button", name="Apple pie").click()
+    await page.get_by_role("button", name="No", exact=True).click()
+    await appears(saying(page, "as a value: 4."))
+    await expect(page.locator(".program .ran", has_text="Return $total")).to_have_count(1)
+    ran = list(dict.fromkeys(await page.evaluate("window.ran")))
+    steps = ['- If $cake is "Apple pie"', "- Add 4 to $total", "- Sleep for 2 seconds", "- Return $total"]
+    assert [step for step in ran if step in steps] == steps
+    assert "- Add 2 to $total" not in ran
+    await page.get_by_role("button", name="Hide", exact=True).click()
+    await page.get_by_role("button", name="Your own").last.click()
+    await expect(saying(page, "parley new game --template game")).to_be_visible()
+
+
+async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwritten(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, TOUR) as running:
+        [found] = await running.prints(r"to be an owner: (\w+)")
+        page = await entered(browser, running.url, "Ada")
+        own = page.get_by_role("button", name="Make your own")
+        form = {"headers": {"content-type": "application/json"}, "data": '{"template": "game"}'}
+        assert (await page.request.post(f"{running.url}/dev/own", **form)).status == 403
+        await page.get_by_role("button", name="See the program").click()
+        await expect(own).to_be_hidden()
+        await say(page, found[1])
+        await appears(page.locator(".message.notice", has_text="You are now my owner"))
+        await page.reload()
+        await own.click()
+        await page.get_by_role("button", name="guess the number").click()
+        await expect(page.get_by_role("status").filter(has_text="It is written.")).to_be_visible()
+        await expect(page.locator(".templates code")).to_contain_text(f"dev {tmp_path / 'game'} --open")
+        assert (tmp_path / "game" / "game.pb").read_text() == (ROOT / "examples/templates/game.pb").read_text()
+        again = await page.request.post(f"{running.url}/dev/own", **form)
+        assert (again.status, await again.json()) == (409, {"error": "The folder game cannot be written: File exists."})
 
 
 async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_all(
@@ -77,15 +132,16 @@ async def test_two_people_in_two_browsers_are_told_apart_and_a_reload_keeps_it_a
     grace = await entered(browser, tour.url, "Grace", "people")
     await say(ada, "hello")
     await appears(saying(grace, WELCOME))
-    await say(ada, "people")
-    await appears(saying(grace, "So far I know only you, Ada."))
-    await say(grace, "people")
-    await appears(saying(ada, "Hello, Grace! With you here: Ada."))
+    for who, greeting in ((ada, "So far I know only you, Ada."), (grace, "Hello, Grace! With you here: Ada.")):
+        await who.get_by_role("button", name="People", exact=True).click()
+        await expect(saying(who, "Who is here?").last).to_be_visible()
+        await say(who, "me")
+        await appears(saying(ada, greeting))
     await say(ada, "bye")
     await appears(saying(ada, "That was the tour."))
     bodies = ada.locator(".message:not(.notice) .body")
     before = await bodies.all_inner_texts()
-    assert len(before) == 8
+    assert len(before) == 13
     await ada.reload()
     await expect(bodies).to_have_text(before, use_inner_text=True)
 
@@ -120,7 +176,7 @@ async def test_counting_goes_on_through_two_kills_in_an_open_browser_and_on_tele
             await say(page, "hello")
             await talk.say("hello")
             await appears(saying(page, WELCOME))
-            await talk.until_that(lambda: talk.texts()[-1:] != [] and talk.texts()[-1].endswith("the tour ends"))
+            await talk.until_that(lambda: talk.texts()[-1:] == [QUESTION])
             await say(page, "counting")
             await talk.say("counting")
             already = 0
@@ -134,15 +190,16 @@ async def test_counting_goes_on_through_two_kills_in_an_open_browser_and_on_tele
                 await say(page, f"killed at {number}")
                 await talk.say(f"killed at {number}")
                 await running.start()
-            counted = page.locator(".message.agent .body").filter(has_not_text=WELCOME)
-            await appears(saying(page, "I heard “killed at 6”, Ada"))
+            counted = page.locator(".message.agent .body").filter(has_not_text=re.compile(f"{WELCOME}|{QUESTION}"))
+            await appears(saying(page, "I heard “killed at 6”"))
+            await expect(page.get_by_role("button", name="Counting")).to_be_visible()
             texts = await counted.all_inner_texts()
             assert [text.split(",")[0] for text in texts[:11]] == COUNTED
             assert ["killed at" in text for text in texts[11:]] == [True, True]
-            await talk.until_that(lambda: "killed at 6" in talk.texts()[-1])
-            assert [text.split(",")[0] for text in talk.texts()[1:12]] == COUNTED
-            assert len(talk.texts()) == 14
-            assert talk.posts() == 14
+            await talk.until_that(lambda: "killed at 6" in talk.texts()[-2] and talk.texts()[-1] == QUESTION)
+            assert [text.split(",")[0] for text in talk.texts()[2:13]] == COUNTED
+            assert len(talk.texts()) == 16
+            assert talk.posts() == 16
             assert await running.stop(signal.SIGINT) == 0
 
 
@@ -155,4 +212,4 @@ async def test_whom_one_can_write_to_alone_is_who_answers_there(browser: Browser
     await expect(page.locator("#room-name")).to_have_text("Guide")
     await say(page, "hello")
     await appears(saying(page, WELCOME))
-    await expect(by(page, "Guide")).to_have_count(1)
+    await expect(by(page, "Guide")).to_have_count(2)

@@ -72,20 +72,29 @@ async def test_group_session_begins_in_a_thread_with_three_agents_and_two_people
     def thread() -> str | None:
         return next(iter(world.people.threads()), None)
 
+    async def ends_with(text: str) -> None:
+        await platform.until(lambda: text in world.messages(thread() or "")[-1].text)
+
     async with listened_to(platform, tmp_path, TOUR):
         world.people.session(world.ada, world.general, "start", topic="A boat")
-        await seen(platform, thread, "one of four agents")
+        await seen(platform, thread, "one of five agents")
         there = thread()
         assert there is not None
-        world.say("people", there)
-        await seen(platform, thread, "only you, Ada Lovelace")
-        world.say("people", there, world.bob)
-        await seen(platform, thread, "Hello, Bob! With you here: Ada Lovelace.")
+        for who, greeting in (
+            (world.ada, "only you, Ada Lovelace"),
+            (world.bob, "Hello, Bob! With you here: Ada Lovelace."),
+        ):
+            await ends_with("What would you like to see?")
+            world.say("people", there, who)
+            await ends_with("Who is here?")
+            world.say("me", there, who)
+            await seen(platform, thread, greeting)
+        await ends_with("What would you like to see?")
         world.say("meeting", there)
         said = await seen(platform, thread, "They chose **Gull**")
     assert world.people.threads() == {there: "A boat"}
     assert world.messages(world.general) == []
-    transcript = [(posted.author, posted.text) for posted in said[-5:]]
+    transcript = [(posted.author, posted.text) for posted in said if "would you like" not in posted.text][-5:]
     assert [author for author, _ in transcript] == ["Guide", "Painter", "Poet", "Guide", "Guide"]
     assert "Welcome! We need a name for a boat." in transcript[0][1]
     assert transcript[1:3] == [

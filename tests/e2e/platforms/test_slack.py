@@ -212,19 +212,29 @@ async def test_file_comes_in_and_another_goes_out(tmp_path: Path) -> None:
     assert platform.files.files[sent.file or ""].content == b"3 words"
 
 
+async def _until_some(platform: SlackPlatform, root: str, text: str) -> None:
+    await platform.until(lambda: any(text in said for said in _thread(platform, root)))
+
+
+async def _until_last(platform: SlackPlatform, root: str, text: str) -> None:
+    await platform.until(lambda: text in (_thread(platform, root) or [""])[-1])
+
+
 async def test_three_agents_meet_in_a_thread_before_two_people(tmp_path: Path) -> None:
     platform = SlackPlatform()
     async with listened_to(platform, tmp_path, TOUR):
         with anyio.fail_after(LIMIT_S):
             root = platform.mention("hello")
-            await platform.until(lambda: any("the tour ends" in text for text in _thread(platform, root)))
-            platform.say("people", thread=root)
-            await platform.until(lambda: any("only you, Ada" in text for text in _thread(platform, root)))
-            platform.say("people", thread=root, person=FRIEND)
-            await platform.until(lambda: any("Hello, Bob!" in text for text in _thread(platform, root)))
+            for more, greeting in ({}, "only you, Ada"), ({"person": FRIEND}, "Hello, Bob!"):
+                for words, before in (("people", "What would you like to see?"), ("me", "Who is here?")):
+                    await _until_last(platform, root, before)
+                    platform.say(words, thread=root, **more)
+                await _until_some(platform, root, greeting)
+            await _until_last(platform, root, "What would you like to see?")
             platform.say("meeting", thread=root, person=FRIEND)
-            await platform.until(lambda: any("They chose" in text for text in _thread(platform, root)))
-    met = [(m.username, m.icon_emoji, m.shown.replace("*", "")) for m in platform.messages() if m.thread_ts == root][3:]
+            await _until_some(platform, root, "They chose")
+    said = [m for m in platform.messages() if m.thread_ts == root and "would you like" not in m.shown]
+    met = [(m.username, m.icon_emoji, m.shown.replace("*", "")) for m in said][5:]
     assert [(name, text) for name, _, text in met] == [
         ("Guide", "Welcome! We need a name for a boat. Painter, Poet: what do you suggest?"),
         ("Painter", "Poet, Guide: I see a deep colour, Ultramarine."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
 TOUR = ROOT / "examples" / "tour.pb"
 TOPIC = 9
+BOB: dict[str, Any] = {"person": 43, "name": "Bob"}
 MEETING = [
     ("Guide", "Welcome! We need a name for a boat. Painter, Poet: what do you suggest?"),
     ("Painter", "Poet, Guide: I see a deep colour, Ultramarine."),
@@ -41,18 +43,22 @@ async def met(platform: TelegramPlatform) -> list[Posted]:
     async def until(text: str) -> None:
         await talk.until_that(lambda: any(text in shown for shown in talk.texts()))
 
+    async def ends_with(text: str) -> None:
+        await talk.until_that(lambda: text in (talk.texts() or [""])[-1])
+
     platform.say("@ParleyBot hello", chat=GROUP, thread=TOPIC)
-    await until("the tour ends")
-    platform.say("people", chat=GROUP, thread=TOPIC)
-    await until("only you, Ada Lovelace")
-    platform.say("people", chat=GROUP, thread=TOPIC, person=43, name="Bob")
-    await until("Hello, Bob! With you here: Ada Lovelace.")
-    before = len(talk.texts())
-    platform.say("meeting", chat=GROUP, thread=TOPIC, person=43, name="Bob")
+    for who, greeting in (({}, "only you, Ada Lovelace"), (BOB, "Hello, Bob! With you here: Ada Lovelace.")):
+        for words, before in (("people", "What would you like to see?"), ("me", "Who is here?")):
+            await ends_with(before)
+            platform.say(words, chat=GROUP, thread=TOPIC, **who)
+        await until(greeting)
+    await ends_with("What would you like to see?")
+    said = len(talk.texts())
+    platform.say("meeting", chat=GROUP, thread=TOPIC, **BOB)
     await until("They chose Gull.")
     assert {message.thread for message in platform.messages(GROUP)} == {TOPIC}
     assert [call for call in platform.calls if call.status == 429] == []
-    return platform.messages(GROUP)[before:]
+    return [message for message in platform.messages(GROUP)[said:] if "would you like" not in message.text]
 
 
 async def test_three_agents_meet_in_a_topic_under_their_names(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ export class MessageView {
     this.foot = el("div", { class: "foot" });
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
+    this.element.classList.toggle("in-meeting", Boolean(message.meeting));
     if (message.alone) this.element.classList.add("alone");
     const notice = [message.alone ? el("p", { class: "only-you" }, "Only you see this") : null, this.head, this.body, this.foot];
     if (message.kind === "notice") this.element.append(...notice.filter(Boolean));
@@ -263,6 +264,15 @@ export class MessageView {
     if (this.newLine) this.newLine.hidden = !fresh;
   }
 
+  /** Head the first message of a meeting with what it is about. */
+  headMeeting(previous) {
+    const { meeting } = this.message;
+    const begins = Boolean(meeting) && previous?.meeting !== meeting;
+    if (begins && !this.meeting) this.day.after((this.meeting = el("div", { class: "meeting-head" }, icon(ICONS.people), el("span", { dir: "auto" }, `Meeting: ${meeting}`))));
+    if (this.meeting) this.meeting.hidden = !begins;
+    return begins;
+  }
+
   /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
    * answers is not repeated directly below itself. */
   follow(previous) {
@@ -275,7 +285,8 @@ export class MessageView {
     this.day.hidden = !newDay;
     if (newDay) this.day.firstChild.textContent = dayOf(date);
     const same = (part) => previous[part] === this.message[part];
-    const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
+    const heads = this.headMeeting(previous);
+    const together = !newDay && !heads && same("meeting") && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
     const { kind, quote, thread } = this.message;
     const hangs = kind === "agent" || quote?.id === thread;
