@@ -109,8 +109,7 @@ async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwri
         [found] = await running.prints(r"to be an owner: (\w+)")
         page = await entered(browser, running.url, "Ada")
         own = page.get_by_role("button", name="Make your own")
-        form = {"headers": {"content-type": "application/json"}, "data": '{"template": "game"}'}
-        assert (await page.request.post(f"{running.url}/dev/own", **form)).status == 403
+        assert (await page.request.post(f"{running.url}/dev/own", data={"template": "game"})).status == 403
         await page.get_by_role("button", name="See the program").click()
         await expect(own).to_be_hidden()
         await say(page, found[1])
@@ -121,7 +120,7 @@ async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwri
         await expect(page.get_by_role("status").filter(has_text="It is written.")).to_be_visible()
         await expect(page.locator(".templates code")).to_contain_text(f"dev {tmp_path / 'game'} --open")
         assert (tmp_path / "game" / "game.pb").read_text() == (ROOT / "examples/templates/game.pb").read_text()
-        again = await page.request.post(f"{running.url}/dev/own", **form)
+        again = await page.request.post(f"{running.url}/dev/own", data={"template": "game"})
         assert (again.status, await again.json()) == (409, {"error": "The folder game cannot be written: File exists."})
 
 
