@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 
 from gateway.catalog import is_web
 from gateway.dev.standing import line_of, standing
+from gateway.dev.templates import ProgramTemplate
 from gateway.programs.reloading import Reloaded, Reloading
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -37,8 +38,8 @@ Look = Callable[[Sequence[Path]], tuple[Sequence[Diagnostic], object]]
 Tell = Callable[[str], None]
 """Prints a line for who writes the program."""
 
-Own = Callable[[str], str]
-"""Writes a folder with a program, from a template by its name; the command that opens it. Raises OSError."""
+Own = Callable[[ProgramTemplate], str]
+"""Writes a folder with a program from a template; the command that opens it. Raises OSError."""
 
 RAN = 60
 """The steps that are remembered, those that ran last."""

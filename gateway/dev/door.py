@@ -109,9 +109,10 @@ class _Door:
         if not may:
             return refused("Only an owner on this machine makes a program here.", 403)
         name = str((await small_json(request) or {}).get("template"))
-        if template(name) is None:
+        found = template(name)
+        if found is None:
             return refused(f"There is no template {name}.", 400)
         try:
-            return JSONResponse({"command": await anyio.to_thread.run_sync(self._board.own, name)})
+            return JSONResponse({"command": await anyio.to_thread.run_sync(self._board.own, found)})
         except OSError as error:
             return refused(f"The folder {name} cannot be written: {error.strerror}.", 409)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,23 @@ from gateway.dev.templates import ProgramTemplate
 
 STATE = ".parley"
 """The folder for state, beside the program."""
+
+ENV_EXAMPLE = """\
+# Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.
+
+# The language model's key; a provider's own variable, such as OPENAI_API_KEY, will do too.
+#PARLEY_MODEL_API_KEY=
+
+# The Telegram bot's token, from @BotFather.
+#PARLEY_TELEGRAM__TOKEN=
+
+# The web chat's password; without one it asks for nothing.
+#PARLEY_WEB__PASSWORD=
+
+# A Redis or Valkey of your own, when its address holds a password.
+#PARLEY_REDIS_URL=
+"""
+"""What every `.env.example` says."""
 
 _SETTINGS = """\
 # The settings of this program. `parley init` in another folder writes all keys with their defaults.
@@ -131,9 +150,8 @@ class WantedFolder:
     model: str = ""
 
 
-def files_of(wanted: WantedFolder, folder: Path, secrets_example: str) -> dict[str, str]:
-    """The texts of the files by name. `secrets_example` is what every `.env.example` says. `.env` is there where
-    secrets were given."""
+def files_of(wanted: WantedFolder, folder: Path) -> dict[str, str]:
+    """The texts of the files by name. `.env` is there where secrets were given."""
     name, template = wanted.template.name, wanted.template
     model = f'model = "{_quoted(wanted.model)}"\n' if wanted.model else ""
     settings = _SETTINGS.format(state=STATE, model=model, program=f"{name}.pb")
@@ -145,7 +163,7 @@ def files_of(wanted: WantedFolder, folder: Path, secrets_example: str) -> dict[s
         f"{name}.pb": template.program.read_text(encoding="utf-8"),
         f"{name}.test.md": template.talks.read_text(encoding="utf-8"),
         "parley.toml": settings,
-        ".env.example": secrets_example + _missing(wanted.secrets or {}, secrets_example),
+        ".env.example": ENV_EXAMPLE + _missing(wanted.secrets or {}, ENV_EXAMPLE),
         ".gitignore": _IGNORED.format(state=STATE),
         "compose.yaml": _COMPOSE.format(),
         unit: _UNIT.format(
@@ -153,6 +171,17 @@ def files_of(wanted: WantedFolder, folder: Path, secrets_example: str) -> dict[s
         ),
     }
     return files | ({".env": "".join(f"{key}={value}\n" for key, value in given.items())} if given else {})
+
+
+def made(template: ProgramTemplate) -> str:
+    """Make a program for the browser where Parley runs, in a folder of the template's name; how to open it. Raises
+    OSError, also when there is such a folder."""
+    where = Path(template.name).absolute()
+    where.mkdir()
+    for name, text in files_of(WantedFolder(template, "", {}, ""), where).items():
+        (where / name).write_text(text, encoding="utf-8")
+    parley = "parley" if shutil.which("parley") else _parley()
+    return f"{parley} dev {shlex.quote(str(where))} --open"
 
 
 def variables_in(switch: str) -> Sequence[str]:

@@ -17,7 +17,7 @@ from gateway.settings.tree import load
 ROOT = Path(__file__).parents[2]
 
 
-FOLDER = files_of(WantedFolder(TEMPLATES[0]), Path("/srv/shop"), "")["compose.yaml"]
+FOLDER = files_of(WantedFolder(TEMPLATES[0]), Path("/srv/shop"))["compose.yaml"]
 COMPOSE: Mapping[str, dict[str, Any]] = {
     "compose.yaml": yaml.safe_load((ROOT / "compose.yaml").read_text()),
     "parley new": yaml.safe_load(FOLDER),

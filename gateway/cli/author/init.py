@@ -13,27 +13,12 @@ import typer
 
 from gateway.cli.output.terminal import FAILED, note, plain_errors, say
 
-ENV_EXAMPLE = """\
-# Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.
-
-# The language model's key; a provider's own variable, such as OPENAI_API_KEY, will do too.
-#PARLEY_MODEL_API_KEY=
-
-# The Telegram bot's token, from @BotFather.
-#PARLEY_TELEGRAM__TOKEN=
-
-# The web chat's password; without one it asks for nothing.
-#PARLEY_WEB__PASSWORD=
-
-# A Redis or Valkey of your own, when its address holds a password.
-#PARLEY_REDIS_URL=
-"""
-
 
 def init(
     directory: Annotated[Path, typer.Argument(help="The folder to write to; created if it does not exist.")] = Path(),
 ) -> None:
     """Write parley.toml, .env.example and a first program; nothing is overwritten."""
+    from gateway.dev.folder import ENV_EXAMPLE
     from gateway.extensions.loading import load_extensions
     from gateway.extensions.templates import secrets_example, section_example
     from gateway.packaged import packaged

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.author.init import ENV_EXAMPLE, say_next, write_new
+from gateway.cli.author.init import say_next, write_new
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def new(
         model = _asked_model() if asks else ""
     where = folder or Path(typer.prompt("Folder", default=chosen.name) if asks else chosen.name)
     wanted = WantedFolder(chosen, place, secrets, model)
-    written = _written(where, files_of(wanted, where.absolute(), ENV_EXAMPLE))
+    written = _written(where, files_of(wanted, where.absolute()))
     if ".env" not in written:
         secrets = {}
     _prove(where / f"{chosen.name}.test.md", proves=f"{chosen.name}.pb" in written)
@@ -114,28 +112,15 @@ def _written(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Write what is not there; the names of what was written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return _filled(folder, files)
+        written = [
+            name
+            for name, text in files.items()
+            if write_new(folder / name, text, mode=0o600 if name == ".env" else 0o666)
+        ]
     except OSError as error:
         note(f"parley: {folder} cannot be written ({error.strerror}); choose another folder.")
         raise typer.Exit(FAILED) from error
-
-
-def _filled(folder: Path, files: Mapping[str, str]) -> list[str]:
-    modes = {".env": 0o600}
-    return [name for name, text in files.items() if write_new(folder / name, text, mode=modes.get(name, 0o666))]
-
-
-def made(name: str) -> str:
-    """Make a program for the browser from a template, in a folder of its name where Parley runs; how to open it.
-    Raises OSError, also when there is such a folder."""
-    from gateway.dev.folder import WantedFolder, files_of
-
-    where = Path(name).absolute()
-    wanted = WantedFolder(_template(name, asks=False), "", {}, "")
-    where.mkdir()
-    _filled(where, files_of(wanted, where, ENV_EXAMPLE))
-    parley = "parley" if shutil.which("parley") else str(Path(sys.executable).with_name("parley"))
-    return shlex.join([parley, "dev", str(where), "--open"])
+    return written
 
 
 def _prove(talks: Path, *, proves: bool) -> None:

@@ -77,7 +77,7 @@ def _tour_board(settings: Settings, files: Sequence[Path]) -> DevBoard | None:
     given = [[file.resolve() for file in program] for program in routes_of(settings, files).files.values()]
     if given != tour or not settings.web.for_this_machine or settings.nodes.role != "all":
         return None
-    from gateway.cli.author.new import made
     from gateway.dev.board import DevBoard
+    from gateway.dev.folder import made
 
     return DevBoard(lambda *_: ((), None), say, made)

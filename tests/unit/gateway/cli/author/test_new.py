@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.cli.author.init import ENV_EXAMPLE, say_next
+from gateway.cli.author.init import say_next
 from gateway.dev.folder import WantedFolder, files_of
 from gateway.dev.templates import TEMPLATES, ProgramTemplate
 from gateway.programs.loading import routes_of
@@ -36,7 +36,7 @@ def _new(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _written(folder: Path, wanted: WantedFolder) -> None:
-    for name, text in files_of(wanted, folder, ENV_EXAMPLE).items():
+    for name, text in files_of(wanted, folder).items():
         (folder / name).write_text(text)
 
 
