@@ -27,6 +27,8 @@ class Command:
 
     name: str
     least: Role
+    group: str = ""
+    """The heading below which /help has it; "" for one that only `/help all` has."""
     free: bool = False
     as_kind: str = ""
     words: Mapping[str, Role] = field(default_factory=dict)
@@ -50,29 +52,32 @@ class Command:
 _ALL = (
     Command("start", Role.GUEST),
     Command("help", Role.GUEST),
-    Command("new", Role.MEMBER),
-    Command("stop", Role.MEMBER, free=True),
-    Command("undo", Role.MEMBER),
-    Command("fork", Role.MEMBER, as_kind=FORK_WANTED),
-    Command("status", Role.MEMBER, free=True),
-    Command("who", Role.GUEST, free=True),
+    Command("new", Role.MEMBER, "talk"),
+    Command("stop", Role.MEMBER, "talk", free=True),
+    Command("undo", Role.MEMBER, "talk"),
+    Command("fork", Role.MEMBER, "talk", as_kind=FORK_WANTED),
+    Command("status", Role.MEMBER, "look", free=True),
+    Command("who", Role.GUEST, "look", free=True),
     Command("iam", Role.MEMBER, free=True),
     Command("agents", Role.MEMBER, free=True),
-    Command("tasks", Role.MEMBER, free=True),
-    Command("schedule", Role.MEMBER),
-    Command("memory", Role.GUEST, free=True),
-    Command("voice", Role.GUEST, free=True),
+    Command("tasks", Role.MEMBER, "look", free=True),
+    Command("schedule", Role.MEMBER, "set"),
+    Command("memory", Role.GUEST, "set", free=True),
+    Command("voice", Role.GUEST, "set", free=True),
     Command("meeting", Role.GUEST, free=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
     Command("invite", Role.MEMBER),
     Command("leave", Role.GUEST, free=True),
     Command("programs", Role.MEMBER),
-    Command("usage", Role.MEMBER, free=True),
-    Command("access", Role.OWNER),
-    Command("reload", Role.OWNER, free=True),
+    Command("usage", Role.MEMBER, "look", free=True),
+    Command("access", Role.OWNER, "set"),
+    Command("reload", Role.OWNER, "set", free=True),
 )
 
 ALONE = frozenset({"help", "usage", "memory", "voice"})
 """The commands whose answers are for who gives them; where the platform can, nobody else sees the command either."""
+
+GROUPS = ("talk", "look", "set")
+"""The headings of /help: this conversation, what is going on, and what lasts."""
 
 PROGRAM_ROLE = Role.MEMBER
 """The lowest role that may start a program by its route's command."""
@@ -96,20 +101,26 @@ def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[st
     return {texts.language: menu(texts, programs) for texts in other_texts(spoken, directory)}
 
 
-def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The commands that a person of this role may give, one a line."""
-    lines = [texts("commands.help_begins"), ""]
-    lines += [
-        _line(texts, name, f"commands.{name}.argument", texts(f"commands.{name}.what"))
-        for name, command in COMMANDS.items()
-        if role >= command.least
-    ]
-    if role >= PROGRAM_ROLE:
-        argument, what = "commands.program.argument", partial(texts, "commands.program.what")
-        lines += [_line(texts, name, argument, what(program=program)) for name, program in programs.items()]
-    return "\n".join(lines)
+def help_text(
+    texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({}), *, whole: bool = False
+) -> str:
+    """What a person of this role may do: the commands that are used most, in groups; with `whole` all of them."""
+    allowed = [command for command in COMMANDS.values() if role >= command.least]
+    groups = ("",) if whole else GROUPS
+    lines = [texts("commands.help_begins")]
+    for group in groups:
+        found = [_line(texts, command.name) for command in allowed if whole or command.group == group]
+        lines += ["", *([f"**{texts(f'commands.groups.{group}')}**"] if group else []), *found] if found else []
+    if role >= PROGRAM_ROLE and programs:
+        argument, what = texts("commands.program.argument"), partial(texts, "commands.program.what")
+        lines += [
+            "",
+            *(f"{texts.mark}{name} {argument}: {what(program=program)}" for name, program in programs.items()),
+        ]
+    return "\n".join(lines if whole else [*lines, "", texts("commands.help_ends")])
 
 
-def _line(texts: Texts, name: str, argument: str, what: str) -> str:
-    command = f"{texts.mark}{name}"
+def _line(texts: Texts, name: str) -> str:
+    command, argument = f"{texts.mark}{name}", f"commands.{name}.argument"
+    what = texts(f"commands.{name}.what")
     return f"{command} {texts(argument)}: {what}" if argument in texts else f"{command}: {what}"

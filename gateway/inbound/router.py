@@ -198,7 +198,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _help(self, event: Inbound, role: Role) -> None:
-        await self._reply(event, help_text(self._texts, role, self._routes.commands))
+        await self._reply(event, help_text(self._texts, role, self._routes.commands, whole=event.text.strip() == "all"))
 
     async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):

@@ -117,8 +117,14 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     await door.take(event("", command="help"))
     assert door.said == [help_text(TEXTS, Role.MEMBER, SEVERAL.commands)]
     assert "/tax [text]: start the program tax" in door.said[0]
-    assert "/new" in door.said[0]
+    heads = [line for line in door.said[0].splitlines() if line.startswith("**")]
+    assert heads == ["**This conversation**", "**What is going on**", "**You and your settings**"]
+    groups = door.said[0].split("\n\n")[1:4]
+    assert [group.count("\n") for group in groups] == [4, 4, 3]
+    assert "/new" in groups[0]
     assert "/access" not in door.said[0]
+    await door.take(event("all", command="help"))
+    assert [name for name in COMMANDS if f"/{name}" not in door.said[1]] == ["access", "reload"]
     assert "/new" not in help_text(TEXTS, Role.GUEST, SEVERAL.commands)
     assert "/access [list | approve CODE]" in help_text(TEXTS, Role.OWNER)
     assert door.kept == []
