@@ -220,22 +220,21 @@ class Board:
         return await self._store.history(room, limit=count)
 
     async def search(self, browser: Browser, room: str, words: str) -> None:
-        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`.
-
-        Searches come one after the other: many at once would slow down everything else.
-        """
+        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED` of a room, or of all
+        that the person sees (""). Searches come one after the other: many at once would slow down everything else."""
         async with self._search_turn:
-            found = await self._found(room, words.casefold().split())
-        if self._is_out(browser, room):
-            return
-        cut = RoomCut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)
-        browser.push(codec.found(room, words, cut))
+            rooms = [room] if room else [head.id for head in await self.rooms(browser.person.id)]
+            pages = max(1, MAX_SEARCHED // _SEARCHED_AT_ONCE // (len(rooms) or 1))
+            found = [(one, each) for one in rooms for each in await self._found(one, words.casefold().split(), pages)]
+            found = [(one, each) for one, each in found if not self._is_out(browser, one)]
+        found.sort(key=lambda one: one[1].message.sent_at, reverse=True)
+        browser.push(codec.found(room, words, found[:MAX_FOUND], more=len(found) > MAX_FOUND))
 
-    async def _found(self, room: str, words: Sequence[str]) -> Sequence[ShownMessage]:
+    async def _found(self, room: str, words: Sequence[str], pages: int) -> Sequence[ShownMessage]:
         """The newest messages with all the words: one more than `MAX_FOUND` where there are more."""
         found: list[ShownMessage] = []
         before: int | None = None
-        for _ in range(MAX_SEARCHED // _SEARCHED_AT_ONCE):
+        for _ in range(pages):
             page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
             found += [self._now(each) for each in reversed(page) if _matches(each, words)]
             if len(found) > MAX_FOUND or len(page) < _SEARCHED_AT_ONCE:

@@ -11,7 +11,7 @@ The page says:
     press   id, room, choice        I choose one of the choices under a message, by its id
     stop    room, thread?           the agents are to stop what they are doing
     older   room, before            the messages before `seq` `before`
-    search  room, words             messages with all these words
+    search  room, words             messages with all these words; `room` "" for all rooms
     typing  room, thread?           I am writing; repeated every 3 s at most
     open    name                    make a room of this name, or find the one there is
     private name                    make a room that only the invited see
@@ -34,7 +34,7 @@ The gateway says:
             `version`, and every message that grows right now. `more`: there are older messages.
     older   room, messages, more
     found   room, words, messages, more
-            the newest ones that have the words, newest first; `more`: there are others
+            the newest ones that have the words, newest first, each with its `room`; `more`: there are others
     message room, message           it is new, or it is different from what it was
     grow    room, id, add, cut?, done?
             take `cut` UTF-16 units from the end of its text, append `add`; with `done` {version} it is finished
@@ -227,9 +227,9 @@ def older(room: str, cut: RoomCut) -> str:
     return _frame("older", room=room, messages=messages, more=cut.more)
 
 
-def found(room: str, words: str, cut: RoomCut) -> str:
-    messages = [_message(shown.message, shown.live) for shown in cut.messages]
-    return _frame("found", room=room, words=words, messages=messages, more=cut.more)
+def found(room: str, words: str, found: Iterable[tuple[str, ShownMessage]], *, more: bool) -> str:
+    messages = [{**_message(shown.message, shown.live), "room": where} for where, shown in found]
+    return _frame("found", room=room, words=words, messages=messages, more=more)
 
 
 def message(room: str, shown: ShownMessage) -> str:

@@ -84,6 +84,8 @@ class Older:
 
 @dataclass(frozen=True, slots=True)
 class SearchRoom:
+    """`room` is empty for all that the person sees."""
+
     room: str
     words: str
 
@@ -269,7 +271,7 @@ def _read_search(data: Mapping[str, Any]) -> SearchRoom:
     words = _text(data, "words")
     if len(words) > MAX_WORDS:
         raise BadFrame(f"'words' has at most {MAX_WORDS} characters")
-    return SearchRoom(_room(data), words)
+    return SearchRoom(_room(data) if data.get("room") else "", words)
 
 
 def _read_typing(data: Mapping[str, Any]) -> Typing:

@@ -208,7 +208,7 @@ class PageVisit:
                 if await self._known(room):
                     await self._board.older(self._browser, room, before)
             case SearchRoom(room, words):
-                if await self._known(room):
+                if not room or await self._known(room):
                     await self._board.search(self._browser, room, words)
             case Typing(room, thread):
                 person = self._browser.person

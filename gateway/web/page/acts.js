@@ -3,7 +3,7 @@
 import { el, toast } from "./look.js";
 
 export class Acts {
-  /** `chat` has `connection`, `room` and `show(message, count)`. */
+  /** `chat` has `connection`, `room`, `saying` and `show(message, count)`. */
   constructor(chat) {
     this.chat = chat;
   }
@@ -26,6 +26,12 @@ export class Acts {
     if (!this.send({ t: "press", id: message.id, choice: choice.id })) return;
     message.pressed = choice.id;
     this.chat.show(message, false);
+  }
+
+  /** Undo the last exchange, and say again what began it. */
+  askAgain({ text, thread, quote }) {
+    this.chat.saying.say("/undo", thread);
+    this.chat.saying.say(text, thread, { quote });
   }
 
   stop(thread) {

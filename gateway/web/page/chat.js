@@ -8,10 +8,11 @@ import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
-import { decoded, toast } from "./look.js";
+import { decoded, huesFor, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
 import { Room } from "./room.js";
 import { Rooms, titleOf } from "./people/rooms.js";
+import { SavedRoom } from "./people/saving.js";
 import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
 import { Seek } from "./seek.js";
@@ -41,10 +42,15 @@ class Chat {
     this.saying = new Saying(this);
     this.seek = new Seek({ reveal: (target) => this.reveal(target), older: () => this.room.more && this.askOlder() });
     this.search = new Search({
-      ask: (words) => this.connection.send({ t: "search", room: this.room.id, words }),
-      go: ({ id, thread }) => this.seek.go({ id, thread }),
+      ask: (words, everywhere) => this.connection.send({ t: "search", room: everywhere ? "" : this.room.id, words }),
+      go: ({ id, thread, room }) => {
+        if (room === this.room.id) this.seek.go({ id, thread });
+        else location.hash = [room, thread ?? "", id].map(encodeURIComponent).join("/");
+      },
+      title: (id) => titleOf(this.rooms.find((room) => room.id === id) ?? { id }),
       isLong: () => this.main.timeline.isLong,
     });
+    this.saved = new SavedRoom(this);
     const frames = new Frames(this);
     this.people = new Rooms(this);
     this.sidebar = new Sidebar({
@@ -86,6 +92,8 @@ class Chat {
         change: (message) => composer.edit(message),
         remove: (message) => this.acts.remove(message),
         react: (message, mark) => this.acts.react(message, mark),
+        again: (message) => this.question(message),
+        askAgain: (message) => this.acts.askAgain(this.question(message)),
         press: (message, choice) => {
           this.acts.press(message, choice);
           if (FINE_POINTER.matches) composer.focus();
@@ -217,6 +225,15 @@ class Chat {
     if (message && this.main.timeline.has(root)) this.main.timeline.put(message);
   }
 
+  /** The person's own message that an agent's answers, where that began the last exchange in its place; null for others. */
+  question({ kind, seq, thread }) {
+    const here = [...this.room.messages.values()].filter((each) => each.thread === thread).sort((one, other) => one.seq - other.seq);
+    const last = here.findLast((each) => each.kind === "person");
+    const pressed = here.some((each) => each.seq > last?.seq && (each.pressed || /^✓\s/m.test(each.text)));
+    const mine = last?.by === this.me.id && !last.deleted && !last.files?.length && !last.text.startsWith("/");
+    return kind === "agent" && mine && last.seq < seq && !pressed ? last : null;
+  }
+
   settle() {
     this.main.timeline.setEmpty(this.room.joined && !this.room.talked);
     showPresence(this.room);
@@ -234,6 +251,7 @@ class Chat {
   }
 
   showRoom() {
+    huesFor(this.me.id);
     this.showTitle();
     this.main.composer.value = this.drafts.get(`${this.room.id} `);
     this.showUnread();

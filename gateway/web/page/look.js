@@ -46,16 +46,46 @@ export const ICONS = {
   smile: "M10 3a7 7 0 1 1 0 14a7 7 0 0 1 0-14M7 12q3 3 6 0M7.5 8v.5M12.5 8v.5",
   thread: "M4 4h12v9H9l-4 3v-3H4z",
   edit: "M4 16l1-4 8-8 3 3-8 8zM11 6l3 3",
+  good: "M3 9h3v8H3zM6 9l3-6a2 2 0 0 1 2 2v3h4.5a1.5 1.5 0 0 1 1.5 1.8l-1.2 5.7a2 2 0 0 1-2 1.5H6",
+  bad: "M3 11h3V3H3zM6 11l3 6a2 2 0 0 0 2-2v-3h4.5a1.5 1.5 0 0 0 1.5-1.8l-1.2-5.7a2 2 0 0 0-2-1.5H6",
+  again: "M16 10a6 6 0 1 1-2-4.5L16 7M16 3v4h-4",
   bin: "M4 6h12M8 6V4h4v2M6 6l1 11h6l1-11",
 };
 
-/** A hue from 0 to 359 that is always the same for the same text. */
-export function hueOf(text) {
+const HUES = 12;
+const APART = 2; // of twelve: nearer ones are taken for the same
+const given = new Map();
+
+/** Begin to give hues anew: `first` is who gets one first. */
+export function huesFor(first) {
+  given.clear();
+  hueOf(first);
+}
+
+/** The hue of somebody, from 0 to 359: the one of their key, or where somebody has one that is alike, the one farthest
+ * from all others. */
+export function hueOf(key) {
+  if (!given.has(key)) given.set(key, freeHue(hashOf(key) % HUES));
+  return given.get(key) * (360 / HUES);
+}
+
+function freeHue(wanted) {
+  const taken = [...given.values()];
+  const distance = (one, other) => Math.min((one - other + HUES) % HUES, (other - one + HUES) % HUES);
+  const nearest = (hue) => Math.min(HUES, ...taken.map((other) => distance(hue, other)));
+  const uses = (hue) => taken.filter((other) => other === hue).length;
+  if (nearest(wanted) >= APART) return wanted;
+  const hues = Array.from({ length: HUES }, (_, step) => (wanted + step) % HUES);
+  return hues.sort((one, other) => uses(one) - uses(other) || nearest(other) - nearest(one))[0];
+}
+
+/** A number that is always the same for the same text. */
+function hashOf(text) {
   let hash = 2166136261;
   for (const char of text) hash = Math.imul(hash ^ char.codePointAt(0), 16777619);
   hash = Math.imul(hash ^ (hash >>> 16), 2246822507); // so that similar names differ in all bits (Murmur3's finaliser)
   hash = Math.imul(hash ^ (hash >>> 13), 3266489909);
-  return ((hash ^ (hash >>> 16)) >>> 0) % 360;
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 export function initials(name) {

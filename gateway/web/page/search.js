@@ -1,4 +1,4 @@
-/** Searching the room: the newest messages with all the words; choosing one goes there. */
+/** Searching the room, or all: the newest messages with all the words; choosing one goes there. */
 
 import { el, fullTimeOf, toast } from "./look.js";
 import { plainText } from "./messages/markdown.js";
@@ -8,8 +8,8 @@ const AROUND = 60;
 const byId = (id) => document.getElementById(id);
 
 export class Search {
-  /** `on` has `ask(words)`, false when it cannot be asked now, `go(message)`, and `isLong()`: whether
-   * the page draws only a part of the room. */
+  /** `on` has `ask(words, everywhere)`, false when it cannot be asked now, `go(message)`, `title(room)`, and `isLong()`:
+   * whether the page draws only a part of the room. */
   constructor(on) {
     this.on = on;
     this.dialog = byId("search");
@@ -23,6 +23,8 @@ export class Search {
       event.preventDefault();
       this.show();
     });
+    this.everywhere = byId("search-everywhere");
+    this.everywhere.addEventListener("change", () => this.ask());
     this.input.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.ask(), PAUSE_MS);
@@ -49,12 +51,12 @@ export class Search {
     clearTimeout(this.timer);
     this.words = this.input.value.trim();
     if (!this.words) this.draw([], "");
-    else if (!this.on.ask(this.words)) this.draw([], "Not connected. Try again in a moment.");
+    else if (!this.on.ask(this.words, this.everywhere.checked)) this.draw([], "Not connected. Try again in a moment.");
   }
 
   /** Show what was found, unless other words were asked for meanwhile. */
-  take({ words, messages, more }) {
-    if (words !== this.words) return;
+  take({ room, words, messages, more }) {
+    if (words !== this.words || !room !== this.everywhere.checked) return;
     const many = messages.length === 1 ? "1 message" : `${messages.length} messages`;
     this.draw(messages, !messages.length ? "Nothing found." : more ? `The newest ${messages.length}; there are more.` : many);
   }
@@ -67,7 +69,8 @@ export class Search {
   item(message) {
     const by = el("span", { class: "author" }, message.name);
     const at = el("time", { class: "time", datetime: message.at }, fullTimeOf(new Date(message.at)));
-    const button = el("button", { type: "button" }, el("span", { class: "by-line" }, by, at), this.extract(message));
+    const where = this.everywhere.checked ? el("span", { class: "addressee" }, `in ${this.on.title(message.room)}`) : null;
+    const button = el("button", { type: "button" }, el("span", { class: "by-line" }, by, where, at), this.extract(message));
     button.addEventListener("click", () => {
       this.dialog.close();
       this.on.go(message);

@@ -57,6 +57,20 @@ async def test_a_search_says_when_there_are_more_than_it_shows() -> None:
     assert MAX_SEARCHED > MAX_FOUND
 
 
+async def test_all_rooms_that_a_person_sees_are_searched_together() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.send("open", name="Kitchen")
+        kitchen = (await page.until("opened"))["room"]
+        for number, room in enumerate(("lobby", kitchen, "lobby")):
+            await chat.adapter.send(
+                Address("web", room), f"pizza {number}", speaker=GUIDE, nonce=f"n{number}", final=True
+            )
+        await page.send("search", room="", words="pizza")
+        frame = await page.until("found", words="pizza")
+        seen = [(message["room"], message["text"]) for message in frame["messages"]]
+        assert seen == [("lobby", "pizza 2"), (kitchen, "pizza 1"), ("lobby", "pizza 0")]
+
+
 async def test_a_room_that_does_not_exist_cannot_be_searched_and_long_words_are_refused() -> None:
     async with web_chat() as chat, page_socket(chat) as page:
         await page.send("search", room="nowhere", words="x")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 
+import anyio
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -90,6 +92,53 @@ async def test_a_message_is_found_by_its_words_and_shown_in_its_place(browser: B
         await page.get_by_role("button", name="Search this room").click()
         await page.get_by_label("Words in this room").fill("nothing of the kind")
         await expect(page.locator("#search-state")).to_have_text("Nothing found.")
+        await chat.adapter.send(
+            Address("web", "kitchen"), "Nothing of the kind.", speaker=GUIDE, nonce="k2", final=True
+        )
+        await page.get_by_label("In all rooms").check()
+        await expect(found).to_contain_text("in kitchen")
+        await found.click()
+        await expect(page.locator("#room-name")).to_have_text("kitchen")
+        await expect(page.locator('[data-id="k2"] .row')).to_be_focused()
+
+
+async def test_a_room_is_saved_whole_as_markdown_and_as_json(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 150)
+        page = await entered(browser, chat.url, "Ada")
+        for form in ("Markdown", "JSON"):
+            await page.get_by_role("button", name="People and room").click()
+            async with page.expect_download() as saving:
+                await page.get_by_role("button", name=f"Save as {form}").click()
+            saved = await saving.value
+            text = await anyio.Path(await saved.path()).read_text()
+            if form == "JSON":
+                assert [each["text"] for each in json.loads(text)["messages"]][::149] == [
+                    "This is number 0.",
+                    "This is number 149.",
+                ]
+            else:
+                assert saved.suggested_filename == "lobby.md"
+                assert text.count("**Guide**") == text.count("This is number") == 150
+
+
+async def test_the_theme_is_the_system_s_until_somebody_chooses_one_which_stays(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await entered(browser, chat.url, "Ada")
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = await page.evaluate(background)
+        await page.emulate_media(color_scheme="dark")
+        dark = await page.evaluate(background)
+        assert light != dark
+        await page.locator("#me").click()
+        await page.get_by_label("Light").check()
+        assert await page.evaluate(background) == light
+        await page.reload()
+        await expect(page.locator("#me")).to_contain_text("Ada")
+        assert await page.evaluate(background) == light
+        await page.locator("#me").click()
+        await page.get_by_label("System").check()
+        assert await page.evaluate(background) == dark
 
 
 async def test_a_picture_is_shown_large_and_arrows_lead_to_the_others(browser: Browser) -> None:

@@ -56,6 +56,7 @@ export class Frames {
     this.chat.main.timeline.drawNow();
     this.chat.main.timeline.fill();
     this.chat.seek.loaded();
+    this.chat.saved.loaded();
   }
 
   /** The place up to which the person has read the room, where there is more; else null. */
@@ -74,10 +75,11 @@ export class Frames {
     for (const message of kept) if (message.thread) this.chat.showReplies(message.thread);
     this.chat.main.timeline.fill();
     this.chat.seek.loaded();
+    this.chat.saved.loaded();
   }
 
   on_found(frame) {
-    if (frame.room === this.chat.room.id) this.chat.search.take(frame);
+    if (!frame.room || frame.room === this.chat.room.id) this.chat.search.take(frame);
   }
 
   on_message({ room, message }) {

@@ -5,7 +5,7 @@ import { forgetAll } from "./keep.js";
 import { offerWhy } from "../messages/why.js";
 import { join, shut, takeLink } from "../people/joining.js";
 import { addDevice, offerInviting } from "../people/links.js";
-import { end, renew } from "../people/notifications.js";
+import { end, renew, settings } from "../people/notifications.js";
 
 const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
@@ -52,27 +52,31 @@ export async function askName(known) {
     await whoAmI();
     return person;
   }
-  if (way === "proxy") return nameOfProxy(known);
+  if (way === "proxy" && !known) return nameOfProxy();
   return askForm(known);
 }
 
-/** The proxy in front of the chat says who somebody is: there is nothing to choose. */
-function nameOfProxy(known) {
-  if (!known) return shut("Who are you?", "The proxy in front of this chat did not say who you are. Log in there, and load this page again.");
-  toast("Your name comes from where you logged in.");
-  return null;
+/** The proxy in front of the chat says who somebody is: there is no name to choose. */
+function nameOfProxy() {
+  return shut("Who are you?", "The proxy in front of this chat did not say who you are. Log in there, and load this page again.");
 }
 
 function askForm(known) {
-  document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
+  document.getElementById("login-title").textContent = known ? "Account and settings" : "Welcome to Parley";
+  for (const welcome of form.querySelectorAll("img, h1 + p")) welcome.hidden = Boolean(known);
   form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";
-  cancel.hidden = leave.hidden = !known;
+  nameInput.readOnly = way === "proxy";
+  document.getElementById("login-settings").hidden = !known;
+  dialog.classList.toggle("people", Boolean(known)); // the chat stays visible behind it
+  if (known) showSettings();
+  cancel.hidden = !known;
+  leave.hidden = !known || way === "proxy";
   devices.hidden = way !== "invite" || !known;
   passwordInput.required = !passwordRow.hidden;
   nameInput.value = known?.name ?? "";
   showError("");
   dialog.showModal();
-  nameInput.select();
+  if (!known) nameInput.select();
   return new Promise((resolve) => {
     const finish = (person) => {
       form.onsubmit = cancel.onclick = dialog.oncancel = null;
@@ -86,12 +90,24 @@ function askForm(known) {
     };
     form.onsubmit = async (event) => {
       event.preventDefault();
+      if (known && (nameInput.readOnly || nameInput.value === known.name)) return finish(null);
       const person = await logIn();
       if (person) finish(person);
     };
   });
 }
 
+function showSettings() {
+  form.elements.theme.value = document.documentElement.dataset.theme;
+  document.getElementById("login-notify").replaceChildren(settings());
+}
+
+for (const choice of form.elements.theme) {
+  choice.addEventListener("change", () => {
+    document.documentElement.dataset.theme = choice.value;
+    localStorage.setItem("parley-theme", choice.value); // last: storage may be forbidden
+  });
+}
 document.getElementById("add-device").addEventListener("click", addDevice);
 document.getElementById("log-out-everywhere").addEventListener("click", () => logOut("/logout?everywhere"));
 leave.addEventListener("click", () => logOut("/logout"));

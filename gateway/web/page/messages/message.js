@@ -30,7 +30,8 @@ export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy t
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
-   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, `pictures()`, `quoted(quote)`,
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`,
+   * `again(message)`, whether `askAgain(message)` can be, `pictures()`, `quoted(quote)`,
    * which gives its text of now, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
@@ -75,9 +76,11 @@ export class MessageView {
 
   /** The tools are made when somebody comes near: most messages are only read. */
   needTools() {
-    if (this.toolbar) return;
-    this.rowElement.append(this.tools());
-    seen.unobserve(this.rowElement);
+    if (!this.toolbar) {
+      this.rowElement.append(this.tools());
+      seen.unobserve(this.rowElement);
+    }
+    if (this.again) this.again.hidden = !this.actions.again(this.message);
   }
 
   tools() {
@@ -87,7 +90,7 @@ export class MessageView {
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
     if (TOUCH.matches) this.toolbar.addEventListener("mousedown", (event) => event.preventDefault()); // a focus would move it away
     const why = whyLink(this.message);
-    this.toolbar.append(copy, ...(why ? [why] : []));
+    this.toolbar.append(copy, ...(this.message.kind === "agent" ? this.judging() : []), ...(why ? [why] : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
       const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));
@@ -99,6 +102,14 @@ export class MessageView {
       this.toolbar.append(thread);
     }
     return this.toolbar;
+  }
+
+  /** What is done with an agent's answer: it is rated, or asked for again. */
+  judging() {
+    const mine = () => this.message.reactions?.find(({ by }) => by.some(({ id }) => id === this.actions.me()))?.mark;
+    const rate = (mark) => () => this.actions.react(this.message, mine() === mark ? "" : mark);
+    this.again = this.tool("again", "Answer again", () => this.actions.askAgain(this.message));
+    return [this.tool("good", "Good answer", rate("👍")), this.tool("bad", "Bad answer", rate("👎")), this.again];
   }
 
   /** Do what a key says; false when it says nothing here. */

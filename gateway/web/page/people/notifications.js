@@ -62,7 +62,7 @@ async function begin() {
   }
 }
 
-/** The part of a room's panel that says what it tells of. */
+/** The part of a room's panel that says what it tells of; without a room that of the person's settings. */
 export function settings(room, kind) {
   const box = el("fieldset", { class: "notify" }, el("legend", {}, "Notifications"));
   fill(box, room, kind);
@@ -93,6 +93,7 @@ async function fill(box, room, kind) {
   const chosen = known.choices[room] ?? (kind === "open" ? "mentions" : "all");
   const select = el("select", {}, ...CHOICES.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
   select.addEventListener("change", () => ask("/push/choose", { room, choice: select.value }));
+  if (!room) return box.replaceChildren(legend, turn, wrong);
   const shows = el("input", { type: "checkbox", checked: known.shows });
   shows.addEventListener("change", () => ask("/push/show", { shows: shows.checked ? "yes" : "no" }));
   return box.replaceChildren(

@@ -93,6 +93,8 @@ export class Rooms {
     if (kind === "private") act("Invite somebody", () => this.invite(people));
     if (may) act("Rename", () => this.rename());
     if (may) act(here.archived ? "Take out of the archive" : "Archive", () => this.archive(!here.archived));
+    act("Save as Markdown", () => this.chat.saved.save("md"));
+    act("Save as JSON", () => this.chat.saved.save("json"));
     if (kind !== "direct" && room !== "lobby") act("Leave", () => this.send({ t: "leave", room }), true);
     const count = people.filter((person) => person.here).length;
     const line = `${people.length} ${people.length === 1 ? "person" : "people"}, ${count} here now${kind === "open" ? ". Everybody can come." : ""}`;
