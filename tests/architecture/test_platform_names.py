@@ -22,7 +22,7 @@ AT_HOME = {
     "gateway/settings/connections/platforms.py": "has the sections",
     "gateway/settings/sources.py": "knows the tables whose values are files with secrets",
     "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
-    "gateway/cli/author/init.py": "writes a place for every secret",
+    "gateway/dev/folder.py": "writes a place for every secret",
 }
 IN_WORDS = {
     "adapters/adapter.py": "an example of an id",
