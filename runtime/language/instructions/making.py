@@ -47,6 +47,10 @@ TO_A_FILE = re.compile(
 """A value that goes into a file: "Write $result to a file named out.txt"."""
 
 
+_TARGETS = re.compile(r"\b(?:as|into)\s+\$[^\W\d]\w*", re.IGNORECASE)
+"""The variables of several values: "Remember the first as $from and the second as $to"."""
+
+
 def why_free(text: str) -> str:
     if len(clauses_of(text)) > 1:
         return "it has several clauses, one of which is prose"
@@ -59,6 +63,8 @@ def made(clause: str) -> Action:
         return Free(Prose(clause), "it does more than make a value")
     if TO_A_FILE.match(clause):
         return Free(Prose(clause), "a file is something else than a variable")
+    if len(_TARGETS.findall(clause)) > 1:
+        return Free(Prose(clause), "it makes several values")
     typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.match(clause) and ";" not in clause:
         if typed:

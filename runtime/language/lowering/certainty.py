@@ -19,7 +19,7 @@ _GOES = re.compile(
     r"(?=.*\b(?:back|again|over|start|beginning|step|top|menu|question|from|to)\b|\s*$)",
     re.IGNORECASE,
 )
-_TO_PEOPLE = re.compile(r"\b(?:to|how|that they should|please)\s+\w+", re.IGNORECASE)
+_TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
 _KEPT = re.compile(
     r"(?:,?\s+(?:and|then)\s+|[,;]\s*)(?P<verb>save|store|keep|put|record|remember|hold|write|note|call|add|append)\s+"
     r"(?:it|this|that|them|(?:the|their|your|its)\s+\w+)\s+(?:down\s+)?(?:(?:as|in|into|to|under|on)\s+)?(?:the\s+)?(?:list\s+)?"

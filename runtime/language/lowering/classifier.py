@@ -377,7 +377,8 @@ class Classifier:
         return free(text, f"the arguments of {known} are not given")
 
     def _thinking(self, text: str, bare: str) -> LoweredInstruction | None:
-        return LoweredInstruction(Op.TNK, text) if phrases.THINK.match(bare) else None
+        thinks = phrases.THINK.match(bare)
+        return self.speech.questions.unknown(text, bare) or LoweredInstruction(Op.TNK, text) if thinks else None
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.AND_RETURN.search(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):

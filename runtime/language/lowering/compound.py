@@ -11,9 +11,17 @@ from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Set
 from runtime.language.lowering import phrases, vocabulary
-from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
+from runtime.language.lowering.clauses import SET_AS_WELL, SETS_ALONE, clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
-from runtime.language.lowering.messages import in_a_list, is_indirect
+from runtime.language.lowering.messages import (
+    HANDS_ON,
+    NAMES_A_VALUE,
+    STATES,
+    WAITS_ALONE,
+    WAITS_FOR_CALL,
+    in_a_list,
+    is_indirect,
+)
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
@@ -21,25 +29,6 @@ from runtime.language.program import Op
 _LASTS = frozenset({Op.RET, Op.JMP})
 _WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
 _WHOSE = re.compile(r"\w+\s+(?:the\s+)?\w+['\u2019]s\b", re.IGNORECASE)
-_SETS_ALONE = re.compile(
-    r"^(?:set|let|initiali[sz]e)\s+\$\w+(?::\w+)?(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?::\w+)?)*$", re.IGNORECASE
-)
-"""The beginning of "Set $a, $b and $c to 0"."""
-_SET_AS_WELL = re.compile(r"^\$\w+(?::\w+)?\s+(?:to|be|as)\s")
-_WAITS_FOR_CALL = re.compile(
-    r"^(?:and\s+|then\s+)*wait\s+(?:for\s+(?:it|that|(?:the|its)\s+(?:results?|call|outcome|return(?:ed)?(?:\s+value)?))"
-    r"(?:\s+to\s+\w+|\s+to\s+be\s+\w+)?|(?:until|till)\s+it(?:['\u2019]s|\s+\w+)?\s+\w+)[.;]?$",
-    re.IGNORECASE,
-)
-"""Behind a call, the wait that it has anyway: "and wait for it to finish"."""
-_WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
-_STATES = re.compile(
-    r"\b(?:we|I|he|she|it|they|there|you|nobody|somebody|someone)(?:['\u2019](?:s|re|ll|ve|d|m)\b|\s+[a-z])",
-    re.IGNORECASE,
-)
-"""A statement in a message, which may have a condition of its own: "Tell them we call if it is urgent"."""
-_NAMES_A_VALUE = re.compile(r"(?:wh\w+|how)\s+\(", re.IGNORECASE)
-"""The end of a question that looks like a call: "and if so, which ($tea)"."""
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -123,19 +112,36 @@ class Compound:
         if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
             return free(text, "the largest number of times is part of the sentence")
         for head, tail in joints(text):
+            if phrases.BRANCH.match(tail):
+                return self._with_a_condition(found, text, head, tail) or found
             if apart := self._taken_apart(found, text, head, tail):
                 return apart
         return found
 
+    def _with_a_condition(
+        self, found: LoweredInstruction, text: str, head: str, tail: str
+    ) -> LoweredInstruction | None:
+        """ "Ask if they need more, and if they do, go to step 1": what stands behind a condition depends on it."""
+        body = self._classify(second.body) if (second := self._classify(tail)).known and second.body else None
+        told = found.talk is not None and not found.talk.asks and is_indirect(head)
+        if body is not None and body.known and not told:
+            return self._sequence(text, [head, tail])
+        behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
+        more = found.talk is None or any(self._taken_apart(found, text, *cut) for cut in behind)
+        return free(text, "the scope of its condition is unclear") if more else None
+
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            if _SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
+            if phrases.BRANCH.match(tail):
+                return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
+            if SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
             bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
-            again = _SET_AS_WELL.match(bare) is not None
+            again = SET_AS_WELL.match(bare) is not None
             second = self._classify(f"set {bare}" if again else tail)
-            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or (second.op is Op.QUE and self._speaks(second, bare))
+            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.match(bare)
+            follows = follows or (second.op is Op.QUE and self._speaks(second, bare))
             if second.known and (again or follows):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
         return None
@@ -150,10 +156,10 @@ class Compound:
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = _is_call(called)
-            if is_call and (_WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
+            if is_call and (WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not is_indirect(head)
-            if speaks and not _NAMES_A_VALUE.match(tail) and _is_call(self._classify(tail)):
+            if speaks and not NAMES_A_VALUE.match(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -200,11 +206,11 @@ class Compound:
                 return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
             if again.text.startswith(kept[1]):
                 return _Part(f"{before.text}{mark} {part}", again)
-        if whole_call and _WAITS_FOR_CALL.match(part):
+        if whole_call and WAITS_FOR_CALL.match(part):
             call = before.found.text.removesuffix("; YLD for call")
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
-        if whole_call and _WAITS_ALONE.match(part):
+        if whole_call and WAITS_ALONE.match(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
@@ -258,7 +264,7 @@ class Compound:
         unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
-        told = is_indirect(head) or _STATES.search(unquoted(head))
+        told = is_indirect(head) or STATES.search(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
             belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
@@ -317,6 +323,8 @@ class Compound:
             besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
+        if HANDS_ON.match(bare) and phrases.ASK_ALWAYS.match(head) and self._for_another(self._classify(head), bare):
+            return self._sequence(text, [head, tail])
         if (phrases.ACTS.match(bare) or read_change(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.match(phrases.PREFIX.sub("", head)))
             exact = exact and (second.op is not Op.EXE or _is_exact(tail))
@@ -344,7 +352,8 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        if found.talk is None or not (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare)):
+        speaks = phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare) or HANDS_ON.match(bare)
+        if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)
 

@@ -1,4 +1,4 @@
-"""The English of steps that speak: to whom, what may be part of the message, and when it is said."""
+"""The English of steps that speak: to whom, what may be part of the message, when it is said, what it waits for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 
+NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
 ADDRESSED = re.compile(
     r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
     r"|everyone|everybody|all|others|participants|attendees|team|group|room|meeting|(?-i:[A-Z])\w+)\b",
@@ -39,6 +40,56 @@ ASKS_AGAIN = re.compile(
     r"|^re-?ask\b|\brepeat the question\b",
     re.IGNORECASE,
 )
+ASKS_TO_DO_AGAIN = re.compile(
+    r"\bask(?:ing)?\s+(?:(?:the\s+)?\w+\s+)?to\s+\w+(?:\s+(?:it|them|that|this|one))?\s+(?:again|once more|anew)\b",
+    re.IGNORECASE,
+)
+"""A question for the same with another verb: "Ask them to rate it again"."""
+ASKS_FOR_IT = re.compile(
+    r"\bask(?:\s+(?:the\s+)?(?:user|customer|person|them|him|her))?\s+for\s+(it|them)[.;]?$", re.IGNORECASE
+)
+_ANEW = re.compile(
+    r"\b(?:(?:another|different|new|other|valid|correct|real|better)\s+(?P<other>\w+(?:\s\w+)?)"
+    r"|(?:the|their|its|your|a|an)\s+(?P<same>\w+(?:\s\w+)?)\s+(?:again|once more|anew))\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"\bask(?:ing)?\b", re.IGNORECASE)
+IS_ASKED = re.compile(
+    r"\bask(?:ing)?(?:\s+(?:the\s+)?\w+)?\s+(?:the\s+)?\$(\w+)(?=\s*(?:[.;?]|$|(?:and|,)\s))", re.IGNORECASE
+)
+"""The variable that is all of a question: "Ask the players $question"."""
+BESIDE_WHAT_IS_GIVEN = re.compile(
+    r"\b(?:with|to|from|against|by)\s+(?:(?:the|their|his|her|this)\s+)?\$(\w+)", re.IGNORECASE
+)
+"""A variable that has a value, beside what is asked: "Ask what happened to $parcel"."""
+SET_BY_THE_ANSWER = re.compile(r"\band\s+set\s+\$(\w+)", re.IGNORECASE)
+HANDS_ON = re.compile(
+    r"(?:report|send|forward|pass|hand|submit|give|deliver|show|explain|read|return|repeat|describe|mail)\s+"
+    r"(?:it|them|this|that|these|those)\s+(?:\w+\s+)?to\b",
+    re.IGNORECASE,
+)
+"""What is handed on is no listener: "report them to Safety"."""
+STATES = re.compile(
+    r"\b(?:we|I|he|she|it|they|there|you|nobody|somebody|someone)(?:['\u2019](?:s|re|ll|ve|d|m)\b|\s+[a-z])",
+    re.IGNORECASE,
+)
+"""A statement in a message, which may have a condition of its own: "Tell them we call if it is urgent"."""
+NAMES_A_VALUE = re.compile(r"(?:wh\w+|how)\s+\(", re.IGNORECASE)
+"""The end of a question that looks like a call: "and if so, which ($tea)"."""
+WAITS_FOR_CALL = re.compile(
+    r"^(?:and\s+|then\s+)*wait\s+(?:for\s+(?:it|that|(?:the|its)\s+(?:results?|call|outcome|return(?:ed)?(?:\s+value)?))"
+    r"(?:\s+to\s+\w+|\s+to\s+be\s+\w+)?|(?:until|till)\s+it(?:['\u2019]s|\s+\w+)?\s+\w+)[.;]?$",
+    re.IGNORECASE,
+)
+"""Behind a call, the wait that it has anyway: "and wait for it to finish"."""
+WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
+SEVERAL = re.compile(r"\b(?:both|all|each) of them\b", re.IGNORECASE)
+FOR_PEOPLE = re.compile(
+    r"\b(?:users?|customers?|humans?|visitors?|guests?|clients?|players?|them|him|her"
+    r"|(?:to|for|with|from)\s+(?:the\s+|a\s+)?(?:people|person))\b",
+    re.IGNORECASE,
+)
+"""People behind a verb that may be work: "List the rules for the people here", and not "List the people here"."""
 _ANSWERS = frozenset(
     {
         *("answer", "answers", "reply", "replies", "response", "responses", "input", "confirmation", "them"),
@@ -70,7 +121,21 @@ _SAYS_THAT = re.compile(r"^(?:say|(?:tell|inform|let)\b[^,]*|announce|explain)\s
 _PERHAPS_ASKED = re.compile(r"\b(?:and|,)\s+if\s+(?:so|yes|any|not|they\s+(?:do|are|have))\b.*\$", re.IGNORECASE)
 """A second question that depends on the answer to the first: "whether they want it, and if so, when ($when)"."""
 _GRANTS = frozenset({"give", "grant"})
-_GRANTED = frozenset({"percent", "discount", "refund", "credit", "off", "bonus"})
+_GRANTED = frozenset(
+    {
+        *("percent", "discount", "refund", "credit", "credits", "off", "bonus", "point", "points", "coins", "tokens"),
+        *("lives", "marks", "extra"),
+    }
+)
+_MAY_BE_LEFT_OUT = re.compile(r"\b(?:don['\u2019]t|do not|without) insist", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"(?:\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\.?|o['\u2019]clock|h)|\d{1,2}:\d\d|noon|midnight|tomorrow|tonight"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a time of day."""
+_PAUSES = re.compile(r"(?:wait|sleep|pause|hold on)\s+(?:until|till)\b", re.IGNORECASE)
+_HOLDS = re.compile(r"(?:invite|bring|add)\b.*\b(?:in)?to\s+an?\s+(?:\w+\s+)?meeting\b", re.IGNORECASE)
 _EACH_ALONE = (["everyone"], ["everybody"])
 _EACH_OF = (
     ["each", "of"],
@@ -80,7 +145,7 @@ _EACH_OF = (
     ["each", "player"],
     ["each", "participant"],
 )
-_TYPED = re.compile(r"\b(?:as|set|setting|into)\s+(?:the\s+|an?\s+)?\$(\w+):[A-Za-z]")
+_TYPED = re.compile(r"\b(?:as|set|setting|into|random|new)\s+(?:the\s+|an?\s+)?\$(\w+):[A-Za-z]")
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = re.compile(
@@ -143,8 +208,11 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
     words = bare.lower().replace(",", " ").replace(":", " ").split()
+    if _HOLDS.match(bare):
+        return "a meeting is held by a playbook of its own, with `meeting: true`"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
+        typed += [kept[1]] if (kept := ANSWER_KEPT.search(bare)) else []
         new = next((name for name in typed if name not in given), None)
         if new is not None:
             return f"it does not say who gives ${new}"
@@ -153,10 +221,30 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it asks several people, and one answer would end it"
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.search(bare)):
+    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.search(bare) or _MAY_BE_LEFT_OUT.search(bare)):
         return "a value that may be left out is asked for until it is given"
     until = phrases.UNTIL.search(bare)
+    if until and _CLOCK.match(until[1]):
+        return NO_CLOCK
     return "until when is not said" if until and read_answer(until[1]) else ""
+
+
+def waits_for_a_time(bare: str) -> bool:
+    """Whether a step waits for a time of day: "Sleep until 8 o'clock"."""
+    until = phrases.UNTIL.search(bare) if _PAUSES.match(bare) else None
+    return until is not None and _CLOCK.match(until[1]) is not None
+
+
+def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
+    """The noun of a question that names one of the variables `asked` for before: "ask for another date"; None where
+    there is none."""
+    begins = _ASKS.search(plain)
+    for found in _ANEW.finditer(plain, begins.end()) if begins else ():
+        kind = found.lastgroup or "same"
+        for noun in (found[kind], found[kind].partition(" ")[0]):
+            if noun.lower().replace(" ", "_") in asked:
+                return re.compile(re.escape(noun)).search(plain, found.start(kind))
+    return None
 
 
 def before_what(text: str) -> str:

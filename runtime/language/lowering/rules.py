@@ -31,7 +31,7 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 30
+_VERSION = 31
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
@@ -150,7 +150,9 @@ class _StepLowering:
         self._occasions = Occasions(_triggers(playbook.triggers))
         self._answers: dict[str, str] = {}
         """The steps that depend on an answer alone, by their lines."""
-        classifier.speech.given = {param.name for param in playbook.params}
+        self._questions = classifier.speech.questions
+        self._questions.given = {param.name for param in playbook.params}
+        self._questions.worded = {*self._questions.given}
         if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
@@ -170,7 +172,7 @@ class _StepLowering:
             if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
                 step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
-            self._classifier.speech.given |= sets(decode(step))
+            self._questions.given |= sets(decode(step))
             self._occasions.note(step)
             steps.append(step)
         return tuple(steps)
@@ -262,15 +264,14 @@ class _StepLowering:
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
                 self._classifier.speech.heard(name)
-        self._classifier.speech.asked(found.text)
         found = _work_first(found)
-        self._classifier.speech.given |= sets(decode_text(found.op, found.text))
+        self._questions.note(found)
         self._classifier.background.note(found.text)
         self._loops += found.loop
         with self._classifier.background.inside(line if found.op is Op.CND else None):
-            about, self._classifier.speech.about = self._classifier.speech.about, phrases.VARIABLE.findall(found.text)
+            about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, found)
-            self._classifier.speech.about = about
+            self._questions.about = about
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
         if (

@@ -12,6 +12,7 @@ from runtime.language.instructions.conditions.reading import read_pause
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
+from runtime.language.lowering.questions import Questions
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
@@ -30,7 +31,6 @@ _PERHAPS_PRIVATE = re.compile(
     r"\b(?:directly|alone|only|just|personally|individually|separately|without\s+(?:the\s+)?(?:others?|anyone|anybody|rest))\b",
     re.IGNORECASE,
 )
-_GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
 """An addressee that by its name can only be an agent."""
@@ -89,13 +89,7 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
-        self._asked_last: list[str] = []
-        self._asked: set[str] = set()
-        """The variables of the last question, and of all questions."""
-        self.about: list[str] = []
-        """The variables of the condition that a step stands under."""
-        self.given: set[str] = set()
-        """The variables that have a value at this step."""
+        self.questions = Questions(meeting=meeting)
         self._reach = reach
         self._named = _named(reach.any_agent, reach.any_remote)
         self._meeting = meeting
@@ -104,9 +98,9 @@ class Speech:
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if (seconds := read_pause(bare)) is not None:
             return LoweredInstruction(Op.QUE, f"Sleep({seconds}); YLD for call")
-        match = phrases.WAIT.match(bare)
-        if match is None:
-            return None
+        match, clock = phrases.WAIT.match(bare), messages.waits_for_a_time(bare)
+        if match is None or clock:
+            return free(text, messages.NO_CLOCK) if clock else None
         whom = match[1] or "user"
         if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
             return LoweredInstruction(Op.YLD, f"for {over[1].lower()}")
@@ -159,9 +153,10 @@ class Speech:
 
     def _perhaps_another(self, text: str, bare: str, said: str, asks: bool) -> LoweredInstruction | None:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
-        if messages.about_what_is_given(bare, self.given):
+        if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
-        more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.given)
+        more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
+        more = more or (self.questions.may_ask_again(bare) if asks else "")
         return free(text, more) if more else messages.perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
     def _unsure_who_hears(
@@ -187,7 +182,8 @@ class Speech:
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
-        target, said, others = talk.target, self._in_full(talk), talk.others
+        target, others = talk.target, talk.others
+        said, anew = self.questions.in_full(talk)
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
         over = phrases.AND_END.search(said)
         if over and not messages.in_a_list(said[: over.start()], over[0]):
@@ -203,24 +199,9 @@ class Speech:
         if kept and not others and messages.ASKS_QUOTED.match(said[: kept.start()]):
             instruction = f"Say({target}, {said[: kept.start()]})"
         waits = sorted([target, *others], key=lambda one: one == "user")
-        waiting = "".join(self.wait_for(one, said, several=len(others) > 0) for one in waits)
+        waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
         return LoweredInstruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
-
-    def _in_full(self, talk: LoweredTalk) -> str:
-        """The words of a message; "ask again" with what the last question asked for."""
-        again = messages.ASKS_AGAIN.search(unquoted(talk.said)) if talk.asks and talk.target == "user" else None
-        if again is None or not self._asked_last or phrases.VARIABLE.search(talk.said):
-            return talk.said
-        asked = [name for name in dict.fromkeys(self.about) if name in self._asked]
-        names = " and ".join(f"${name}" for name in asked or self._asked_last)
-        return f"{talk.said[: again.end()]} for {names}{talk.said[again.end() :]}"
-
-    def asked(self, text: str) -> None:
-        """Note the question in an instruction, which may be asked again."""
-        gave = _GAVE.search(text)
-        self._asked_last = phrases.VARIABLE.findall(gave[0]) if gave else self._asked_last
-        self._asked |= set(self._asked_last)
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
@@ -230,6 +211,8 @@ class Speech:
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> LoweredInstruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
+        if messages.SEVERAL.search(bare) and len({*self.partners} - {"user"}) > 1:
+            return free(text, "which of them are meant is known only when it runs")
         variable = self._named.variable.match(bare)
         behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
         if found := variable or behind:
@@ -283,7 +266,7 @@ class Speech:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
         if phrases.SAYS_QUOTED.match(bare):
             return "user"  # fixed words without an addressee are for whom the program is for
-        anywhere = phrases.PERSON.search(bare)
+        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.match(bare) else phrases.PERSON).search(bare)
         return self._person(anywhere[0]) if anywhere else None
 
     def _person(self, words: str) -> str | None:
@@ -302,7 +285,8 @@ class Speech:
 
     def _to_whom(self, bare: str) -> str:
         """A sentence from the part that names the listener: "Introduce Cook to the user"."""
-        to = self._named.to_somebody.search(bare) if phrases.ABOUT_OTHERS.match(bare) else None
+        about_others = phrases.ABOUT_OTHERS.match(bare) or messages.HANDS_ON.match(bare)
+        to = self._named.to_somebody.search(bare) if about_others else None
         return bare[to.start() :] if to else bare
 
     def _spoken_to(self, bare: str) -> re.Match[str] | None:
@@ -329,29 +313,9 @@ class Speech:
             get_close_matches(word.lower(), _PRIVATELY, n=1, cutoff=0.8) for word in re.findall(r"\w{6,}", words)
         )
 
-    def _wanted(self, said: str) -> list[str]:
-        """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
-        whether $total is right"."""
-        about = {
-            name
-            for match in phrases.TALKED_ABOUT.finditer(said)
-            for name in phrases.VARIABLE.findall(match[0])
-            if name in self.given or phrases.ITS_STATE.search(match[0])
-        }
-        asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
-        said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
-        about |= {
-            name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
-        } & self.given
-        apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
-        names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
-        typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
-        before = said if typed else said.rpartition(" set $")[0]
-        about |= (set(phrases.VARIABLE.findall(before)) & self.given) - typed
-        return [name for name in names if name in asked_for or name not in about]
-
-    def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
-        """The wait for an answer, by one of `several` agents or by the only one."""
+    def wait_for(self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = ()) -> str:
+        """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
+        name itself."""
         until = phrases.UNTIL.search(said)
         if target != "user":
             asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
@@ -366,7 +330,7 @@ class Speech:
                 if several
                 else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
             )
-            new = [f"${name}" for name in named if name not in self.given or name in asked_for]
+            new = [f"${name}" for name in named if name not in self.questions.given or name in asked_for]
             new = [f"${kept[1]}"] if (kept := messages.ANSWER_KEPT.search(said)) and not several else new
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
@@ -375,7 +339,7 @@ class Speech:
         tells = phrases.TELL.match(said) or vocabulary.beginning(said, vocabulary.HANDS)
         asked = phrases.ASKS_INSIDE.search(said) if tells else None
         kept = messages.ANSWER_KEPT.search(said)
-        wanted = [kept[1]] if kept else self._wanted(said[asked.start() :] if asked else said)
+        wanted = anew or ([kept[1]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
         kind = kept[2] or "" if kept and messages.ASKS_QUOTED.match(said[: kept.start()]) else ""
         gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:

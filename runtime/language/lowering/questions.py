@@ -1,0 +1,104 @@
+"""What the questions of a playbook ask for: the variables that an answer gives, and those that it is only about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.model import Free
+from runtime.language.instructions.uses import sets
+from runtime.language.lowering import messages, phrases, vocabulary
+from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
+
+_GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
+
+
+class Questions:
+    """The questions of one playbook, up to the step that is read; `meeting` when they are part of a meeting."""
+
+    def __init__(self, *, meeting: bool) -> None:
+        self._meeting = meeting
+        self._asked_last: list[str] = []
+        self._asked: set[str] = set()
+        """The variables of the last question, and of all questions."""
+        self.about: list[str] = []
+        """The variables of the condition that a step stands under."""
+        self.given: set[str] = set()
+        """The variables that have a value at this step."""
+        self.worded: set[str] = set()
+        """Those of them whose value may be the words of a question: parameters, and what a loop goes through."""
+
+    def in_full(self, talk: LoweredTalk) -> tuple[str, Sequence[str]]:
+        """The words of a message, and the variables that it asks for without naming them: "ask again" asks for what the
+        last question did, "ask for another date" for the $date of a question before."""
+        plain = unquoted(talk.said)
+        if not talk.asks or talk.target != "user" or phrases.VARIABLE.search(talk.said):
+            return talk.said, ()
+        if noun := messages.asked_anew(plain, self._asked):
+            name = noun[0].lower().replace(" ", "_")
+            return f"{talk.said[: noun.end()]} (${name}){talk.said[noun.end() :]}", [name]
+        about = [*dict.fromkeys(self.about)]
+        if about and (it := messages.ASKS_FOR_IT.search(plain)):
+            return f"{talk.said[: it.start(1)]}{_joined(about)}", about
+        again = messages.ASKS_AGAIN.search(plain) or messages.ASKS_TO_DO_AGAIN.search(plain)
+        names = [name for name in about if name in self._asked] or self._asked_last
+        if again is None or not names:
+            return talk.said, ()
+        return f"{talk.said[: again.end()]} for {_joined(names)}{talk.said[again.end() :]}", names
+
+    def may_ask_again(self, bare: str) -> str:
+        """Why "ask them to try again" may ask for a value, or not; "" where it is clear."""
+        again = messages.ASKS_TO_DO_AGAIN.search(unquoted(bare))
+        if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
+            return ""
+        about = self._asked & {*self.about}
+        if about and about >= {*self._asked_last}:
+            return ""
+        return f"it may ask for {_joined(self._asked_last or sorted(self._asked))} again"
+
+    def wanted(self, said: str) -> list[str]:
+        """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
+        whether $total is right"."""
+        about = {
+            name
+            for match in phrases.TALKED_ABOUT.finditer(said)
+            for name in phrases.VARIABLE.findall(match[0])
+            if name in self.given or phrases.ITS_STATE.search(match[0])
+        }
+        asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
+        said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
+        about |= {
+            name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
+        } & self.given
+        apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
+        names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
+        typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
+        before = said if typed else said.rpartition(" set $")[0]
+        beside = {match[1] for match in messages.BESIDE_WHAT_IS_GIVEN.finditer(said)}
+        about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed
+        about |= self.worded & {match[1] for match in messages.IS_ASKED.finditer(said)}
+        about -= {match[1] for match in messages.SET_BY_THE_ANSWER.finditer(said)}
+        return [name for name in names if name in asked_for or name not in about]
+
+    def unknown(self, text: str, bare: str) -> LoweredInstruction | None:
+        """A free step for a note of what nobody has said: "Note the $plate". None where it has a value."""
+        new = {*phrases.VARIABLE.findall(bare)} - self.given
+        notes = new and vocabulary.beginning(bare, vocabulary.NOTES)
+        return free(text, f"it does not say who gives ${min(new)}") if notes else None
+
+    def note(self, found: LoweredInstruction) -> None:
+        """Note an instruction: the question in it may be asked again, and what a free step names has a value."""
+        gave = _GAVE.search(found.text)
+        if gave or found.text.endswith("; done when the user answered"):
+            self._asked_last = phrases.VARIABLE.findall(gave[0]) if gave else []
+        self._asked |= set(self._asked_last)
+        meant = decode_text(found.op, found.text)
+        made, work = sets(meant), not found.known or any(isinstance(part, Free) for part in meant.parts)
+        self.given |= {*phrases.VARIABLE.findall(found.text)} if work else made
+        self.worded |= made if found.loop else set()
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(f"${name}" for name in names)
