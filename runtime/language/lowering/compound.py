@@ -140,7 +140,7 @@ class Compound:
             bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
             again = SET_AS_WELL.match(bare) is not None
             second = self._classify(f"set {bare}" if again else tail)
-            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.match(bare)
+            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.match(bare) is not None
             follows = follows or (second.op is Op.QUE and self._speaks(second, bare))
             if second.known and (again or follows):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
