@@ -83,6 +83,27 @@ WAITS_FOR_CALL = re.compile(
 )
 """Behind a call, the wait that it has anyway: "and wait for it to finish"."""
 WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
+TO_A_ROLE = re.compile(
+    r"^(?:ask|tell|inform|notify|remind|consult|alert|warn|message|offer|show|give|send)\s+(?:our|the|an?|my)\s+"
+    r"(?:new\s+|first\s+)?(?P<role>[a-z]\w+)\b",
+    re.IGNORECASE,
+)
+"""A step for somebody whom a common noun names: "Tell the tenant when it is repaired"."""
+ADDRESSED_ROLES = re.compile(
+    r"\b(?:ask|tell|inform|notify|remind|consult|alert|warn|message|thank|greet|welcome)\s+(?:our|the|an?|my)\s+"
+    r"(?:new\s+|first\s+)?([a-z]\w+)\b",
+    re.IGNORECASE,
+)
+BEGUN_BY = re.compile(
+    r"^(?:when|whenever|if|once|as soon as)\s+(?:an?|the|some)\s+(?:new\s+)?([a-z]\w+)\b", re.IGNORECASE
+)
+"""Who does something in a trigger: "When a tenant reports a problem"."""
+TO_WHO_ASKED = re.compile(
+    r"^(?:reply|respond|answer)\b|\b(?:whoever|who|the one who)\s+(?:asked|called|wrote)\b"
+    r"|\bto\s+the\s+(?:sender|asker)\b",
+    re.IGNORECASE,
+)
+"""Words for somebody whom only the running program knows."""
 SEVERAL = re.compile(r"\b(?:both|all|each) of them\b", re.IGNORECASE)
 FOR_PEOPLE = re.compile(
     r"\b(?:users?|customers?|humans?|visitors?|guests?|clients?|players?|them|him|her"

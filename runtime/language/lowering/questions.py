@@ -15,7 +15,7 @@ from runtime.language.lowering.instruction import LoweredInstruction, LoweredTal
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
 
-class Questions:
+class AskedVariables:
     """The questions of one playbook, up to the step that is read; `meeting` when they are part of a meeting."""
 
     def __init__(self, *, meeting: bool) -> None:

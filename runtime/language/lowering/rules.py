@@ -10,7 +10,7 @@ from runtime.language.instructions.conditions.reading import read_change
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Leave, Loop, LoopKind, Prose
 from runtime.language.instructions.uses import operand_texts, sets
-from runtime.language.lowering import phrases
+from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
@@ -153,7 +153,7 @@ class _StepLowering:
         self._questions = classifier.speech.questions
         self._questions.given = {param.name for param in playbook.params}
         self._questions.worded = {*self._questions.given}
-        if any(phrases.PERSON_OUTSIDE.search(trigger.text) for trigger in playbook.triggers):
+        if any(classifier.speech.begun_by_the_user(trigger.text) for trigger in playbook.triggers):
             classifier.speech.heard("user")
 
     def lower_all(
@@ -190,8 +190,9 @@ class _StepLowering:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
-        if self._loops and _may_end_the_loop(found, item.text.strip()):
-            found = free(item.text, "it may end the loop or the program")
+        said = item.text.strip()
+        if self._loops and (_may_end_the_loop(found, said) or said.lower() in vocabulary.FROM_THE_START):
+            found = free(item.text, "it may be about the loop, or about the whole playbook")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)

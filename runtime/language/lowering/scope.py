@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.naming import camel_case
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
@@ -102,6 +102,32 @@ class Reach:
         names = [other.name for other in self.others if not other.kind.on_server]
         return next((name for name in names if wanted in (_name(name), _name(_called(name)))), None)
 
+    @cached_property
+    def is_named_by_others(self) -> bool:
+        """Whether another agent may speak to this one."""
+        own = _name(_called(self.own_name))
+        return any(own in _squeezed(other.source) for other in self._program.agents if other is not self._agent)
+
+    @cached_property
+    def people(self) -> frozenset[str]:
+        """The common nouns, in the singular, for people to whom the agent's steps speak."""
+        said = (_singular(noun) for noun in messages.ADDRESSED_ROLES.findall(self._agent.source))
+        return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrases.PERSON.fullmatch(noun))
+
+    def is_the_user(self, noun: str) -> bool:
+        """Whether a common noun is what the agent calls the person whom it serves, and the only one."""
+        one = _singular(noun)
+        return self._may_be_the_user(one) and self.people <= {one}
+
+    def _may_be_the_user(self, noun: str) -> bool:
+        return noun in vocabulary.SERVED or noun in self._begin
+
+    @cached_property
+    def _begin(self) -> frozenset[str]:
+        """Who begins the agent's playbooks, by their triggers."""
+        triggers = (trigger.text for playbook in self._agent.playbooks for trigger in playbook.triggers)
+        return frozenset(_singular(found[1]) for text in triggers if (found := messages.BEGUN_BY.match(text)))
+
     def is_an_agent(self, word: str) -> bool:
         """Whether an agent has this name."""
         return word in self._program.names
@@ -129,6 +155,10 @@ class Reach:
     def _by_words(self) -> dict[str, str]:
         foreign = [f"{other.name}.{playbook.name}" for other in self.others for playbook in other.playbooks]
         return {_simple(name): name for name in sorted([*self._own, *foreign])}
+
+
+def _singular(noun: str) -> str:
+    return noun.lower().removesuffix("s")
 
 
 def _is_public(playbook: ParsedPlaybook) -> bool:

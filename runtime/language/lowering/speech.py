@@ -12,7 +12,7 @@ from runtime.language.instructions.conditions.reading import read_pause
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
-from runtime.language.lowering.questions import Questions
+from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
@@ -89,7 +89,7 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
-        self.questions = Questions(meeting=meeting)
+        self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
         self._named = _named(reach.any_agent, reach.any_remote)
         self._meeting = meeting
@@ -220,15 +220,30 @@ class Speech:
         named = phrases.TO_A_NAME.match(bare)
         if named and target is None and not phrases.PERSON.match(named[1]):
             return free(text, f"there is no agent {named[1]}")
-        other = phrases.TO_SOMEBODY_ELSE.match(bare) if target is None else None
+        other = self._somebody_else(bare) if target is None else None
         if other and not (phrases.PERSON.match(other[1]) or phrases.EVERYBODY.match(other[1])):
             return free(text, f"it is for {other[1]!r}, and there is no such agent")
+        if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.search(bare):
+            return free(text, "who is answered is known only when it runs") if self._reach.is_named_by_others else None
         meant = phrases.TO_A_NAME_BEHIND.search(unquoted(bare)) if target is None else None
         if meant and self._reach.nearly_an_agent(meant[1]):
             return free(text, f"there is no agent {meant[1]}")
         agent = _AN_AGENT.search(unquoted(bare)) if target is None else None
         unknown = agent is not None and not self._reach.is_an_agent(agent[1])
         return free(text, f"there is no agent {agent[1]}") if agent and unknown else None
+
+    @staticmethod
+    def _somebody_else(bare: str) -> re.Match[str] | None:
+        """The common noun of a step for somebody who may be another person than the user."""
+        role = messages.TO_A_ROLE.match(bare)
+        known = role is not None and vocabulary.ROLES & {role["role"].lower(), role["role"].lower().removesuffix("s")}
+        return role if known else phrases.TO_SOMEBODY_ELSE.match(bare)
+
+    def begun_by_the_user(self, trigger: str) -> bool:
+        """Whether a trigger is about what the user does."""
+        who = messages.BEGUN_BY.match(trigger)
+        named = phrases.PERSON_OUTSIDE.search(trigger) is not None
+        return named or (who is not None and not self._meeting and self._reach.is_the_user(who[1]))
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
@@ -262,6 +277,9 @@ class Speech:
             return self._reach.agents_in(agent[0])[0]
         if person:
             return self._person(person[0])
+        role = messages.TO_A_ROLE.match(bare)
+        if role and not self._meeting and self._reach.is_the_user(role["role"]):
+            return "user"
         if self._meeting:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
         if phrases.SAYS_QUOTED.match(bare):

@@ -57,6 +57,31 @@ WHAT_FOR: Final = _words("about | on | over | regarding | concerning | to | for 
 """What comes behind the participants of a meeting."""
 
 
+SERVED: Final = _words(
+    "tenant | pupil | student | patient | candidate | applicant | passenger | traveller | traveler | reader | caller"
+    " | member | learner | employee | shopper | subscriber | parent | donor | child | kid | buyer"
+    " | listener | viewer | trainee"
+    " | beginner | voter | borrower | newcomer | participant | fan"
+)
+"""Whom a program may be for, in place of the user, where it speaks to nobody else."""
+ROLES: Final = SERVED | _words(
+    "nurse | doctor | manager | boss | caretaker | driver | chef | cook | technician | supplier | authorities"
+    " | police | architect | landlord | teacher | guard | staff | kitchen | sender | recipient | keeper | vet | plumber"
+    " | foreman | administrator | supervisor | owner | worker | farmer | office | colleague"
+    " | lawyer | pharmacist | accountant"
+    " | bank | director | secretary | assistant | operator | seller | vendor | courier"
+    " | waiter | receptionist | headquarters"
+)
+"""People of whom only the program itself says who they are."""
+FROM_THE_START: Final = _words(
+    "start over | start again | begin again | begin over | start anew | start all over again | start from the beginning"
+    " | start from the top | start over from the beginning | go back to the beginning | go back to the start"
+    " | go back to the top | go back to the first step | go to the first step | go to the beginning | go to the start"
+    " | return to the first step | return to the beginning | begin from the start | begin from the beginning"
+)
+"""Sentences that go to the first step of their playbook."""
+
+
 def beginning(text: str, phrases: frozenset[str]) -> str:
     """The longest of these phrases with which a text begins; "" for none."""
     words = text.lower().replace(",", " ").split(maxsplit=_LONGEST)[:_LONGEST]

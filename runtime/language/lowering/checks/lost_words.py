@@ -52,7 +52,7 @@ _STOOD_FOR = {
     "RET": "result results output value calling returns gives says"
     " early immediately return control caller calling playbook nothing back this end call meeting",
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
-    " over back step again yld",
+    " over back step again beginning top anew all yld",
     "CHK": "check apply see follow consider read heed note n",
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",
