@@ -35,6 +35,11 @@ class ChangedTogether(Records, Protocol):
         ...
 
 
+def readable(name: str, text: str | None, read: Callable[[str], _Read]) -> _Read | None:
+    """One text of a table as `read` has it; None for none, and for one that it cannot read, which the log says."""
+    return None if text is None else what_can_be_read({name: text}, read).get(name)
+
+
 def what_can_be_read(kept: Mapping[str, str], read: Callable[[str], _Read]) -> dict[str, _Read]:
     """The texts of a table by name, each as `read` has it. What it cannot read is left out: nobody is kept from
     starting by it."""

@@ -8,13 +8,12 @@ import json
 import logging
 import math
 from datetime import datetime, timedelta
-from typing import Any
 
 import anyio
 
 from adapters.pacing.bucket import Lesson
 from adapters.pacing.constants import CALLS_PROMISED_S, COOL_DOWN_KEPT_S
-from adapters.records import Records
+from adapters.records import Records, readable
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 
@@ -50,13 +49,11 @@ class FloodMemory:
     async def open(self) -> None:
         """Read everything; before the first `recall`. Raises StorageUnavailable."""
         for key, value in (await self._records.all()).items():
-            try:
-                if key == LAST_CALLS:
-                    self._drained_at = min(self._clock.monotonic(), self._monotonic(value))
-                else:
-                    self._known[key] = self._lesson(json.loads(value))
-            except (ValueError, KeyError, TypeError) as error:
-                _log.warning("What was learned of a rate cannot be read", extra={"bucket": key, "error": repr(error)})
+            if key == LAST_CALLS and (at := readable(key, value, self._monotonic)) is not None:
+                self._drained_at = min(self._clock.monotonic(), at)
+            elif key != LAST_CALLS and (lesson := readable(key, value, self._lesson)) is not None:
+                self._known[key] = lesson
+            else:
                 self._unsaved[key] = None
 
     def recall(self, key: str) -> Lesson | None:
@@ -110,7 +107,8 @@ class FloodMemory:
             kept["calls"] = [round(self._wall(at).timestamp(), 3) for at in lesson.calls]
         return json.dumps(kept)
 
-    def _lesson(self, kept: dict[str, Any]) -> Lesson:
+    def _lesson(self, text: str) -> Lesson:
+        kept = json.loads(text)
         rate_per_s, blocked_until = float(kept["rate_per_s"]), kept.get("blocked_until")
         since_s = self._clock.monotonic() - self._clock.now().timestamp()
         if not 0 < rate_per_s < math.inf:

@@ -7,13 +7,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from adapters.records import ChangedTogether, Records
+from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from gateway.access.roles import Role, role_named
-from runtime.core.address import Address
-from runtime.core.clock import Clock
+from runtime.core.address import Address, address_from
+from runtime.core.clock import Clock, aware
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
@@ -94,7 +94,8 @@ class People:
     async def rename(self, person_id: str, name: str) -> None:
         """Keep a person under another name; whatever role an owner gives meanwhile stays."""
         while (kept := await self._people.get(person_id)) is not None:
-            if await self._people.change({person_id: (kept, json.dumps({**json.loads(kept), "name": name}))}):
+            renamed = json.dumps({"role": _person(person_id, kept).role.word, "name": name})
+            if await self._people.change({person_id: (kept, renamed)}):
                 return
 
     async def forget(self, person_id: str) -> bool:
@@ -138,11 +139,13 @@ class People:
 
     async def requests(self) -> list[AccessRequest]:
         """The open requests, soonest expiry first. Expired ones are forgotten."""
-        now, found = self._clock.now(), []
-        for person_id, kept in (await self._requests.all()).items():
-            request = _request(person_id, kept)
-            if request.expires_at > now:
-                found.append(request)
+        now, found = self._clock.now(), list[AccessRequest]()
+        kept = await self._requests.all()
+        readable_ones = what_can_be_read(kept, _request)
+        for person_id in kept:
+            request = readable_ones.get(person_id)
+            if request is not None and request.expires_at > now:
+                found.append(replace(request, person_id=person_id))
             else:
                 await self._requests.remove(person_id)
         return sorted(found, key=lambda request: request.expires_at)
@@ -164,7 +167,7 @@ class People:
 
     async def _forget_told(self, now: datetime) -> None:
         """Make room for one more who was told something."""
-        until = {person_id: max(_times(kept).values()) for person_id, kept in (await self._told.all()).items()}
+        until = {id_: max(_times(kept).values(), default=now) for id_, kept in (await self._told.all()).items()}
         in_order = sorted(until, key=until.__getitem__)
         for place, person_id in enumerate(in_order):
             if until[person_id] <= now or len(in_order) - place >= MAX_TOLD:
@@ -192,13 +195,23 @@ def is_code(text: str) -> bool:
 
 def _times(kept: str | None) -> dict[str, datetime]:
     """The times until which a person counts as told, by what was said."""
-    return {what: datetime.fromisoformat(until) for what, until in json.loads(kept or "{}").items()}
+    return readable("told", kept, _read_times) or {}
+
+
+def _read_times(kept: str) -> dict[str, datetime]:
+    return {what: aware(until) for what, until in json.loads(kept).items()}
 
 
 def _person(person_id: str, kept: str) -> KnownPerson:
-    data: Mapping[str, str] = json.loads(kept)
+    """Whoever's record cannot be read is blocked, as with a role that there is not."""
+    data: Mapping[str, str] = readable(person_id, kept, _read_person) or {"name": "", "role": ""}
     role = role_named(data["role"])
     return KnownPerson(person_id, data["name"], Role.BLOCKED if role is None else role)
+
+
+def _read_person(kept: str) -> Mapping[str, str]:
+    data = json.loads(kept)
+    return {key: str(data[key]) for key in ("name", "role")}
 
 
 def _request_to_json(request: AccessRequest) -> str:
@@ -209,8 +222,9 @@ def _request_to_json(request: AccessRequest) -> str:
     return json.dumps({**about, "source": request.source})
 
 
-def _request(person_id: str, kept: str) -> AccessRequest:
+def _request(kept: str) -> AccessRequest:
+    """The request without the person, whose id is the record's name."""
     data = json.loads(kept)
-    expires_at = datetime.fromisoformat(data["expires_at"])
-    source = data.get("source", data["place"][0])
-    return AccessRequest(data["code"], person_id, data["name"], Address(*data["place"]), expires_at, source)
+    place = address_from(data["place"])
+    source = data.get("source", place.platform)
+    return AccessRequest(str(data["code"]), "", str(data["name"]), place, aware(data["expires_at"]), str(source))

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from adapters.records import Records
-from runtime.core.clock import Clock
+from adapters.records import Records, readable, what_can_be_read
+from runtime.core.clock import Clock, aware
 from runtime.core.fairness import oldest_of_largest
 
 LOGINS_TABLE = "console:logins"
@@ -66,7 +66,7 @@ class Logins:
     async def find(self, secret: str | None) -> Login | None:
         """The log-in of this secret; None where there is none, it has ended, or its password is another one now."""
         kept = await self._records.get(_digest(secret)) if secret else None
-        login = None if kept is None else _login(kept)
+        login = readable("log-in", kept, _login)
         return login if login is not None and self._holds(login) else None
 
     async def end(self, secret: str) -> None:
@@ -75,19 +75,26 @@ class Logins:
 
     async def end_all(self, role: str) -> None:
         """End all log-ins of a role."""
-        for name, kept in (await self._records.all()).items():
-            login = _login(kept)
-            if login is None or login.role == role:
+        kept = await self._records.all()
+        known = what_can_be_read(kept, _login)
+        for name in kept:
+            if name not in known or known[name].role == role:
                 await self._records.remove(name)
 
     def _holds(self, login: Login) -> bool:
         current = self._proofs.get(login.role)
-        return current is not None and hmac.compare_digest(current, login.proof) and self._clock.now() < login.until
+        return (
+            current is not None
+            and hmac.compare_digest(current.encode(), login.proof.encode())
+            and self._clock.now() < login.until
+        )
 
     async def _make_room(self) -> None:
         kept: list[tuple[datetime, str, str]] = []
-        for name, text in (await self._records.all()).items():
-            login = _login(text)
+        texts = await self._records.all()
+        known = what_can_be_read(texts, _login)
+        for name in texts:
+            login = known.get(name)
             if login is None or not self._holds(login):
                 await self._records.remove(name)
             else:
@@ -98,12 +105,9 @@ class Logins:
             await self._records.remove(name)
 
 
-def _login(text: str) -> Login | None:
-    try:
-        data = json.loads(text)
-        return Login(data["role"], data["proof"], datetime.fromisoformat(data["until"]), str(data.get("name", "")))
-    except (ValueError, LookupError, TypeError):
-        return None
+def _login(text: str) -> Login:
+    data = json.loads(text)
+    return Login(str(data["role"]), str(data["proof"]), aware(data["until"]), str(data.get("name", "")))
 
 
 def _digest(text: str) -> str:

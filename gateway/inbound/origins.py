@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from adapters.records import Records
-from runtime.core.address import Address
+from adapters.records import Records, readable
+from runtime.core.address import Address, address_from
 
 ORIGINS_TABLE = "places:origins"
 """The table from a conversation to the one beside which it was opened."""
@@ -33,4 +33,4 @@ class Origins:
     async def of(self, address: Address) -> Address | None:
         """The first conversation in this chain of origins; None for one that people opened."""
         kept = await self._records.get(address.key)
-        return None if kept is None else Address(*json.loads(kept))
+        return readable(address.key, kept, lambda text: address_from(json.loads(text)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from adapters.records import Records
+from adapters.records import Records, readable, what_can_be_read
 
 PERSON_LIMITS_TABLE = "limits:people"
 
@@ -21,11 +21,11 @@ class PersonLimits:
 
     async def of(self, person: str) -> Mapping[str, float]:
         """The limits of a person, by their kinds; what is not in it is as the settings have it."""
-        return _read(await self._records.get(person))
+        return readable(person, await self._records.get(person), _read) or {}
 
     async def all(self) -> Mapping[str, Mapping[str, float]]:
         """Everybody's, by their ids."""
-        return {person: _read(text) for person, text in (await self._records.all()).items()}
+        return what_can_be_read(await self._records.all(), _read)
 
     async def set(self, person: str, limits: Mapping[str, float]) -> None:
         """Give a person exactly these limits of their own; with none, the settings decide again."""
@@ -35,6 +35,6 @@ class PersonLimits:
             await self._records.remove(person)
 
 
-def _read(text: str | None) -> Mapping[str, float]:
-    data = json.loads(text) if text is not None else {}
-    return {kind: float(data[kind]) for kind in KINDS if kind in data}
+def _read(text: str) -> Mapping[str, float]:
+    data = json.loads(text)
+    return {kind: float(value) for kind, value in data.items() if kind in KINDS}

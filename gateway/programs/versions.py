@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from anyio import to_thread
 
-from adapters.records import Records, what_can_be_read
+from adapters.records import Records, readable, what_can_be_read
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramError
 from runtime.language.pbasm.notation import read
@@ -53,10 +53,10 @@ class KeptVersions:
     async def find(self, digest: str, /) -> Program | None:
         if (known := self._read.get(digest)) is not None:
             return known
-        text, entry = await self._texts.get(digest), await self._taken.get(digest)
+        text, entry = await self._texts.get(digest), await self._entry(digest)
         if text is None or entry is None:
             return None
-        program = await to_thread.run_sync(_unpacked, text, json.loads(entry)["name"])
+        program = await to_thread.run_sync(_unpacked, text, entry[0])
         if program is None or program.digest != digest:
             return None
         self._read[digest] = program = self._complete(program)
@@ -65,8 +65,11 @@ class KeptVersions:
         return program
 
     async def is_newer(self, digest: str, than: Program, /) -> bool:
-        mine, other = await self._taken.get(than.digest), await self._taken.get(digest)
-        return mine is not None and other is not None and float(json.loads(other)["at"]) > float(json.loads(mine)["at"])
+        mine, other = await self._entry(than.digest), await self._entry(digest)
+        return mine is not None and other is not None and other[1] > mine[1]
+
+    async def _entry(self, digest: str) -> tuple[str, float] | None:
+        return readable(digest, await self._taken.get(digest), taken_up)
 
     async def _drop(self) -> None:
         """Drop what is more than the bound."""

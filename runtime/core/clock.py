@@ -45,6 +45,14 @@ class SystemClock:
         await anyio.sleep(max(0.0, monotonic_s - time.monotonic()))
 
 
+def aware(text: str) -> datetime:
+    """A time as `isoformat` writes it. Raises ValueError for one without a time zone, and for anything else."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return at
+
+
 async def until(clock: Clock, at_s: float, *, at_most_s: float = inf) -> None:
     """Return when the calendar says `at_s`, in seconds since the epoch (UTC), or later, and after `at_most_s` whatever
     it says: it may be set back meanwhile."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from adapters.records import what_can_be_read
 from gateway.features.schedules.store import KEPT_DAYS, MAX_RUNS, KeptSchedule, ScheduleRun
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
@@ -153,10 +154,12 @@ class RedisRuns:
         key = _key(schedule)
 
         async def call(client: Redis) -> Any:
-            return await client.hvals(key)
+            return await client.hgetall(key)
 
-        runs = [ScheduleRun(**json.loads(kept)) for kept in await self._connection.retrying(call, key)]
-        return sorted(runs, key=lambda run: (run.due_s, run.at_s))
+        runs = what_can_be_read(
+            await self._connection.retrying(call, key), lambda text: ScheduleRun(**json.loads(text))
+        )
+        return sorted(runs.values(), key=lambda run: (run.due_s, run.at_s))
 
     async def pause(self, schedule: str, /, *, paused: bool) -> None:
         if paused:

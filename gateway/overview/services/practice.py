@@ -4,7 +4,6 @@ what failed, and what people think of what it says.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from gateway.clients.requests import answer, body_of
 from gateway.overview.sources import Sources
 from gateway.programs.pins import NoSuchVersion, Pins
+from gateway.programs.versions import taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
@@ -97,8 +97,8 @@ class PracticeRoute:
             raise HTTPException(404, "There is no such program.")
         refused = self.refusals.known.get(name)
         on = await self._on_versions(name)
-        taken = {digest: json.loads(entry) for digest, entry in (await self.versions.all()).items()}
-        dates = {digest: _date(entry["at"]) for digest, entry in taken.items() if entry["name"] == name}
+        taken = what_can_be_read(await self.versions.all(), taken_up)
+        dates = {digest: _date(at) for digest, (of, at) in taken.items() if of == name}
         pin = (await self.pins.in_force()).get(name)
         program = self.programs.get(name, before)  # after the versions: one that is being taken up is served now
         known = sorted({program.digest, *dates, *on}, key=lambda digest: dates.get(digest, ""), reverse=True)

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from adapters.records import ChangedTogether
+from adapters.records import ChangedTogether, readable
 from adapters.web.codec import Person
 from gateway.access.people import People
 from gateway.access.roles import Role, role_named
 from gateway.web.identity import clean_name
 from gateway.web.names import ReservedNames, likeness
-from runtime.core.clock import Clock
+from runtime.core.clock import Clock, aware
 
 TEAM_TABLE = "web:team"
 
@@ -107,7 +107,7 @@ class Team:
         link = await self._open_link(secret)
         whose = None if "person" not in link else await self._known(link["person"])
         role = role_named(link.get("role", "")) or Role.GUEST
-        return TeamInvitation(role, datetime.fromisoformat(link["ends_at"]), link["by"], whose)
+        return TeamInvitation(role, aware(link["ends_at"]), link["by"], whose)
 
     async def join(self, secret: str, name: str, attempt: str) -> LoggedIn:
         """Follow a link under a name, or, where it is for a further device, as the person whose it is.
@@ -117,8 +117,9 @@ class Team:
         """
         key = f"link:{_digest(secret)}"
         kept = await self._records.get(key)
-        if kept is not None and json.loads(kept).get("attempt") == _digest(attempt):
-            return await self._again(key, kept)
+        used = readable(key, kept, _read_link)
+        if kept is not None and used is not None and used.get("attempt") == _digest(attempt):
+            return await self._again(key, kept, used)
         link = await self._open_link(secret)
         id_ = link.get("person") or _new_id()
         changes: Changes = {}
@@ -143,11 +144,9 @@ class Team:
 
     async def person_of(self, login: str) -> Person | None:
         """As `find`, by what a log-in is known by."""
-        kept = await self._records.get(f"login:{login}")
-        if kept is None:
-            return None
-        data = json.loads(kept)
-        if datetime.fromisoformat(data["ends_at"]) <= self._clock.now():
+        name = f"login:{login}"
+        data = readable(name, await self._records.get(name), _read_login)
+        if data is None or aware(data["ends_at"]) <= self._clock.now():
             return None
         await self._settle(data["person"])
         if await self.role(data["person"]) <= Role.BLOCKED:
@@ -169,9 +168,9 @@ class Team:
         """Give a person another name; the ones before stay theirs. Raises NotAdmitted."""
         renamed, key = Person(person.id, self._checked(name)), f"person:{person.id}"
         kept = await self._records.get(key)
-        if kept is None:
+        data = readable(key, kept, _read_person)
+        if data is None:
             raise NotAdmitted("You are not in this team any more.")
-        data = json.loads(kept)
         changes: Changes = {}
         claim = name_field(renamed.name)
         owner = await self._records.get(claim)
@@ -193,18 +192,17 @@ class Team:
         key = f"login:{_digest(login)}"
         kept = await self._records.get(key)
         await self._records.remove(key)
-        if kept is not None:
-            await self._news(json.loads(kept)["person"])
+        if (data := readable(key, kept, _read_login)) is not None:
+            await self._news(data["person"])
 
     async def log_out_everywhere(self, person_id: str) -> None:
         """End all log-ins of a person, and the links for further devices."""
         for name, link in (await self._waiting_links()).items():
             if link.get("person") == person_id:
                 await self._records.remove(name)
-        kept = await self._records.get(f"person:{person_id}")
-        if kept is not None:
-            for login in json.loads(kept)["logins"]:
-                await self._records.remove(f"login:{login}")
+        _, data = await self._kept(person_id)
+        for login in data["logins"] if data is not None else ():
+            await self._records.remove(f"login:{login}")
         await self._news(person_id)
 
     # How it is done
@@ -230,28 +228,27 @@ class Team:
         waiting: dict[str, dict[str, str]] = {}
         for name, text in (await self._records.all()).items():
             if name.startswith("link:"):
-                link: dict[str, str] = json.loads(text)
-                if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
+                link = readable(name, text, _read_link)
+                if link is None or aware(link["ends_at"]) <= self._clock.now():
                     await self._records.remove(name)
                 elif "attempt" not in link:
                     waiting[name] = link
-        return dict(sorted(waiting.items(), key=lambda one: datetime.fromisoformat(one[1]["ends_at"])))
+        return dict(sorted(waiting.items(), key=lambda one: aware(one[1]["ends_at"])))
 
     async def _open_link(self, secret: str) -> dict[str, str]:
-        kept = await self._records.get(f"link:{_digest(secret)}")
-        if kept is None:
+        name = f"link:{_digest(secret)}"
+        link = readable(name, await self._records.get(name), _read_link)
+        if link is None:
             raise NotAdmitted("This link is not known, or it has ended. Ask for a new one.")
-        link: dict[str, str] = json.loads(kept)
-        if datetime.fromisoformat(link["ends_at"]) <= self._clock.now():
+        if aware(link["ends_at"]) <= self._clock.now():
             raise NotAdmitted("This link has ended. Ask for a new one.")
         if "attempt" in link:
             raise NotAdmitted(_USED)
         return link
 
-    async def _again(self, key: str, kept: str) -> LoggedIn:
+    async def _again(self, key: str, kept: str, used: Mapping[str, str]) -> LoggedIn:
         """Log in who followed a link and did not get the answer, in place of the log-in that was in it."""
-        used = json.loads(kept)
-        if datetime.fromisoformat(used["ends_at"]) <= self._clock.now():
+        if aware(used["ends_at"]) <= self._clock.now():
             raise NotAdmitted("This link has ended. Ask for a new one.")
         await self._settle(used["used_by"])
         if await self.role(used["used_by"]) <= Role.BLOCKED:
@@ -280,9 +277,8 @@ class Team:
 
     async def _log_in(self, person_id: str, changes: Changes) -> str:
         """Add a device of a person; the one that logged in the longest ago goes when there is one too many."""
-        kept = await self._records.get(f"person:{person_id}")
-        assert kept is not None
-        data = json.loads(kept)
+        kept, data = await self._kept(person_id)
+        assert data is not None
         login = self._new_login(person_id, changes)
         living: list[str] = []
         for each in data["logins"]:
@@ -307,19 +303,23 @@ class Team:
 
     async def _settle(self, person_id: str) -> None:
         """Give a newcomer the role of the link, once: what an owner says afterwards holds."""
-        key = f"person:{person_id}"
-        kept = await self._records.get(key)
-        data: dict[str, Any] = {} if kept is None else json.loads(kept)
-        role = role_named(data.pop("role", ""))
-        if role is None:
+        kept, data = await self._kept(person_id)
+        role = None if data is None else role_named(data.pop("role", ""))
+        if role is None or data is None:
             return
         if await self._people.find(person_id) is None:
             await self._people.set(person_id, role, data["names"][-1])
-        await self._records.change({key: (kept, json.dumps(data))})
+        await self._records.change({f"person:{person_id}": (kept, json.dumps(data))})
+
+    async def _kept(self, person_id: str) -> tuple[str | None, dict[str, Any] | None]:
+        """What is kept of a person, as it stands there and read; None for nobody, and for what cannot be read."""
+        key = f"person:{person_id}"
+        kept = await self._records.get(key)
+        return kept, readable(key, kept, _read_person)
 
     async def _person(self, person_id: str) -> Person | None:
-        kept = await self._records.get(f"person:{person_id}")
-        return None if kept is None else Person(person_id, json.loads(kept)["names"][-1])
+        _, data = await self._kept(person_id)
+        return None if data is None else Person(person_id, data["names"][-1])
 
     async def _known(self, person_id: str) -> Person:
         person = await self._person(person_id)
@@ -338,6 +338,26 @@ class Team:
 
 _USED = "This link has been used already. Ask for a new one."
 _TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
+
+
+def _read_link(text: str) -> dict[str, str]:
+    link = json.loads(text)
+    aware(link["ends_at"])
+    return {key: str(value) for key, value in link.items()}
+
+
+def _read_login(text: str) -> dict[str, str]:
+    login = json.loads(text)
+    aware(login["ends_at"])
+    return {"person": str(login["person"]), "ends_at": login["ends_at"]}
+
+
+def _read_person(text: str) -> dict[str, Any]:
+    data = json.loads(text)
+    names, logins = [str(name) for name in data["names"]], [str(login) for login in data["logins"]]
+    if not names:
+        raise ValueError("somebody without a name")
+    return {**data, "names": names, "logins": logins}
 
 
 async def _unheard(_person_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import timedelta
 from typing import Any, cast
@@ -10,16 +11,24 @@ import anyio
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
+from gateway.access.people import KnownPerson, People
+from gateway.access.roles import Role
 from gateway.clients.readers import Readers
+from gateway.console.logins import Logins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
 from gateway.features.feedback.ledger import Feedback
 from gateway.inbound.late import LateMessages
+from gateway.inbound.origins import Origins
+from gateway.inbound.person_limits import PersonLimits
 from gateway.overview.sharing import SharedView
 from gateway.programs.pins import Pins
 from gateway.programs.versions import KeptVersions
+from gateway.web.logins.team import NotAdmitted, Team, login_id
 from gateway.web.pushes.subscriptions import KEY, Subscription, Subscriptions, Wishes
+from runtime.core.address import Address
 from runtime.core.texts import english
+from runtime.language.program import Program
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -112,3 +121,86 @@ async def test_conversations_whose_late_messages_can_be_read_are_told(bad: str) 
         await clock.advance(3_600)
         tasks.cancel_scope.cancel()
     assert "test:1\n1.000000\na" not in await records.all()
+
+
+@each_bad
+async def test_people_whose_role_can_be_read_have_it_and_others_are_blocked(bad: str) -> None:
+    clock = FakeClock()
+    until = (clock.now() + timedelta(hours=1)).isoformat()
+    asks = {"code": "ABCD2345", "name": "Eve", "place": ["test", "1", None], "expires_at": until}
+    roles = MemoryRecords({"test:bob": bad, "test:ada": json.dumps({"role": "owner", "name": "Ada"})})
+    told = MemoryRecords({f"test:{n}": bad for n in range(3)})
+    people = People(roles, MemoryRecords({"test:bob": bad, "test:eve": json.dumps(asks)}), told, clock)
+    assert [(one.id, one.role) for one in await people.all()] == [("test:ada", Role.OWNER), ("test:bob", Role.BLOCKED)]
+    assert await people.has_owner("test")
+    assert [one.person_id for one in await people.requests()] == ["test:eve"]
+    assert await people.waits("test:eve")
+    assert await people.is_news("test:0", "closed", for_s=60)
+    assert await people.is_news("test:new", "closed", for_s=60)
+    await people.rename("test:bob", "Bob")
+    assert await people.find("test:bob") == KnownPerson("test:bob", "Bob", Role.BLOCKED)
+    await people.set("test:bob", Role.MEMBER)
+    assert [one.role for one in await people.all()] == [Role.OWNER, Role.MEMBER]
+
+
+@each_bad
+async def test_limits_of_people_that_can_be_read_count_and_the_settings_do_for_others(bad: str) -> None:
+    limits = PersonLimits(MemoryRecords({"test:bob": bad, "test:ada": '{"usd_per_day": 2}'}))
+    assert {person: own for person, own in (await limits.all()).items() if own} == {"test:ada": {"usd_per_day": 2.0}}
+    assert (await limits.of("test:bob"), await limits.of("test:ada")) == ({}, {"usd_per_day": 2.0})
+
+
+@each_bad
+async def test_log_ins_at_the_console_that_can_be_read_hold(bad: str) -> None:
+    records = MemoryRecords()
+    logins = Logins({"reader": "secret"}, records, FakeClock())
+    ada = await logins.begin("reader", "Ada")
+    records.records |= {hashlib.sha256(b"bob").hexdigest(): bad, "other": bad}
+    assert await logins.find("bob") is None
+    await logins.begin("reader", "Eve")
+    assert "other" not in records.records
+    found = await logins.find(ada)
+    assert found is not None
+    assert found.name == "Ada"
+    records.records["other"] = bad
+    await logins.end_all("reader")
+    assert not records.records
+
+
+@each_bad
+async def test_who_is_in_a_team_and_can_be_read_stays_logged_in(bad: str) -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    team = Team(records, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock)
+    ada = await team.join(await team.invite(Role.MEMBER, "web:owner"), "Ada", "attempt")
+    bob = await team.join(await team.invite(Role.MEMBER, "web:owner"), "Bob", "attempt")
+    records.records |= {
+        f"person:{bob.person.id}": bad,
+        f"login:{login_id('lost')}": bad,
+        f"link:{hashlib.sha256(b'lost').hexdigest()}": bad,
+        "link:other": bad,
+    }
+    assert await team.find(ada.secret) == ada.person
+    assert (await team.find(bob.secret), await team.find("lost")) == (None, None)
+    for refused in (team.invitation("lost"), team.join("lost", "Eve", "attempt"), team.rename(bob.person, "Bobby")):
+        with pytest.raises(NotAdmitted):
+            await refused
+    await team.log_out("lost")
+    await team.log_out_everywhere(bob.person.id)
+    assert (await team.join(await team.invite(Role.GUEST, "web:owner"), "Eve", "attempt")).person.name == "Eve"
+    assert (await team.join(await team.invite_device(ada.person, "web:owner"), "", "attempt")).person == ada.person
+
+
+@each_bad
+async def test_origins_and_versions_that_can_be_read_are_known(bad: str) -> None:
+    place = Address("test", "1")
+    origins = Origins(MemoryRecords({place.key: bad}), MemoryRecords())
+    assert await origins.of(place) is None
+    versions = KeptVersions(MemoryRecords({"a": bad, "b": bad}), MemoryRecords({"a": "text"}), FakeClock())
+    assert await versions.find("a") is None
+    assert not await versions.is_newer("a", Program("shop", (), "", "b"))
+
+
+async def test_each_record_that_cannot_be_read_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    limits = PersonLimits(MemoryRecords({"test:bob": "{not json", "test:ada": "{}"}))
+    await limits.all()
+    assert [vars(line)["record"] for line in caplog.records] == ["test:bob"]
