@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any
 
 import anyio
 import pytest
 
-from adapters.slack.adapter import SlackAdapter
+from adapters.adapter import HttpRequest, Inbound
+from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from tests.fakes.clock import FakeClock
-from tests.fakes.protocols.malformed import check_types, malformed
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.protocols.malformed import WRONG, check_types, malformed
+from tests.fakes.slack.http import request as signed
 from tests.fakes.slack.people import CHANNEL, DIRECT
-from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.slack.platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 
@@ -69,6 +73,43 @@ async def test_a_delivery_of_any_form_ends_nothing(adapter: SlackAdapter, platfo
                 platform.events.put_payload(wrong.get("type", kind), as_another(wrong.get("body", body), body, number))
 
     await until_after(adapter, platform, put)
+
+
+FEW: tuple[Any, ...] = (None, [], {"a": {"b": []}}, 7)
+"""What is tried in each place of a request, as what is in it is read in one way for all ways that it comes."""
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_a_request_of_any_form_is_answered_and_ends_nothing(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, act: str
+) -> None:
+    keys = SlackKeys(bot_token=BOT_TOKEN, signing_secret=SIGNING_SECRET)
+    statuses, together = list[int](), anyio.CapacityLimiter(20)
+    async with aclosing(SlackAdapter(keys, clock=clock, marks=MemoryRecords(), options=options)) as hooked:
+
+        async def ask(kind: str, body: Any) -> None:
+            headers, raw = signed(clock, kind, body)
+            async with together:
+                statuses.append((await hooked.receive(HttpRequest("POST", "/events", {}, headers, raw))).status)
+
+        async def hear(inbound: AsyncIterator[Inbound]) -> None:
+            async for item in inbound:
+                check_types(item)
+
+        async with hooked.connect() as inbound, anyio.create_task_group() as hearing:
+            hearing.start_soon(hear, inbound)
+            with anyio.fail_after(120):
+                async with anyio.create_task_group() as asking:
+                    for kind, body in payloads(ACTS[act]):
+                        forms = kind not in ("events_api", "interactive")
+                        whole = [one for one in WRONG if not forms or isinstance(one, dict)]
+                        for number, wrong in enumerate([*whole, *malformed(body, FEW)]):
+                            asking.start_soon(ask, kind, as_another(wrong, body, number))
+                platform.say("after", channel=DIRECT)
+                await ask("events_api", [event.body for event in platform.events.events.values()][-1])
+            hearing.cancel_scope.cancel()
+    assert set(statuses) <= {200, 400, 503}  # 503 asks for it again
+    assert statuses[-1] == 200
 
 
 ANSWERED: dict[str, tuple[Act, list[str]]] = {

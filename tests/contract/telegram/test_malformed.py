@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 
 from adapters.telegram.adapter import TelegramAdapter
+from adapters.telegram.options import TelegramOptions
+from tests.contract.telegram.speaking import new_adapter
+from tests.contract.telegram.test_webhook import URL, request
+from tests.contract.telegram.test_webhook import update as said
 from tests.fakes.protocols.malformed import WRONG, check_types, malformed
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
@@ -15,6 +21,9 @@ pytestmark = pytest.mark.anyio
 
 SENT = tuple(value for value in WRONG if value != "\ud800")
 """Telegram sends UTF-8, which half a character cannot be in."""
+
+FEW: tuple[Any, ...] = (None, [], {"a": {"b": []}}, 7)
+"""What is tried in each place of a request, as what is in it is read in one way for all ways that it comes."""
 
 ADA = {"id": PERSON, "is_bot": False, "first_name": "Ada", "username": "ada"}
 CHAT = {"id": GROUP, "type": "supergroup", "title": "Us", "is_forum": True}
@@ -66,3 +75,32 @@ async def test_an_update_of_any_form_ends_nothing(
         with anyio.fail_after(120):
             while (item := await anext(inbound)).text != "after":
                 check_types(item)
+
+
+@pytest.mark.parametrize("update", ["a message", "a mark"])
+async def test_a_request_of_any_form_is_answered_and_ends_nothing(
+    options: TelegramOptions, platform: TelegramPlatform, update: str
+) -> None:
+    statuses, together = list[int](), anyio.CapacityLimiter(20)
+    async with aclosing(new_adapter(replace(options, webhook_url=URL))) as hooked, hooked.connect() as inbound:
+
+        async def hear() -> None:
+            async for item in inbound:
+                check_types(item)
+
+        async def ask(number: int, body: Any) -> None:
+            if isinstance(body, dict) and body.get("update_id") == 1:
+                body = {**body, "update_id": number}
+            async with together:
+                statuses.append((await hooked.receive(request(body))).status)
+
+        async with anyio.create_task_group() as hearing:
+            hearing.start_soon(hear)
+            with anyio.fail_after(120):
+                async with anyio.create_task_group() as asking:
+                    for number, wrong in enumerate([*WRONG, *malformed({"update_id": 1, **UPDATES[update]}, FEW)]):
+                        asking.start_soon(ask, number, wrong)
+                await ask(100_000, said("after", 100_000))
+            hearing.cancel_scope.cancel()
+    assert set(statuses) <= {200, 400, 503}  # 503 asks for it again
+    assert statuses[-1] == 200
