@@ -26,7 +26,7 @@ SPEC = RemoteSpec("a2a", Path(), URL)
 RAW = ("", "null", "[]", "[" * 50_000, '{"jsonrpc": "2.0"', "1e999", "\ud800", "data: x\n\n", '{"id": NaN}')
 """Bodies that are no answer."""
 
-FEW = (None, [], 7, "", "\ud800", {"a": {"b": []}})
+FEW: tuple[Any, ...] = (None, [], 7, "", "\ud800", {"a": {"b": []}})
 
 WORKING = {"task": task("WORKING", said="I look")}
 DONE = {"task": task("COMPLETED", said="north", artifacts=data_artifact({"north": 2}))}
