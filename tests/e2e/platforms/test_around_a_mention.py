@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from runtime.core.prompt_forms import Form
@@ -173,6 +174,35 @@ async def test_a_photo_that_is_answered_is_looked_at(chats: Chats) -> None:
     assert "cat.jpg" in told
 
 
+async def test_a_photo_above_a_thread_on_slack_and_one_that_is_quoted_on_the_chat_page_are_looked_at(
+    chats: Chats,
+) -> None:
+    slack, running = chats.slack, chats.running
+    root = slack.say("look", files=[slack.files.given("dog.jpg", picture(50))])
+    slack.mention("what is in this photo?", thread=root)
+    told = await chats.model.told("what is in this photo?")
+    assert told.count('"image_url": {') == 1
+    assert "dog.jpg" in told
+    async with running.page("Ada") as page:
+        room = Room(page, "photos")
+        await room.open()
+        file = {"id": await _uploaded(running, picture(51)), "name": "bird.jpg"}
+        photo = await page.say("look", room=room.name, files=[file])
+        await room.until("I have read it.")
+        await page.say("what is in the photo above?", room=room.name, reply_to=photo)
+        told = await chats.model.told("what is in the photo above?")
+        assert told.count('"image_url": {') == 1
+        assert "bird.jpg" in told
+
+
+async def _uploaded(running: Gateway, data: bytes) -> str:
+    """A picture that Ada's page has uploaded; its id."""
+    headers = {"origin": running.url, "cookie": await running.cookie("Ada"), "content-type": "image/jpeg"}
+    async with httpx.AsyncClient(base_url=running.url, headers=headers, timeout=LIMIT_S) as client:
+        answer = await client.post("/files", content=data)
+        return str(answer.raise_for_status().json()["id"])
+
+
 async def test_an_album_comes_with_its_caption_and_all_its_photos(chats: Chats) -> None:
     telegram = chats.telegram
     for name, caption in (("a", {}), ("b", {"caption": "compare these three"}), ("c", {})):
@@ -182,7 +212,7 @@ async def test_an_album_comes_with_its_caption_and_all_its_photos(chats: Chats) 
 
 
 async def test_a_card_that_is_passed_on_comes_with_its_author_and_fields(chats: Chats) -> None:
-    telegram, slack = chats.telegram, chats.slack
+    telegram, slack, world = chats.telegram, chats.slack, chats.discord.world
     origin = {"type": "channel", "chat": {"id": -1, "type": "channel", "title": "News"}, "message_id": 8, "date": 1}
     telegram.say("The bridge is open", chat=46, person=46, forward_origin=origin)
     assert "News (forwarded): The bridge is open" in await chats.model.told("The bridge is open")
@@ -193,6 +223,12 @@ async def test_a_card_that_is_passed_on_comes_with_its_author_and_fields(chats: 
     assert "CI (shared)" in told
     assert "[Build 7](https://ci.example/7)" in told
     assert "Stage: deploy" in told
+    fields = [{"name": "Stage", "value": "rollout"}]
+    posted = world.hook_says("", embeds=[{"title": "Build 8", "url": "https://ci.example/8", "fields": fields}])
+    world.forward(posted, world.private())
+    told = await chats.model.told("Stage: rollout")
+    assert "(forwarded)" in told
+    assert "[Build 8](https://ci.example/8)" in told
 
 
 async def test_an_answer_for_a_topic_that_is_closed_and_a_channel_that_is_archived_is_said_where_people_see_it(

@@ -115,10 +115,17 @@ class DiscordWorld:
             self.backend.create_message(where, author.id, text, reference=reference, attachments=files, **more).id
         )
 
-    def hook_says(self, text: str) -> None:
-        """Somebody else's webhook speaks in `general`."""
+    def forward(self, message: str, channel: str, person: User | None = None) -> str:
+        """A person passes a message of `general` on."""
+        reference = {"channel_id": self.general, "message_id": message, "type": 1}
+        author = person or self.ada
+        return str(self.backend.create_message(int(channel), author.id, "", reference=reference).id)
+
+    def hook_says(self, text: str, **more: Any) -> str:
+        """Somebody else's webhook speaks in `general`; `embeds`: its cards."""
         hook = self.backend.create_webhook(int(self.general), "News", self.ada.id)
-        self.backend.create_message(int(self.general), hook.webhook_user_id, text, webhook_id=hook.id)
+        said = self.backend.create_message(int(self.general), hook.webhook_user_id, text, webhook_id=hook.id, **more)
+        return str(said.id)
 
     def choose(self, command: str, channel: str | None = None, text: str = "") -> str:
         """Ada chooses a command from the menu; returns the interaction's id."""

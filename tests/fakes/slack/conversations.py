@@ -32,6 +32,8 @@ class Posted:
     reactions: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     pings: list[str] = field(default_factory=list)
+    brought: dict[str, Any] = field(default_factory=dict)
+    """A person's files and cards, as Slack tells them."""
     streaming: bool = False
     tasks: list[dict[str, Any]] = field(default_factory=list)
     plan: str | None = None
@@ -54,6 +56,7 @@ class Posted:
             told["username"] = self.username
         if self.thread_ts is not None:
             told["thread_ts"] = self.thread_ts
+        told |= self.brought
         if with_metadata and self.metadata is not None:
             told["metadata"] = self.metadata
         return told
