@@ -9,19 +9,20 @@ import regex
 
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.flanking import flanks
-from adapters.markdown.reading import PACKAGE, TAG, formula_at
+from adapters.markdown.reading import DUNDER, PACKAGE, TAG, formula_at
 
 _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
 _MARK = re.compile(r"[\\`*_~\[\]<$@]|https?://", re.IGNORECASE)
 """What may be a mark, or makes that the next one is none. Everything else is passed at once."""
 _TAG_BEGUN = re.compile(
-    r"<(?:a[ \t][^\n<>]*|(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z",
+    r"<(?:!(?:-(?:-(?:(?!-->)[\s\S]){0,300})?)?|a[ \t][^\n<>]*"
+    r"|(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z",
     re.IGNORECASE,
 )
 _FORMULA_BEGUN = regex.compile(
     r"(?:\$\$(?:(?!\$\$)[\s\S]){0,300}+|\\\((?:(?!\\\))[^\n]){0,300}+|\\\[(?:(?!\\\])[\s\S]){0,300}+"
-    r"|(?<![\p{L}\p{N}\\$])\$(?![\s\d$])(?:\\.|[^\\$\n]){0,40}+)\Z"
+    r"|\\begin\{(?:(?!\\end)[\s\S]){0,300}+|(?<![\p{L}\p{N}\\$])\$(?![\s\d$])(?:\\.|[^\\$\n]){0,40}+)\Z"
 )
 """A formula that is still being written, as long as it is likely one: `$` also stands before names and sums."""
 _TAG_END = re.compile(r"</([A-Za-z]+)[ \t]*>")
@@ -123,9 +124,8 @@ class InlineMarks:
             if end == at and self._growing and _FORMULA_BEGUN.match(self._text, at):
                 self._end = at
             return end
-        found = (
-            PACKAGE.match(self._text, at) if char == "@" else ADDRESS.match(self._text, at) if char in "hH" else None
-        )
+        atom = {"@": PACKAGE, "h": ADDRESS, "H": ADDRESS, "_": DUNDER}.get(char)
+        found = None if atom is None else atom.match(self._text, at)
         return int(found.end()) if found is not None else at
 
     def _read_tag(self, at: int) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import regex
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
-from markdown_it.rules_block import StateBlock, reference
+from markdown_it.rules_block import StateBlock, reference, table
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
@@ -27,21 +27,46 @@ FORMULA = regex.compile(
     r"\$\$(?:(?!\$\$)[\s\S]){1,2000}+\$\$"
     r"|(?<![\p{L}\p{N}\\$])\$(?P<tex>(?![\s$])(?:\\.|[^\\$\n]){1,2000}+(?<!\s))\$(?![\p{L}\p{N}])"
     r"|\\\((?:(?!\\\))[^\n]){1,2000}+\\\)|\\\[(?:(?!\\\])[\s\S]){1,2000}+\\\]"
+    r"|\\begin\{(?P<env>[a-z]+\*?)\}(?:(?!\\end\{)[\s\S]){1,2000}+\\end\{(?P=env)\}"
 )
 """TeX between its signs, as the page of the web chat reads it; `tex` has to look like a formula as well."""
 _LIKE_A_FORMULA = regex.compile(r"[\\^_=<>+*/|{}]|^-?\d+(?:[.,]\d+)?%?$|^\p{L}(?:'+|\([^()]*\))?$|^-\p{L}$")
 PACKAGE = re.compile(r"(?<![\w@/.])@[a-z0-9][\w.-]*/[a-z0-9](?:[\w.-]*[\w-])?(?:/[\w.-]*[\w-])*", re.ASCII)
 """The name of a package in a scope. Without marks of code, platforms take its scope for a person."""
 _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?\Z", re.IGNORECASE)
-_LABELLED = re.compile(r"<((?:https?://|mailto:|tel:)[^\s<>|]+)\|([^<>|\n]+)>")
+_LABELLED = re.compile(r"<((?:https?://|mailto:|tel:)[^\s<>|]+)\|([^<>\n]+)>")
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]:")
 _BREAK = re.compile(r"<br[ \t]*/?>", re.IGNORECASE)
-TAG = re.compile(
-    r"<(b|strong|i|em|s|del|strike|code|a)(?:[ \t]+href=(?:\"([^\"<>]*)\"|'([^'<>]*)'))?[ \t]*>", re.IGNORECASE
+_HIDDEN = re.compile(
+    r"<!--(?:(?!-->)[\s\S]){0,2000}-->|(?:(?<=\n)|\A)[ \t]*</?details(?:[ \t][^<>\n]*)?>|</details>[ \t]*(?=\n|\Z)"
 )
-_MEANING = {"b": "strong", "strong": "strong", "i": "em", "em": "em", "s": "s", "del": "s", "strike": "s"}
-_CLOSED = {name: re.compile(f"</{name}[ \t]*>", re.IGNORECASE) for name in (*_MEANING, "code", "a")}
-_MATH_BEGUN = re.compile(r"\$\$|\\\[")
+"""What is not meant to be seen: a comment, and the tags around what can be folded."""
+TAG = re.compile(
+    r"<(b|strong|summary|i|em|u|ins|mark|s|del|strike|sub|sup|code|kbd|samp|a)"
+    r"(?:[ \t]+href=(?:\"([^\"<>]*)\"|'([^'<>]*)'))?[ \t]*>",
+    re.IGNORECASE,
+)
+_MEANING = {
+    **dict.fromkeys(("b", "strong", "summary"), "strong"),
+    **dict.fromkeys(("i", "em", "u", "ins", "mark"), "em"),
+    **dict.fromkeys(("s", "del", "strike"), "s"),
+}
+_CODE = ("code", "kbd", "samp")
+_RAISED = {
+    "sub": str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),
+    "sup": str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"),
+}
+_CLOSED = {name: re.compile(f"</{name}[ \t]*>", re.IGNORECASE) for name in (*_MEANING, *_CODE, *_RAISED, "a")}
+_MATH_BEGUN = re.compile(r"\$\$|\\\[|\\begin\{")
+_DELIMITERS = re.compile(r"[ \t>|:-]*-[ \t>|:-]*")
+_TABLE_END = re.compile(r"\n[ \t>]*\n")
+_CODE_IN_ROW = re.compile(r"(?<!`)(`+)(?!`)[^\n]{1,300}?(?<!`)\1(?!`)")
+_BAR = re.compile(r"(?<!\\)\|")
+_HELD_BAR = "\ue000"
+DUNDER = re.compile(
+    r"(?<![\w*])__[a-z]\w*?__(?=[(/]|\.\w)|(?<=[\w)\]]\.)__[a-z]\w*?__(?!\w)|(?<!\w)__(?:init|main|name|file|all|doc|dict|class|call|str|repr|len|iter|next|enter|exit|new|del|eq|hash|slots|version|future|pycache)__(?!\w)"
+)
+"""A name of Python's, or of a file, that is no strong text."""
 
 
 class _State(StateInline):
@@ -109,6 +134,16 @@ def _package(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _dunder(state: StateInline, silent: bool) -> bool:
+    found = DUNDER.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "_" else None
+    if found is None:
+        return False
+    if not silent:
+        state.push("text", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
 def _labelled(state: StateInline, silent: bool) -> bool:
     """A link with its label behind a bar, as a chat platform has it."""
     found = _LABELLED.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "<" else None
@@ -133,6 +168,9 @@ def _tag(state: StateInline, silent: bool) -> bool:
     """A line break, or a simple tag that is closed in the same block, with what stands in it."""
     if state.src[state.pos] != "<":
         return False
+    if (hidden := _HIDDEN.match(state.src, state.pos, state.posMax)) is not None:
+        state.pos = hidden.end()
+        return True
     broken = _BREAK.match(state.src, state.pos, state.posMax)
     if broken is not None:
         if not silent:
@@ -153,8 +191,14 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _push_tagged(state: StateInline, name: str, url: str, start: int, end: int) -> None:
-    if name == "code":
-        state.push("code_inline", "code", 0).content = html.unescape(state.src[start:end])
+    inside = html.unescape(state.src[start:end])
+    if name in _CODE:
+        state.push("code_inline", "code", 0).content = inside
+        return
+    if name in _RAISED:
+        raised = inside.translate(_RAISED[name])
+        plain = any(one == other and not one.isspace() for one, other in zip(inside, raised, strict=True))
+        state.push("text", "", 0).content = ("_" if name == "sub" else "^") + inside if plain else raised
         return
     kind = "link" if name == "a" else _MEANING[name]
     opened = state.push(f"{kind}_open", name, 1)
@@ -198,6 +242,24 @@ def _push_paragraph(state: StateBlock, line: int, before: str = "") -> None:
     state.push("paragraph_close", "p", -1)
 
 
+def _table(state: StateBlock, line: int, until: int, silent: bool) -> bool:
+    """A table. A bar in code is none between cells, which GitHub's rule says and models do not know."""
+    row = state.src[state.bMarks[line + 1] : state.eMarks[line + 1]] if line + 1 < until else ""
+    if silent or "`" not in state.src or not _DELIMITERS.fullmatch(row):
+        return table(state, line, until, silent)
+    begun, source = len(state.tokens), state.src
+    start = state.bMarks[line]
+    end = found.start() if (found := _TABLE_END.search(source, start)) else len(source)
+    held = _CODE_IN_ROW.sub(lambda code: _BAR.sub(_HELD_BAR, code[0]), source[start:end])
+    state.src = source[:start] + held + source[end:]
+    try:
+        return table(state, line, until, silent)
+    finally:
+        state.src = source
+        for token in state.tokens[begun:]:
+            token.content = token.content.replace(_HELD_BAR, "|")
+
+
 def _formula_block(state: StateBlock, line: int, until: int, silent: bool) -> bool:
     """A formula over several lines, in which nothing begins a list or a heading."""
     start = state.bMarks[line] + state.tShift[line]
@@ -225,6 +287,7 @@ def _made() -> MarkdownIt:
         "formula": _formula,
         "address": _address,
         "package": _package,
+        "dunder": _dunder,
         "labelled": _labelled,
         "tag": _tag,
     }
@@ -232,6 +295,7 @@ def _made() -> MarkdownIt:
         made.inline.ruler.before("escape", name, rule)
     made.inline.ruler2.push("name_links", _name_links)
     made.block.ruler.at("reference", _definition)
+    made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     made.block.ruler.before(
         "fence", "formula", _formula_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )

@@ -108,9 +108,13 @@ class _Writer(MarkdownWriter):
         return "\n".join(map(_settled, "".join(self._parts).rstrip().split("\n")))
 
     def _quote(self, tokens: Sequence[Token]) -> None:
-        """Write a quotation separately and mark each of its lines."""
-        lines = _written(tokens, quoted=True).split("\n")
-        self._write("\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in lines))
+        """Write a quotation separately and mark each of its lines, but those of code, which would show the marks."""
+        lines, code = _written(tokens, quoted=True).split("\n"), False
+        for number, line in enumerate(lines):
+            code ^= line == "```"
+            bare = code or line == "```" or line.startswith(">")
+            lines[number] = line if bare else f"> {line}".rstrip()
+        self._write("\n".join(lines))
 
     def _code_block(self, code: str, info: str) -> None:
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")

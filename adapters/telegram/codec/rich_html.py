@@ -177,5 +177,7 @@ class _RichWriter:
 
 def _without_signs(formula: str) -> str:
     """The TeX between a formula's signs."""
+    if formula.startswith("\\begin"):
+        return formula
     size = 1 if formula.startswith("$") and not formula.startswith("$$") else 2
     return formula[size:-size].strip()

@@ -81,6 +81,8 @@ async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser
                 "https://e.org/a，然后 (https://e.org/Foo_(bar)) https://e.org/_x_/y",
                 "2*3*4 in*wor*d",
                 "<https://e.org?a&amp;b|label> <b>fat *x*</b> <b>open",
+                "https://e.org/(a_(b))_c. <https://e.org|a|b> ~/_x_/y a*b*c",
+                "H<sub>2</sub>O <kbd>C</kbd> <u>u</u> __init__.py == __main__ x<!-- y -->",
             ],
         )
         assert shown == [
@@ -89,4 +91,7 @@ async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser
             'https://e.org/Foo_(bar)</a>) <a href="https://e.org/_x_/y">https://e.org/_x_/y</a>',
             "2*3*4 in<em>wor</em>d",
             '<a href="https://e.org?a&amp;b">label</a> <strong>fat <em>x</em></strong> &lt;b&gt;open',
+            '<a href="https://e.org/(a_(b))_c">https://e.org/(a_(b))_c</a>. <a href="https://e.org">a|b</a> '
+            "~/_x_/y a*b*c",
+            "H<sub>2</sub>O <code>C</code> <em>u</em> __init__.py == __main__ x",
         ]

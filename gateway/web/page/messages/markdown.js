@@ -10,7 +10,7 @@ const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
 
 // A remote picture would tell its server who reads this and when, so pictures are links. Raw HTML is shown as it was
-// written, but for line breaks, which are common in table cells.
+// written, but for line breaks, which are common in table cells, and comments, which are not meant to be seen.
 const marked = new Marked({
   gfm: true,
   breaks: true,
@@ -18,7 +18,8 @@ const marked = new Marked({
     image: ({ href, text }) => `<a href="${escape(href)}">${escape(text || href)}</a>`,
     html: ({ text, block }) => {
       if (/^<br\s*\/?>$/i.test(text.trim())) return "<br>";
-      return block ? `<p>${escape(text.trim()).replaceAll("\n", "<br>")}</p>` : escape(text);
+      const seen = escape(text.replace(/<!--[^]*?-->/g, ""));
+      return block ? `<p>${seen.trim().replaceAll("\n", "<br>")}</p>` : seen;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },

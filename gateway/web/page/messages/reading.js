@@ -5,20 +5,34 @@ import cjkFriendly from "../vendor/marked-cjk-friendly.js";
 const NONE = String.raw`\s<>()\[\]"` + "`" + String.raw`|\\\p{Cc}\u200b\ufeff\u201c\u201d\u2018\u2019\u2026\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3d\uff5b-\uff65`;
 const END = "?!.,:;*_~'";
 const INSIDE = `(?:(?:(?!\\*\\*|~~)[${END}]){0,99}[^${NONE}${END}])`;
-const ROUND = `\\((?:${INSIDE}|\\([^${NONE}]*\\))*\\)`;
+const INNER = `\\((?:${INSIDE}|[${END}]{0,99}\\([^${NONE}]*\\))*[${END}]{0,99}\\)`;
+const ROUND = `\\((?:${INSIDE}|[${END}]{0,99}${INNER})*[${END}]{0,99}\\)`;
 const ADDRESS = new RegExp(`^https?://(?=[\\p{L}\\p{N}\\[])(?:${INSIDE}|[${END}]{0,99}(?:${ROUND}|\\[[^${NONE}]*\\])|/)*`, "iu");
-const LABELLED = /^<((?:https?:\/\/|mailto:|tel:)[^\s<>|]+)\|([^<>|\n]+)>/;
-const TAG = /^<(b|strong|i|em|s|del|strike|code|a)(?:[ \t]+href=(?:"([^"<>]*)"|'([^'<>]*)'))?[ \t]*>([^]{1,2000}?)<\/\1[ \t]*>/i;
-const MEANING = { b: "strong", strong: "strong", i: "em", em: "em", s: "del", del: "del", strike: "del" };
+const LABELLED = /^<((?:https?:\/\/|mailto:|tel:)[^\s<>|]+)\|([^<>\n]+)>/;
+const TAG = /^<(b|strong|i|em|u|ins|mark|s|del|strike|sub|sup|code|kbd|samp|a)(?:[ \t]+href=(?:"([^"<>]*)"|'([^'<>]*)'))?[ \t]*>([^]{1,2000}?)<\/\1[ \t]*>/i;
+const MEANING = {
+  b: "strong", strong: "strong", i: "em", em: "em", u: "em", ins: "em", mark: "em", s: "del", del: "del", strike: "del",
+};
+
+const PRODUCT = /(?:^|[^a-z\d_])[a-z]\*[a-z](?:[^a-z]|$)/i;
+const PATH = /^[("'[]*(?:(?:[a-z0-9-]+\.)+[a-z]{2,}\/|\.{0,2}\/|~\/)\S*$/i;
+const DUNDER = /^__[a-z]\w*?__(?=[(/]|\.\w)|^__(?:init|main|name|file|all|doc|dict|class|call|str|repr|len|iter|next|enter|exit|new|del|eq|hash|slots|version|future|pycache)__(?!\w)/;
 
 const link = (raw, href, text) => ({ type: "link", raw, href, text, tokens: [{ type: "text", raw: text, text }] });
 const unescaped = (text) => text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
-function sign(src, before) {
-  const run = /^\*+/.exec(src)?.[0] ?? "";
-  const around = before + src.charAt(run.length);
-  const isSign = run && (run.length > 1 ? /^\d\d$/ : /^(?:\d[a-z\d]|[a-z]\d)$/i).test(around);
-  return isSign ? { type: "text", raw: run, text: run } : false;
+/** The marks of a sum, a path or one of Python's names, which stand for themselves. */
+function sign(src, masked, before) {
+  const at = masked.length - src.length;
+  const name = DUNDER.exec(src)?.[0];
+  if (name && !/[\p{L}\d_*]/u.test(before)) return { type: "text", raw: name, text: name };
+  const run = /^(?:\*+|_+)/.exec(src)?.[0] ?? "";
+  const after = src.charAt(run.length);
+  const isPath = run.startsWith("_") && /[\p{L}\d/]/u.test(after) && PATH.test(/\S{0,200}$/.exec(masked.slice(0, at))[0]);
+  const isProduct = run === "*" && PRODUCT.test(masked.slice(Math.max(0, at - 2), at + 3));
+  const around = before + after;
+  const isSum = run.startsWith("*") && (run.length > 1 ? /^\d\d$/ : /^(?:\d[a-z\d]|[a-z]\d|\)[a-z\d])$/i).test(around);
+  return isPath || isProduct || isSum ? { type: "text", raw: run, text: run } : false;
 }
 
 const tokenizer = {
@@ -26,7 +40,7 @@ const tokenizer = {
     const found = ADDRESS.exec(src);
     return found ? link(found[0], found[0], found[0]) : false;
   },
-  emStrong: (src, masked, before = "") => sign(src, before),
+  emStrong: (src, masked, before = "") => sign(src, masked, before),
 };
 
 const labelled = {
@@ -39,6 +53,11 @@ const labelled = {
   },
 };
 
+const raised = {
+  name: "raised",
+  renderer: ({ name, text }) => `<${name}>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</${name}>`,
+};
+
 const tag = {
   name: "tag",
   level: "inline",
@@ -49,11 +68,12 @@ const tag = {
     const name = written?.toLowerCase();
     const href = double ?? single;
     if (!found || (name === "a") !== Boolean(href)) return undefined;
-    if (name === "code") return { type: "codespan", raw, text: unescaped(text) };
+    if (name === "sub" || name === "sup") return { type: "raised", raw, name, text: unescaped(text) };
+    if (["code", "kbd", "samp"].includes(name)) return { type: "codespan", raw, text: unescaped(text) };
     const tokens = this.lexer.inlineTokens(text);
     return href ? { type: "link", raw, href: unescaped(href), text, tokens } : { type: MEANING[name], raw, text, tokens };
   },
 };
 
 /** What Marked uses, in this order. */
-export const readings = [cjkFriendly(), { tokenizer }, { extensions: [labelled, tag] }];
+export const readings = [cjkFriendly(), { tokenizer }, { extensions: [labelled, tag, raised] }];

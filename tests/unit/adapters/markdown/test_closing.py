@@ -78,6 +78,9 @@ def visible(text: str) -> str:
         ("so **\\(a*b", "so"),
         ("so **fat** \\[x_1", "so **fat**"),
         ("so $$E=m", "so"),
+        ("so \\begin{align}a*b", "so"),
+        ("so <!-- not for", "so"),
+        ("so H<sub>2", "so H2"),
         ("so $u_1*", "so"),
         (
             "from $HOME and from there always on into the next folder",

@@ -62,6 +62,25 @@ class Spelled(MarkdownWriter):
         ("[a](http://x) ![b](http://y) ![](http://z)", "(http://x a) (http://y b) (http://z http://z)"),
         ("[](http://x) [](person:telegram:1)", "(http://x http://x) (person:telegram:1 )"),
         ("a  \nb\nc `d`", "a/b/c (code d)"),
+        ("https://e.org/(a_(b))_c.", "(https://e.org/(a_(b))_c https://e.org/(a_(b))_c)."),
+        (
+            "<https://e.org|a|b> ~/_x_/y www.e.org/_x_/y *e.org/x*",
+            "(https://e.org a|b) ~/_x_/y www.e.org/_x_/y (em e.org/x)",
+        ),
+        ("a*b*c, f(a)*g(b)*h 2*(3+4)*5, *it*s in*wor*d", "a*b*c, f(a)*g(b)*h 2*(3+4)*5, (em it)s in(em wor)d"),
+        ("\\begin{align}a*b_c_ d\\end{align} \\begin{x}*a*", "\\begin{align}a*b_c_ d\\end{align} \\begin{x}(em a)"),
+        (
+            "__init__.py == __main__, a.__b__ __foo__(), __bold__",
+            "__init__.py == __main__, a.__b__ __foo__(), (strong bold)",
+        ),
+        ("H<sub>2</sub>O x<sup>n+1</sup> a<sub>max</sub>", "H₂O xⁿ⁺¹ a_max"),
+        ("<kbd>C</kbd> <u>u</u> <mark>m</mark> <q>q</q>", "(code C) (em u) (em m) <q>q</q>"),
+        ("a <!-- b\nc --> d <!DOCTYPE html> <!-- e", "a  d <!DOCTYPE html> <!-- e"),
+        (
+            "<details>\n<summary>More</summary>\n\nin\n\n</details>\n\nthe <details> tag",
+            "/(strong More)\n\nin\n\nthe <details> tag",
+        ),
+        ("| a | b |\n|---|---|\n| x | `p | q` |\n\n`p | q`", "(block \na | b\n--+------\nx | p | q)\n\n(code p | q)"),
         ("| a | bb |\n|---|---|\n| **ccc** | d |", "(block \na   | bb\n----+---\nccc | d)"),
         (
             "| a | b |\n|---|---|\n| 1 | 2 |\n| [x](http://x) | 3 |\n| 4 | 5 |\n\nend",
