@@ -40,7 +40,7 @@ class People:
         A mention of the bot (`<@U0BOT>`) outside of direct messages is told twice, as Slack does.
         """
         place = self.conversations.open(channel)
-        brought = {key: more[key] for key in ("files", "attachments") if key in more}
+        brought: dict[str, Any] = {key: more[key] for key in ("files", "attachments") if key in more}
         posted = Posted(self.conversations.next_ts(), person, text, thread_ts=thread, brought=brought)
         place.messages.append(posted)
         if not place.member:
