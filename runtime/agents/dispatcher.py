@@ -8,7 +8,7 @@ from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.mailbox import Mailboxes, Seat
 from runtime.channels.registry import Channels
-from runtime.core.errors import QueueFull
+from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.events.channels import MessageUndelivered
@@ -61,9 +61,12 @@ class Dispatcher:
         return max(waits)[2] if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Deliver a person's message to an agent, by the channel of the two."""
+        """Deliver a person's message to an agent, by the channel of the two. People are told of one not taken."""
         here = self._agents.get(agent).participant
-        await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
+        try:
+            await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
+        except (QueueFull, RoutingError) as error:
+            await self._undelivered(message, agent, str(error))
 
     def deliver(self, agent: AgentId, message: Message) -> bool:
         """Deliver a message that comes by no channel; False when the agent no longer exists. Raises QueueFull."""

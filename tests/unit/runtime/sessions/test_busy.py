@@ -14,7 +14,7 @@ from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Reply, Talk, block, talking
-from tests.unit.runtime.sessions.programs import agent, llm, program
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
@@ -175,3 +175,23 @@ async def test_nothing_is_lost_when_the_model_fails_meanwhile(busy: Busy, sandbo
         await interrupted_by(talk, model, gate, "hello?")
     taken = [f.data for f in talk.world.facts if f.kind in ("took", "start", "anew", "steer")]
     assert sum(data.get("mids") == ["in.2"] for data in taken) == 1
+
+
+async def test_who_writes_to_an_agent_that_has_no_room_is_told_and_the_session_goes_on(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.agents.agent.QUEUE_CAPACITY", 2)
+    code = """
+async def Main():
+    await Sleep(1_000_000)
+"""
+    main = agent("Main", python("Main", trigger="BGN When program starts"), code=code)
+    async with talking(program(main), Model(), sandbox) as talk:
+        for text in ("hi", "one", "two", "three", "four"):
+            talk.post(text)
+        await talk.until(lambda: len(talk.chat) == 2)
+        await talk.settled()
+        (told,) = set(talk.chat)
+        assert told.startswith("What you said to Main was not delivered: 2 of 2 messages are unread")
+        assert talk.named("session.failed") == []
+        assert talk.world.discarded == []
