@@ -107,4 +107,4 @@ class Dispatcher:
             return
         notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": message.sender_id}
         id_ = MessageId(f"{message.id}.undelivered")
-        self._agents.get(str(message.sender_id)).accept(Message(id_, agent, klass, text, self._clock.now(), **notice))
+        self.notify(AgentId(str(message.sender_id)), Message(id_, agent, klass, text, self._clock.now(), **notice))

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.agents.session_channels import SessionChannels
-from runtime.core.errors import ExecutionError, RoutingError
+from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.events.channels import MessageUndelivered
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.pages import Pages
@@ -71,6 +72,7 @@ class Participants:
     ) -> None:
         self._journal = session.journal
         self._clock = session.clock
+        self._bus = session.bus
         self._agents = agents
         self._channels = channels
         self._meetings = meetings
@@ -166,4 +168,7 @@ class Participants:
         notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": remote.id}
         text = f"{act.does} {act.number} came to nothing: {why}"
         id_ = MessageId(f"{remote.state.participant}.{act.number}.undelivered")
-        remote.accept(Message(id_, remote.id, "Parley", text, self._clock.now(), **notice))
+        try:
+            remote.accept(Message(id_, remote.id, "Parley", text, self._clock.now(), **notice))
+        except QueueFull as error:  # it fetches nothing any more
+            self._bus.publish(MessageUndelivered(str(error), participant_id=remote.id, message_id=id_))

@@ -382,3 +382,14 @@ async def test_it_does_not_speak_in_a_meeting_that_it_is_not_in(sandbox: MontySa
     async with talking(lead(code, python("Talk", meeting=True)), Model(), sandbox, world=world) as talk:
         assert await talk.say("go") == ["we chose fine"]
     assert "it has to be invited first" in str([content["text"] for content in world.player.heard])
+
+
+async def test_one_that_has_no_room_for_what_it_is_told_ends_nobodys_session(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.agents.remote_agent.SEAT_CAPACITY", 1)
+    world = world_of(lambda _content: [Act("", "leave", meeting="100"), says("fine")])
+    async with talking(lead(ASK), Model(), sandbox, world=world) as talk:
+        assert await talk.say("go") == ["Scout: fine"]
+        assert talk.named("session.failed") == []
+        assert len(talk.named("message.undelivered")) == 1
