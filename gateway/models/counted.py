@@ -76,6 +76,18 @@ def amounts_of(answer: LLMAnswered) -> Amounts:
     return Amounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
 
 
+def shown(amounts: Amounts) -> dict[str, float | None]:
+    """Amounts as JSON data."""
+    return {
+        "answers": int(amounts.answers),
+        "tokens_in": int(amounts.tokens_in),
+        "tokens_cached": int(amounts.tokens_cached),
+        "tokens_out": int(amounts.tokens_out),
+        "usd": amounts.usd,
+        "unpriced": int(amounts.unpriced),
+    }
+
+
 def in_words(amounts: Amounts, texts: Texts) -> str:
     """Amounts on a line, for people."""
     told = texts(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict
 from datetime import datetime
 
+from gateway.models.counted import amounts_of
 from runtime.bus import Bus
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
@@ -16,7 +18,8 @@ _UNHEARD_CALLS = 500
 
 
 class CallKeeper:
-    """Keeps what models were asked in sessions. What a node has not kept when it dies is lost, but no answer is."""
+    """Keeps what models were asked in sessions, and what each session has cost. What a node has not kept when
+    it dies is lost, but no answer is."""
 
     def __init__(self, calls: KeptCalls) -> None:
         self._calls = calls
@@ -25,12 +28,14 @@ class CallKeeper:
         """Keep what comes, until cancelled."""
         async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_CALLS) as answers:
             async for answer in answers:
-                if isinstance(answer.what, LLMAnswered) and answer.what.prompt is not None:
-                    await self._keep(call_of(answer.what, answer.what.prompt, answer.at))
+                if isinstance(answer.what, LLMAnswered) and answer.what.session_id:
+                    await self._keep(answer.what, answer.at)
 
-    async def _keep(self, call: ModelCall) -> None:
+    async def _keep(self, what: LLMAnswered, at: datetime) -> None:
         try:
-            await self._calls.keep(call)
+            await self._calls.spend(SessionId(what.session_id), asdict(amounts_of(what)))
+            if what.prompt is not None:
+                await self._calls.keep(call_of(what, what.prompt, at))
         except StorageUnavailable:
             return
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any
 
 import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from gateway.observability.first_texts import FirstTexts
 from gateway.observability.gauges import Gauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
@@ -54,15 +54,11 @@ from runtime.events.talk import (
     PageFinished,
     PageOrphaned,
     PageRefused,
-    PageSent,
 )
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
 """The number of values of one label; further values become "other"."""
-
-MAX_ANSWERS = 10_000
-"""The number of messages whose first answer is awaited; the oldest are forgotten first."""
 
 ASKED_WITHIN_S = 2.0
 """The time limit for the store's answer."""
@@ -104,8 +100,6 @@ class Metrics:
         self.registry = CollectorRegistry(auto_describe=True)
         self._gauges = gauges
         self._labels: dict[str, set[str]] = {}
-        self._came: dict[str, datetime] = {}
-        self._unanswered: dict[str, tuple[str, datetime]] = {}
         self._attach: list[Callable[[Bus], Callable[[], None]]] = []
         self._count_talk()
         self._count_models()
@@ -163,16 +157,16 @@ class Metrics:
             "playbook_call_failures", "Playbook calls that ended with an exception.", "program", "kind"
         )
         turns = self._counter("turns", "Model replies that were read and run to their end.")
-        self._first_text = self._histogram(
+        first_text = self._histogram(
             "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
         )
 
         def on_call(counter: Counter) -> Callable[[OfFrame, datetime], None]:
             return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
 
-        self._hear(MessageAdmitted, lambda what, at: self._on_admitted(admitted, what, at))
-        self._hear(MessageReceived, lambda what, at: self._on_received(received, what, at))
-        self._hear(PageSent, self._on_visible)
+        self._hear(MessageAdmitted, lambda what, _: admitted.labels(self._label("platform", what.platform)).inc())
+        self._hear(MessageReceived, lambda what, _: received.labels(self._platform(what.conversation)).inc())
+        self._attach.append(FirstTexts(lambda where, s, _: first_text.labels(self._platform(where)).observe(s)).attach)
         ratings = self._counter(
             "feedback", "Ratings by people of what agents said.", "program", "step", "model", "rating"
         )
@@ -248,26 +242,9 @@ class Metrics:
         for kind in kinds:
             self._hear(kind, lambda _what, _at: counter.inc())
 
-    def _on_admitted(self, counter: Counter, what: MessageAdmitted, at: datetime) -> None:
-        counter.labels(self._label("platform", what.platform)).inc()
-        _remember(self._came, what.message_id, at)
-
     def _on_rated(self, counter: Counter, what: FeedbackGiven) -> None:
         named = {"program": what.program, "step": what.step, "model": what.model}
         counter.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
-
-    def _on_received(self, counter: Counter, what: MessageReceived, at: datetime) -> None:
-        platform = self._platform(what.conversation)
-        counter.labels(platform).inc()
-        came = self._came.pop(what.message_id, at)
-        if what.session_id not in self._unanswered:
-            _remember(self._unanswered, what.session_id, (platform, came))
-
-    def _on_visible(self, what: PageSent, at: datetime) -> None:
-        asked = self._unanswered.pop(what.session_id, None)
-        if asked is not None:
-            platform, came = asked
-            self._first_text.labels(platform).observe(max(0.0, (at - came).total_seconds()))
 
     # -- instruments
 
@@ -290,9 +267,3 @@ class Metrics:
             return "other"
         known.add(text)
         return text
-
-
-def _remember(remembered: dict[str, Any], key: str, value: Any) -> None:
-    if len(remembered) >= MAX_ANSWERS:
-        del remembered[next(iter(remembered))]
-    remembered[key] = value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.requests import answer, number
+from gateway.models.counted import Amounts, shown
 from gateway.overview.sources import Sources
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
@@ -30,6 +32,8 @@ _LAST_FACTS = 60
 """The last facts of a session among which its last words are looked for."""
 
 _WORDS = 160
+
+_MEASURES = [one.name for one in fields(Amounts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class SessionRoutes:
             found, next_ = await self._some(query.get("after", ""), limit, wanted)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [session_data(known) for known in found]
+        rows = await self._shown(found)
         if words:
             async with anyio.create_task_group() as tasks:
                 for row, known in zip(rows, found, strict=True):
@@ -77,7 +81,13 @@ class SessionRoutes:
         known = await self._sources.catalog.find(_session_in(request))
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        return answer(session_data(known))
+        return answer((await self._shown([known]))[0])
+
+    async def _shown(self, found: Sequence[KnownSession]) -> list[dict[str, Any]]:
+        """Sessions with what they have cost."""
+        spent = await self._sources.spent([known.record for known in found], _MEASURES)
+        amounts = [Amounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
+        return [{**session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
 
     async def stop(self, request: Request) -> Response:
         """Stop everything that a session does."""

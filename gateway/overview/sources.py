@@ -30,6 +30,7 @@ from runtime.stores.inbox import Inbox
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import Living
 from runtime.stores.operation.reports import ReportStore
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import TapeReader
 
 _READ_ONLY = (
@@ -63,6 +64,7 @@ class Sources:
     holders: Callable[[], Awaitable[Mapping[int, str]]]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
     at_work: Callable[[], Awaitable[int]]
+    spent: Callable[[Sequence[SessionRecord], Sequence[str]], Awaitable[Sequence[Mapping[str, float]]]]
     platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
     delete: Callable[[SessionId], Awaitable[bool]]
     forget: Callable[[str], Awaitable[Erased]]

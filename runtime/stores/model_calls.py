@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
@@ -65,6 +65,10 @@ class KeptCalls(Protocol):
 
     async def keep(self, call: ModelCall, /) -> None:
         """Keep a call of a session that there is; it is gone when the session is deleted."""
+        ...
+
+    async def spend(self, session: SessionId, amounts: Mapping[str, float], /) -> None:
+        """Add to what a session has used, by measure; the sums last as long as the session."""
         ...
 
     async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:

@@ -178,6 +178,7 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         holders=shards.holders,
         waiting=shards.waiting,
         at_work=shards.awake,
+        spent=RedisModelCalls(connection).spent,
         platforms=platforms.data,
         delete=delete,
         forget=keeping.erasure.person,

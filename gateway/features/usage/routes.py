@@ -13,7 +13,7 @@ from gateway.clients.requests import answer, number
 from gateway.feature import FeatureDoor
 from gateway.features.usage.ledger import By, Ledger, grouped
 from gateway.features.usage.store import KEPT_DAYS, total
-from gateway.models.counted import Amounts
+from gateway.models.counted import shown
 
 
 def usage_route(ledger: Ledger, door: FeatureDoor) -> Route:
@@ -28,18 +28,7 @@ def usage_route(ledger: Ledger, door: FeatureDoor) -> Route:
         if by == "person" and not client.scopes.content:
             raise HTTPException(403, f"{client.name} has no scope content.")
         rows = await ledger.rows(int(number(request, "days", 30, KEPT_DAYS)) or 1)
-        sums = [{"name": name, **_shown(amounts)} for name, amounts in grouped(rows, by)]  # type: ignore[arg-type]
-        return answer({"by": by, "sums": sums, "all": _shown(total(rows))})
+        sums = [{"name": name, **shown(amounts)} for name, amounts in grouped(rows, by)]  # type: ignore[arg-type]
+        return answer({"by": by, "sums": sums, "all": shown(total(rows))})
 
     return Route("/usage", usage, methods=["GET"])
-
-
-def _shown(amounts: Amounts) -> dict[str, float | None]:
-    return {
-        "answers": amounts.answers,
-        "tokens_in": amounts.tokens_in,
-        "tokens_cached": amounts.tokens_cached,
-        "tokens_out": amounts.tokens_out,
-        "usd": amounts.usd,
-        "unpriced": amounts.unpriced,
-    }

@@ -5,7 +5,7 @@ A name is `<session> <asked_seq> <heard_seq> <ms> <bytes>`, so that who looks fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redis.asyncio import Redis
@@ -14,11 +14,16 @@ from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.model_calls import call_from_text, call_to_text
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.stores.inbox import shard_of
 from runtime.stores.model_calls import KEPT_S, MOST_BYTES, MOST_CALLS, ModelCall
+from runtime.stores.sessions import SessionRecord
 
 _KEEP = load_script("model_call_keep")
+_SPEND = load_script("model_call_spend")
+_SPENT = "spent:"
 
 TEXT = "text"
 """The field of a call's key."""
@@ -46,6 +51,19 @@ class RedisModelCalls:
             [name, text, KEPT_S * 1000, self._most, self._most_bytes, keys.model_call("")],
             replicated=False,
         )
+
+    async def spend(self, session: SessionId, amounts: Mapping[str, float], /) -> None:
+        keys = await self._places.keys(session)
+        pairs = [text for name, amount in amounts.items() if amount for text in (_SPENT + name, repr(amount))]
+        if keys is not None and pairs:
+            await self._connection.run(_SPEND, [keys.session(session)], pairs, replicated=False)
+
+    async def spent(self, records: Sequence[SessionRecord], measures: Sequence[str]) -> Sequence[Mapping[str, float]]:
+        """What sessions have used, by these measures. Raises StorageUnavailable."""
+        names = [ShardKeys(shard_of(record.address.key)).session(record.id) for record in records]
+        fields = [_SPENT + name for name in measures]
+        found = await self._connection.each(names, lambda batch, key: batch.hmget(key, fields))
+        return [dict(zip(measures, (float(value or 0) for value in values), strict=True)) for values in found]
 
     async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
         keys = await self._places.keys(session)

@@ -108,6 +108,9 @@ class NoCalls:
     async def keep(self, call: ModelCall, /) -> None:
         raise AssertionError("nothing asks a model here")
 
+    async def spend(self, session: SessionId, amounts: Mapping[str, float], /) -> None:
+        raise AssertionError("nothing asks a model here")
+
     async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
         return []
 

@@ -117,6 +117,21 @@ async def test_with_its_session_a_call_is_gone_and_none_comes_after_it(connectio
     assert len(await calls.between(OTHER, 0, 9)) == 1
 
 
+async def test_what_a_session_has_used_adds_up_and_is_gone_with_it(connection: RedisConnection) -> None:
+    calls, (one, other) = (
+        RedisModelCalls(connection),
+        [SessionRecord(id_, HERE, "hello", T0, 0) for id_ in (ONE, OTHER)],
+    )
+    await calls.spend(ONE, {"answers": 1, "usd": 0.25, "unpriced": 0})
+    await calls.spend(ONE, {"answers": 1, "unpriced": 1})
+    wanted = ["answers", "usd", "unpriced"]
+    nothing = dict.fromkeys(wanted, 0.0)
+    assert list(await calls.spent([other, one], wanted)) == [nothing, {"answers": 2, "usd": 0.25, "unpriced": 1}]
+    await erasure(connection).sessions([ONE])
+    await calls.spend(ONE, {"answers": 1})
+    assert list(await calls.spent([one], wanted)) == [nothing]
+
+
 async def test_calls_are_sealed_and_follow_to_another_key(valkey_socket: Path, connection: RedisConnection) -> None:
     await RedisModelCalls(connection).keep(call(1, 2))
     ((text, _),) = [found for key, found in (await everything(connection)).items() if ":model-call:" in key]

@@ -104,7 +104,9 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await expect(saying(chat, "Oslo, 3")).to_be_visible()
 
             page = await opened(browser, running, "#/sessions")
+            await expect(page.get_by_role("option", name="web:lobby")).to_contain_text("price unknown")
             await page.get_by_role("option", name="web:lobby").click()
+            await expect(page.get_by_text("Models: 3 answers, 300 tokens in, 60 out, price unknown.")).to_be_visible()
             said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
             await said.filter(has_text="Oslo, 3").get_by_role("button").click()
             answer = page.get_by_role("region", name="This answer")
@@ -175,6 +177,11 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await expect(chat.locator(".message").get_by_text("Divide failed")).to_be_visible()
 
         page = await opened(browser, running)
+        await expect(page.get_by_role("link", name="failures")).to_contain_text("1")
+        await expect(page.get_by_role("img", name="messages by hour")).to_have_accessible_name(re.compile(": 2$"))
+        await expect(page.get_by_role("img", name="time to first character")).to_have_accessible_name(re.compile(r"\d"))
+        await expect(page.get_by_role("heading", name="Platforms")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Nodes")).to_have_count(0)  # there is one alone
         await page.get_by_role("link", name="to decide").click()
         await page.get_by_role("link", name="1: PlaybookError").click()
         await expect(page.locator(".program [aria-current=step]")).to_contain_text("Set $share to 12 / $people")

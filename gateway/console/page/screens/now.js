@@ -3,9 +3,10 @@
 import {Act} from "../acts.js";
 import {get} from "../api.js";
 import {useLive} from "../live.js";
+import {Day} from "./day.js";
 import {ACTS, Plain} from "../table.js";
 import {html} from "../ui.js";
-import {ago, count, dollars, exact, plural} from "../words.js";
+import {ago, count, exact, plural} from "../words.js";
 
 export function Now() {
   const {found: status, trouble} = useLive(() => get("/bus/v1/status"));
@@ -16,9 +17,12 @@ export function Now() {
 }
 
 function Status({status}) {
-  const {sessions, waiting, decisions, spent_today: spent} = status;
+  const {sessions, waiting, decisions} = status;
+  const several = status.nodes.length + status.fronts.length > 1; // the inside matters to nobody with one node
   const undecided = decisions.reports + decisions.requests + decisions.questions;
   return html`
+    <${Day} hours=${status.last_day.hours} />
+    <h2>At present</h2>
     <ul class="numbers">
       <${Number_} name="at work" value=${count(sessions.at_work)} more=${`of ${plural(sessions.all, "session")}`}
         href="#/sessions?state=working" />
@@ -28,7 +32,6 @@ function Status({status}) {
         more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
         more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
-      <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd, spent.unpriced)} more=${plural(spent.answers, "answer")} />
     </ul>
     <${Plain} title="Platforms" rows=${status.platforms} keyOf=${(one) => one.name} empty="No platform is connected at this node." columns=${[
       ["Platform", (one) => one.name],
@@ -37,7 +40,7 @@ function Status({status}) {
       ["Last out", (one) => html`<${Ago} at=${one.last_out_at} />`],
       ["Pauses asked for", (one) => (one.pauses ? html`${count(one.pauses)}, the last <${Ago} at=${one.paused_at} />` : "none")],
     ]} />
-    <${Plain} title="Nodes" rows=${[...status.nodes, ...status.fronts.map((one) => ({...one, front: true}))]}
+    ${several && html`<${Plain} title="Nodes" rows=${[...status.nodes, ...status.fronts.map((one) => ({...one, front: true}))]}
       keyOf=${(one) => `${one.front ? "front" : "node"} ${one.name}`} empty="No node serves conversations."
       about=${html`<p class=${status.shards.held < status.shards.all ? "bad" : "quiet"}>
         ${status.shards.held} of ${status.shards.all} shards are held.</p>`} columns=${[
@@ -45,7 +48,7 @@ function Status({status}) {
         ["Does", (one) => (one.front ? "front" : serving(one))],
         ["Shards", (one) => (one.front ? "none" : one.shards)],
         [ACTS, (one) => (one.front ? "" : html`<${Draining} node=${one} />`)],
-      ]} />
+      ]} />`}
     <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
 }
 

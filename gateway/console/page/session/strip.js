@@ -10,6 +10,7 @@ const NARROWEST = 16;
 const WIDEST = 44;
 const LANE = 44;
 const SPARE = 40;
+const LANES = {people: "People", session: "Parley"};
 const NAMES = {
   heard: "heard", said: "said", model: "asked a model", call: "executed", wait: "waited for", step: "came to step",
   trouble: "failed", task: "ordered the task", agent: "began as",
@@ -17,7 +18,7 @@ const NAMES = {
 
 /** What a mark is, in a sentence. */
 export function sentence(mark, classes) {
-  const who = isolated(mark.lane === "people" ? mark.name : classes.get(mark.lane) ?? mark.lane);
+  const who = isolated(mark.lane === "people" ? mark.name : LANES[mark.lane] ?? classes.get(mark.lane) ?? mark.lane);
   if (mark.kind === "heard" || mark.kind === "said") return `${who} said: ${isolated(mark.text ?? "")}`;
   if (mark.kind === "word") return `${who} told ${mark.name === "orderer" ? "who has ordered this" : mark.name}: ${isolated(mark.text ?? "")}`;
   if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${isolated(mark.text)}` : ""}`;
@@ -65,7 +66,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
     <div class="strip-frame">
       <div class="lanes" aria-hidden="true">
         ${lanes.map((lane) => html`<div key=${lane} class="lane-name" style=${{height: `${LANE}px`}}>
-          ${lane === "people" ? "People" : classes.get(lane) ?? lane}<small>${lane === "people" ? "" : lane}</small></div>`)}
+          ${LANES[lane] ?? classes.get(lane) ?? lane}<small>${LANES[lane] ? "" : lane}</small></div>`)}
       </div>
       <div class="strip" ref=${box} role="slider" tabindex="0" aria-label="Moment" aria-valuemin="1" aria-valuenow=${at}
         aria-valuemax=${Math.max(at, columns.at(-1) ?? 1)}

@@ -25,7 +25,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
                                            when it is not among the latest 100 or in the latest MiB
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
-                                           anchors: all of its anchors are known
+                                           anchors: all of its anchors are known; spent:<measure>: what models cost
 {parley:17}:sessions               zset    session -> when something was committed last, server ms
 {parley:17}:sessions-known         string  sessions from before there was this list are in it
 {parley:17}:news                   stream  the latest commits: field s, session; for who waits for facts

@@ -1,0 +1,103 @@
+"""Messages, answers, failures, waits for a first text, and costs, counted by the hour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+import anyio
+
+from gateway.features.hours.redis import RedisHours
+from gateway.observability.first_texts import FirstTexts
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
+from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMFailed
+from runtime.events.happening import Happening
+from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.events.talk import MessageReceived, PageFinished
+from runtime.storage.redis.client.connection import RedisConnection
+
+HOURS: Final = 24
+
+_COUNTED: Final = {
+    MessageReceived: "messages",
+    PageFinished: "answers",
+    PlaybookFailed: "failures",
+    SessionFailed: "failures",
+    LLMFailed: "failures",
+}
+
+
+class HourLedger:
+    """Counts what happens in this process. What it has not written when it dies is lost."""
+
+    def __init__(self, store: RedisHours, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._unwritten: dict[str, Counter[str]] = {}
+        self._changed = anyio.Event()
+
+    async def follow(self, bus: Bus) -> None:
+        """Count what comes, until cancelled; what comes during a write is written together."""
+        with ExitStack() as stack:
+            for kind, measure in _COUNTED.items():
+                stack.callback(bus.hear(kind, partial(self._one, measure)))
+            for answered in (LLMAnswered, LLMAnsweredInPart):
+                stack.callback(bus.hear(answered, self._spent))
+            stack.callback(FirstTexts(self._waited).attach(bus))
+            while True:
+                await self._changed.wait()
+                self._changed, unwritten, self._unwritten = anyio.Event(), self._unwritten, {}
+                for hour, amounts in unwritten.items():
+                    try:
+                        await self._store.add(hour, amounts)
+                    except StorageUnavailable:
+                        continue
+
+    async def last_day(self) -> Sequence[dict[str, Any]]:
+        """The last hours, this one last: counts, the mean wait for a first text (seconds), and the known cost. Raises
+        StorageUnavailable."""
+        now = self._clock.now()
+        begins = [_hour(now - timedelta(hours=back)) for back in range(HOURS - 1, -1, -1)]
+        return [_shown(hour, sums) for hour, sums in zip(begins, await self._store.sums(begins), strict=True)]
+
+    def _count(self, at: datetime, amounts: dict[str, float]) -> None:
+        sums = self._unwritten.setdefault(_hour(at), Counter())
+        for name, amount in amounts.items():
+            sums[name] += amount  # type: ignore[assignment] # sums of seconds and dollars are no whole numbers
+        self._changed.set()
+
+    def _one(self, measure: str, _: Happening, at: datetime) -> None:
+        self._count(at, {measure: 1})
+
+    def _spent(self, what: LLMAnswered, at: datetime) -> None:
+        self._count(at, {"unpriced": 1} if what.cost_usd is None else {"priced": 1, "usd": what.cost_usd})
+
+    def _waited(self, _conversation: str, seconds: float, at: datetime) -> None:
+        self._count(at, {"waits": 1, "waited_s": seconds})
+
+
+def hours_in(connection: RedisConnection, clock: Clock) -> HourLedger:
+    """The counts of this database."""
+    return HourLedger(RedisHours(connection), clock)
+
+
+def _hour(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H")
+
+
+def _shown(hour: str, sums: Mapping[str, float]) -> dict[str, Any]:
+    waits, unpriced = sums.get("waits", 0), int(sums.get("unpriced", 0))
+    return {
+        "at": f"{hour}:00:00+00:00",
+        **{name: int(sums.get(name, 0)) for name in ("messages", "answers", "failures")},
+        "waits": int(waits),
+        "first_text_s": round(sums["waited_s"] / waits, 3) if waits else None,
+        "usd": None if unpriced and not sums.get("priced") else round(sums.get("usd", 0.0), 6),
+        "unpriced": unpriced,
+    }
