@@ -31,6 +31,9 @@ export function dollars(usd, unknown = 0) {
   return unknown > 0 ? `${known}, ${count(unknown)} of unknown price` : known;
 }
 
+/** A program as owners know it: the one that looks into failures is Parley's own. */
+export const programNamed = (name) => (name === "parley-debug" ? "Parley, about failures" : name);
+
 export function size(bytes) {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`;

@@ -7,7 +7,7 @@ import {Roles} from "../deciding/roles.js";
 import {useLive} from "../live.js";
 import {Rows} from "../table.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
-import {count, dollars, plural} from "../words.js";
+import {count, dollars, plural, programNamed} from "../words.js";
 
 const DAYS = 30;
 
@@ -39,7 +39,7 @@ function Spending() {
         <label class="check">By <select value=${by} onChange=${(event) => setBy(event.target.value)}>
           ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
         <${Rows} title=${`Spending by ${by}`} rows=${sums.sums} keyOf=${(one) => one.name} columns=${[
-          [by, (one) => one.name || "?"],
+          [by, (one) => programNamed(one.name) || "?"],
           ["US dollars", (one) => dollars(one.usd, one.unpriced)],
           ["Answers", (one) => count(one.answers)],
           ["Tokens in", (one) => count(one.tokens_in)],

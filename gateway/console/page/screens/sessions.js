@@ -6,7 +6,7 @@ import {go} from "../places.js";
 import {AMONG, Found, sessionOf} from "../searching/found.js";
 import {Field} from "../searching/field.js";
 import {html, useMemo, useState} from "../ui.js";
-import {ago, count, dollars, exact, isolated} from "../words.js";
+import {ago, count, dollars, exact, isolated, programNamed} from "../words.js";
 
 const STATES = ["working", "resting", "ended", "replaced", "archived"];
 const FIELDS = ["state", "text", "in", "q", "among", "from", "until"];
@@ -73,7 +73,7 @@ function Row({one}) {
     <div class="session-row">
       <span class=${`state ${one.state}`}>${one.state}</span>
       <span class="conversation"><b>${one.conversation}</b>${one.people?.length ? html`<span class="quiet">${one.people.map(isolated).join(", ")}</span>` : ""}</span>
-      <span class="program quiet">${one.program}</span>
+      <span class="program quiet">${programNamed(one.program)}</span>
       <span class="words">${one.last ? html`${one.last.who ? html`<b><bdi>${one.last.who}</bdi>: </b>` : ""}<bdi>${one.last.text}</bdi>` : ""}</span>
       <span class="when quiet" title=${exact(one.last_at)}>${ago(one.last_at)}${one.spent.answers ? ` · ${dollars(one.spent.usd, one.spent.unpriced)}` : ""}</span>
     </div>`;
