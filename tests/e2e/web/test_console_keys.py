@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.async_api import Browser, Locator, Page, Route, ViewportSize, expect
 
 from tests.e2e.browsing import LIMIT_MS
 from tests.e2e.gateway_process import Gateway
@@ -159,6 +159,14 @@ async def _act_by_keys(page: Page, running: Gateway) -> None:
     )
     await shown(page, "Models")
     await act(page.get_by_role("button", name="Test call").first, "No language model is set up")
+    await page.route("**/bus/v1/status", _with_a_node_that_is_going)  # nodes are shown where there are several
     await shown(page, "Now")
     refused = "No other node could take over"
     await act(page.get_by_role("button", name=re.compile("^Drain")), refused, sure=True)
+
+
+async def _with_a_node_that_is_going(route: Route) -> None:
+    """Answer as while another node is alive and being emptied."""
+    status = await (await route.fetch()).json()
+    status["nodes"].append({"name": "another", "alive_for_s": 1.0, "shards": 0, "draining": True})
+    await route.fulfill(json=status)
