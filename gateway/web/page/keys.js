@@ -17,7 +17,7 @@ const ON_A_MESSAGE = [
 const ANYWHERE = [
   ["Tab", "to the messages, through one of them, and on to the text"],
   ["Ctrl K", "go to a room"],
-  ["Ctrl Shift F", "search this room"],
+  ["Ctrl Shift F", "search this room, or all"],
   ["↑", "in an empty text: edit your last message"],
   ["Esc", "close what is open"],
   ["?", "show these keys"],

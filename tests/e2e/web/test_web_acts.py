@@ -199,7 +199,7 @@ async def test_tab_goes_through_one_message_and_arrows_through_the_rooms(browser
         await page.keyboard.press("ArrowUp")
         await page.keyboard.press("Tab")
         await expect(page.locator("a:focus")).to_have_attribute("href", "https://example.org/1")
-        for tool_ in ("React", "Reply", "Copy the text", "Reply in thread"):
+        for tool_ in ("React", "Reply", "Copy the text", "Good answer", "Bad answer", "Reply in thread"):
             await page.keyboard.press("Tab")
             await expect(page.locator(":focus")).to_have_attribute("aria-label", tool_)
         await page.keyboard.press("Tab")

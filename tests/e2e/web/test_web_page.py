@@ -240,6 +240,7 @@ async def test_a_thread_opens_beside_the_room_and_shows_on_its_message(browser: 
         root = page.locator("#room-timeline .message")
         await root.hover()
         await root.get_by_role("button", name="Reply in thread").click()
+        await expect(page.locator("#thread .thread-note")).to_contain_text("nothing else of the room")
         await say(page, "in the thread", "#thread-composer")
         await expect(page.locator("#thread .message .body")).to_have_text(["root", "in the thread"])
         await expect(root.locator(".replies")).to_contain_text("1 reply")

@@ -80,7 +80,7 @@ export class Rooms {
     this.panel?.close();
     const here = this.here;
     const { agents } = this.chat.room;
-    const list = el("ul", { class: "members" }, ...people.map((person) => memberRow(person, this.chat.me.id)), ...agents.map(agentRow));
+    const list = el("ul", { class: "members", tabindex: "0", "aria-label": "People and agents" }, ...people.map((person) => memberRow(person, this.chat.me.id)), ...agents.map(agentRow));
     const acts = el("div", { class: "room-acts" });
     const act = (text, run, danger) => {
       const button = el("button", { type: "button", class: danger ? "plain danger-text" : "plain" }, text);
