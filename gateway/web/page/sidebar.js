@@ -51,7 +51,10 @@ export class Sidebar {
   show(rooms, current) {
     this.rooms = rooms;
     const listed = rooms.filter((room) => !room.archived || room.id === current);
-    byId("rooms").replaceChildren(...listed.map((room) => this.item(room, room.id === current)));
+    const list = byId("rooms");
+    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.room : null;
+    list.replaceChildren(...listed.map((room) => this.item(room, room.id === current)));
+    if (focused) [...list.querySelectorAll("button")].find((button) => button.dataset.room === focused)?.focus();
     byId("menu-dot").hidden = !rooms.some((room) => room.unread && room.id !== current);
   }
 
@@ -60,7 +63,7 @@ export class Sidebar {
     const many = unread > 99 ? "99+" : String(unread);
     const badge = unread ? el("span", { class: "badge", "aria-label": `${many} unread` }, many) : null;
     const name = el("span", { class: "name" }, titleOf(room));
-    const button = el("button", { type: "button", "aria-current": current ? "page" : null, class: unread ? "unread" : null }, signOf(room), name, badge);
+    const button = el("button", { type: "button", "data-room": id, "aria-current": current ? "page" : null, class: unread ? "unread" : null }, signOf(room), name, badge);
     button.addEventListener("click", () => {
       this.on.go(id);
       this.toggle(false);

@@ -213,6 +213,8 @@ async def test_tab_goes_through_one_message_and_arrows_through_the_rooms(browser
         await expect(page.locator("#rooms [tabindex='0']")).to_have_text("ideas")
         await page.locator("#rooms [tabindex='0']").focus()
         await page.keyboard.press("ArrowUp")
+        await chat.adapter.send(LOBBY, "news", speaker=GUIDE, nonce="n9", final=True)
+        await expect(page.locator("#rooms .badge")).to_have_text("1")  # the list was drawn anew, and the focus stays
         await page.keyboard.press("Enter")
         await expect(page.locator("#room-name")).to_have_text("lobby")
 
