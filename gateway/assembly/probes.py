@@ -14,6 +14,7 @@ from gateway.assembly.encryption import ask_keys
 from gateway.assembly.parts import open_archive, open_sandbox
 from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, PlatformKind, catalog, platform_names
+from gateway.extensions.natives import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
 from gateway.models.checking import ask, question_for
@@ -92,7 +93,13 @@ async def _ask_models(settings: Settings) -> str:
 async def _ask_extensions(settings: Settings) -> str | None:
     from gateway.extensions.loading import load_extensions
 
-    return ", ".join(one.name for one in load_extensions(settings.extensions.modules).loaded) or None
+    loaded = load_extensions(settings.extensions.modules).loaded
+    lines = [", ".join(one.name for one in loaded)]
+    for name, kind in catalog(settings).items():
+        waiting = waiting_for(name, loaded)
+        if waiting and kind.factory(_ground(settings)) is None:
+            lines.append(f"{', '.join(waiting)} waits for {name}, which is off: set {kind.switch}")
+    return "\n".join(lines) if loaded else None
 
 
 async def _ask_programs(settings: Settings) -> str:
@@ -174,8 +181,7 @@ async def reach_database(settings: Settings, tell: Callable[[str], None]) -> Non
 
 
 async def _ask_platform(kind: PlatformKind, settings: Settings) -> str | None:
-    ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
-    listed = kind.factory(ground)
+    listed = kind.factory(_ground(settings))
     if listed is None:
         return None
     try:
@@ -185,6 +191,10 @@ async def _ask_platform(kind: PlatformKind, settings: Settings) -> str | None:
         if isinstance(listed.adapter, HoldsConnections):
             with anyio.move_on_after(1, shield=True):
                 await listed.adapter.aclose()
+
+
+def _ground(settings: Settings) -> Ground:
+    return Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
 
 
 class _Unread:

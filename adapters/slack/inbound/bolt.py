@@ -1,14 +1,13 @@
 """Slack's requests through Bolt: checked, authorized, matched with listeners, and answered once all is safe.
 
-Bolt ends a listener before it answers (`process_before_response`), and Parley's listeners end when the gateway has
-stored what came. Parley hears events in a middleware, before listeners of extensions, which hear them too; of commands,
-presses and forms Bolt calls the first listener that fits, which for our own is ours.
+Bolt ends a listener before it answers (`process_before_response`), and so does Parley's middleware, which ends when the
+gateway has stored what came. Listeners of extensions come after it: they hear events too, and commands, presses and
+forms that are none of ours.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -103,11 +102,6 @@ class BoltApp:
         self.app.error(_not_understood)
         self.app.listener_runner.listener_error_handler = _Failures(failures)
         self.app.use(self._hear)
-        self.app.command(SLASH_COMMAND)(self._listener("command"))
-        for action, kind in _ACTIONS.items():
-            self.app.action(re.compile(f"^{action}"))(self._listener(kind))
-        for form in (FORM, ANSWER_FORM):
-            self.app.view(form)(self._listener("form"))
         if door is not None:
             self.app.enable_token_revocation_listeners()
 
@@ -144,19 +138,13 @@ class BoltApp:
         self.deliveries = self._lazily.tasks = None
 
     async def _hear(self, request: AsyncBoltRequest, next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
-        event = request.body.get("event")
-        if isinstance(event, Mapping) and event.get("type") in HEARD:
-            response = await self._take("event", request)
-            if response.status != 200:
+        kind = _kind_of(request.body)
+        if kind is not None:
+            response = await self._take(kind, request)
+            if response.status != 200 or kind != "event":
                 return response
         await next_()
         return None
-
-    def _listener(self, kind: Kind) -> Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]:
-        async def take(request: AsyncBoltRequest) -> BoltResponse:
-            return await self._take(kind, request)
-
-        return take
 
     async def _take(self, kind: Kind, request: AsyncBoltRequest) -> BoltResponse:
         body, outcome = request.body, request.context[_OUTCOME]
@@ -176,6 +164,25 @@ class BoltApp:
 
 
 _ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
+
+
+def _kind_of(body: Mapping[str, Any]) -> Kind | None:
+    """What a request is to Parley, if anything. Bolt's own listeners would find that out one by one, and prepare all
+    arguments for each.
+    """
+    try:
+        match body.get("type"):
+            case "event_callback":
+                return "event" if body["event"]["type"] in HEARD else None
+            case "block_actions":
+                action = str(body["actions"][0]["action_id"])
+                return next((kind for prefix, kind in _ACTIONS.items() if action.startswith(prefix)), None)
+            case "view_submission":
+                return "form" if body["view"]["callback_id"] in (FORM, ANSWER_FORM) else None
+            case _:
+                return "command" if body.get("command") == SLASH_COMMAND else None
+    except NOT_UNDERSTOOD:
+        return None
 
 
 async def _not_understood(error: Exception) -> None:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from adapters.web.adapter import WebAdapter
+from gateway.assembly.probes import probes
 from gateway.catalog import Ground, listed
 from gateway.extensions import natives
 from gateway.extensions.extension import Extension
@@ -83,3 +84,8 @@ async def test_extension_whose_platform_is_off_is_named_with_what_switches_it_on
     assert [(one["extension"], one["platform"], one["switch"]) for one in told(caplog)] == [
         ("words", "slack", "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN")
     ]
+    monkeypatch.setattr("gateway.extensions.loading.load_extensions", lambda _: Extensions((extension,)))
+    [extended] = [one for one in await probes(settings) if one.name == "extended"]
+    assert extended.ask is not None
+    switch = "set PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"
+    assert await extended.ask() == f"words\nwords waits for slack, which is off: {switch}"
