@@ -5,3 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 UNREAD: Final = "[a message that bots cannot read]"
+GONE: Final = "[a message that is no longer there]"
+"""The line for what is answered and was deleted."""

@@ -21,11 +21,12 @@ from adapters.discord.codec.brought import (
 )
 from adapters.discord.inbound.recent import Remembered
 from adapters.ratings import rating_of_one
-from adapters.unread import UNREAD
+from adapters.unread import GONE, UNREAD
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 
-_WRITTEN_BY_PEOPLE = frozenset({0, 19})
+_REPLY = 19
+_WRITTEN_BY_PEOPLE = frozenset({0, _REPLY})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""
 _ANSWERS_OF_BOTS = frozenset({20, 23})
 """Message types of bots: an answer to a command, and to one from the menu of a message or a person."""
@@ -241,7 +242,8 @@ def _quote(message: _Json, us: DiscordBot, place: MessagePlace) -> Quote | None:
     """The message that is replied to; those of our webhooks under the ids that sending returned."""
     replied = message.get("referenced_message")
     if not replied:
-        return None
+        gone = message.get("type") == _REPLY and (message.get("message_reference") or {}).get("message_id")
+        return Quote(str(gone), "", GONE) if gone else None
     number = str(replied["id"])
     known_as = f"{number}@{replied['webhook_id']}" if _by_our_hook(replied, us) else number
     author = replied["author"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_SILENT = ("divider", "anchor", "thinking", "buttons")
+"""Blocks that say nothing."""
+
 
 def rich_text_of(message: Mapping[str, Any]) -> str:
     """The text of a message's rich content; "" without any."""
@@ -30,10 +33,11 @@ def _block(block: Mapping[str, Any]) -> Iterator[str]:
                 yield f"- {first}"
                 yield from (f"  {line}" for line in rest)
         case _:
-            for field in ("summary", "text", "expression"):
-                if line := _inline(block.get(field)):
-                    yield line
-            yield from _blocks(block.get("blocks"))
+            lines = [line for field in ("summary", "text", "expression") if (line := _inline(block.get(field)))]
+            lines += _blocks(block.get("blocks"))
+            yield from lines or (
+                [] if block.get("type") in _SILENT else [f"[{str(block.get('type')).replace('_', ' ')}]"]
+            )
     caption = block.get("caption")
     if line := _inline(caption.get("text") if isinstance(caption, Mapping) else caption):
         yield line

@@ -19,7 +19,7 @@ from adapters.discord.inbound.decode import (
     reaction_of,
 )
 from adapters.discord.inbound.recent import Remembered
-from adapters.unread import UNREAD
+from adapters.unread import GONE, UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
@@ -239,6 +239,13 @@ def test_what_is_replied_to_is_quoted_and_our_webhooks_messages_have_our_ids() -
     ours = REPLIED | {"webhook_id": "55", "application_id": "8", "author": {"id": "55", "username": "Host"}}
     assert _read(type=19, referenced_message=ours).quote == Quote("99@55", "Host", "hello")
     assert _read().quote is None
+
+
+def test_a_reply_to_what_was_deleted_says_so() -> None:
+    reference = {"channel_id": "1", "message_id": "55"}
+    heard = _read("and this?", type=19, message_reference=reference, referenced_message=None)
+    assert heard.quote == Quote("55", "", GONE)
+    assert _read("news", message_reference=reference).quote is None  # of a channel that is followed
 
 
 def test_server_is_told_as_the_space() -> None:

@@ -176,10 +176,17 @@ def test_a_rich_message_that_is_answered_is_read() -> None:
         {"type": "list", "items": [{"blocks": [{"type": "paragraph", "text": "one"}]}]},
         {"type": "table", "cells": [[{"text": "a"}, {"text": {"type": "bold", "text": "b"}}]]},
         {"type": "details", "summary": "More", "blocks": [{"type": "paragraph", "text": "inside"}]},
+        {"type": "divider"},
+        {"type": "photo", "photo": [{"file_id": "p"}]},
+        {"type": "collage", "blocks": [{"type": "voice_note"}, {"type": "map", "caption": {"text": "here"}}]},
+        {"type": "expandable_block_quotation", "blocks": [{"type": "paragraph", "text": "said"}]},
     ]
     quote = read(text="so?", reply_to_message={"message_id": 5, "from": BOB, "rich_message": {"blocks": blocks}}).quote
     assert quote is not None
-    assert quote.text == "Plan\nGo [there](https://e.org)\n- one\n| a | b |\nMore\ninside"
+    assert (
+        quote.text
+        == "Plan\nGo [there](https://e.org)\n- one\n| a | b |\nMore\ninside\n[photo]\n[voice note]\n[map]\nhere\nsaid"
+    )
 
 
 def test_who_writes_in_a_chats_name_is_that_chat() -> None:
