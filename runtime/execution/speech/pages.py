@@ -356,8 +356,13 @@ class Pages:
         return asker if asker is not None and platform_in(asker) == platform else None
 
     def _said(self, page: PageState) -> str:
-        """The text of a page as it is shown."""
-        return f"{self.texts('session.moved')}\n\n{page.text}" if page.moved else page.text
+        """The text of a page as it is shown. Below one that was moved there are no buttons: a press there would reach
+        another conversation.
+        """
+        if not page.moved:
+            return page.text
+        options = "\n".join(f"- {label}" for _, label, *_ in page.choices if label)
+        return "\n\n".join(filter(None, (self.texts("session.moved"), page.text, options)))
 
     def _place(self, page: PageState) -> tuple[str, str, str, str]:
         return self._journal.session, page.agent, page.id, page.frame
@@ -369,7 +374,7 @@ class Pages:
         if live is None:
             spec = replace(
                 self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
-                choices=tuple(Choice(*choice) for choice in page.choices),
+                choices=() if page.moved else tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
                 people=mentioned(page, self._journal.state, self._humans),
                 stands=page.visible,

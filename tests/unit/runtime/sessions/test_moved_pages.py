@@ -99,7 +99,8 @@ async def test_a_question_is_asked_where_it_can_be_and_is_no_longer_open_below_i
         await talk.say("hi", at=TOPIC, private=False)
         stage.world.gone.add(TOPIC)
         await talk.say("ask", at=TOPIC, private=False)
-        assert seen_at(talk, ADDRESS) == [MOVED + "Which?"]
+        assert seen_at(talk, ADDRESS) == [MOVED + "Which?\n\n- a\n- b"]
+        assert [one.spec.choices for one in talk.world.chat if one.spec and one.spec.address == ADDRESS] == [()]
         stage.world.gone.clear()
         await talk.say("b", at=TOPIC, private=False)
         assert seen_at(talk, TOPIC)[-1] == "chosen: b"
