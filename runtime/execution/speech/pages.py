@@ -319,8 +319,7 @@ class Pages:
             await self._journal.commit()
 
     def _is_moved_home(self, page: PageState) -> bool:
-        """Whether a page that was refused for good in the place of a meeting goes to where the session lives; then that
-        is noted, and that the place is lost."""
+        """Whether a page that is refused in a meeting's place goes to where the session lives; the loss is noted."""
         meeting = meeting_of_page(self._journal.state, page)
         if meeting is None:
             return False
@@ -356,13 +355,9 @@ class Pages:
         return asker if asker is not None and platform_in(asker) == platform else None
 
     def _said(self, page: PageState) -> str:
-        """The text of a page as it is shown. Below one that was moved there are no buttons: a press there would reach
-        another conversation.
-        """
-        if not page.moved:
-            return page.text
+        """The text of a page as it is shown; of one that moved, its options too: a button there would not be heard."""
         options = "\n".join(f"- {label}" for _, label, *_ in page.choices if label)
-        return "\n\n".join(filter(None, (self.texts("session.moved"), page.text, options)))
+        return "\n\n".join(filter(None, (self.texts("session.moved"), page.text, options))) if page.moved else page.text
 
     def _place(self, page: PageState) -> tuple[str, str, str, str]:
         return self._journal.session, page.agent, page.id, page.frame
