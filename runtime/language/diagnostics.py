@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from runtime.core.errors import ParseError
 
@@ -14,6 +14,8 @@ _WORD = re.compile(r"#{1,6}\s.*\S|[`~]{3,}\w*|!?\$?\w+(?:[.:\-/]\w+)*|\"[^\"]*\"
 """The text that a caret underlines completely: a heading, a word, a name with its dots, a text in quotes, a mark."""
 _MOST_SHOWN = 200
 """The characters of a line that a diagnostic shows of what it means, and behind it."""
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,15 @@ class Span:
 class Diagnostic:
     """One thing that is wrong: what, where, the line itself, and what was expected or what to do.
 
-    A "warning" does not keep the program from being used. `width` is how many characters are meant; 0 means the word
-    that stands at the place.
+    A "warning" does not keep the program from being used, nor does a "note", which says what may be meant so. `width`
+    is how many characters are meant; 0 means the word that stands at the place.
     """
 
     message: str
     span: Span
     source_line: str = ""
     hint: str = ""
-    severity: Literal["error", "warning"] = "error"
+    severity: Severity = "error"
     width: int = 0
 
     @property

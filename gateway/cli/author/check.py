@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from gateway.assembly.probes import Probe
     from gateway.settings.tree import Settings
+    from runtime.language.program import Program
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
@@ -74,16 +76,29 @@ def _extension_names(config: Path | None) -> Collection[str]:
 def _right(program: Sequence[Path], calls: Collection[str], *, as_json: bool) -> bool:
     """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
     found, result = checked(program, calls)
+    kinds = Counter(one.severity for one in found)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
-        return result is not None
+        return not kinds["error"]
     for one in found:
         say(one.render())
-    if result is not None:
-        named = " and ".join(str(path) for path in program)
-        warnings = f" with {counted(len(found), 'warning')}" if found else ""
-        say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}")
-    return result is not None
+    named = " and ".join(str(path) for path in program)
+    if result is not None and not kinds["error"]:
+        warnings = f" with {counted(kinds['warning'], 'warning')}" if kinds["warning"] else ""
+        say(f"{_GOOD} {named}: valid{warnings}. {overview(result.program)}{_left_to_a_model(result.program)}")
+    elif result is not None:
+        say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}; what it is about cannot work.")
+    return not kinds["error"]
+
+
+def _left_to_a_model(program: Program) -> str:
+    """How many steps a model carries out with statements."""
+    from runtime.language.instructions.decode import decode
+    from runtime.language.instructions.model import Free
+
+    steps = [step for agent in program.agents for one in agent.playbooks if one.walked for step in one.walk_steps()]
+    free = sum(any(isinstance(part, Free) for part in decode(step).parts) for step in steps)
+    return f" A model carries out {free} of its {counted(len(steps), 'step')}: `--explain` shows which." if free else ""
 
 
 def _settings(settings: Settings) -> _Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from runtime.language.instructions.decode import decode_text
@@ -85,7 +85,8 @@ class CallLint:
             if called is None:
                 meant = name in executed or _LIKE_A_PLAYBOOK.fullmatch(name)
                 if meant and not self._is_of_a_server(name):
-                    yield self._unknown(step, name, own)
+                    found = self._unknown(step, name, own)
+                    yield replace(found, severity="error") if name in executed else found
             elif called.why:
                 yield Finding(step.span, called.why, word=name)
             elif _never_closed(text[match.start() :]) and self._is_written(step, name):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.diagnostics import Diagnostic, Severity, Span
 from runtime.language.syntax.listing import is_item
 
 if TYPE_CHECKING:
@@ -22,18 +22,20 @@ _MOST_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A warning about what begins at `span`. `word` is the part of it that is meant, as its author wrote it."""
+    """A finding about what begins at `span`. `word` is the part of it that is meant, as its author wrote it; an "error"
+    is about what cannot work, however it is used."""
 
     span: Span
     message: str
     hint: str = ""
     word: str = ""
+    severity: Severity = "warning"
 
     def diagnostic(self, lines: SourceLines) -> Diagnostic:
         """The warning at the place of its word; without source lines, where the step or heading begins."""
         span, width = _place(self.span, self.word, lines)
         line = lines.get((span.file, span.line), "")
-        return Diagnostic(self.message, span, line, self.hint, "warning", width)
+        return Diagnostic(self.message, span, line, self.hint, self.severity, width)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign: str = "") -> str:

@@ -24,8 +24,9 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
     for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
         agent = program.agent(str(name))
         if agent is None and not is_human_word(str(name)) and parse_agent_id(str(name)) is None:
-            hint = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6) or _SHOWN
-            yield Finding(playbook.span, f"there is no agent {name} to attend {playbook.name}", hint)
+            near = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
+            message = f"there is no agent {name} to attend {playbook.name}"
+            yield Finding(playbook.span, message, near or _SHOWN, severity="error" if near else "warning")
         elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(
                 playbook.span,

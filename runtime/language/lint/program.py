@@ -12,6 +12,7 @@ from runtime.language.lint.calls import CallLint
 from runtime.language.lint.fences import missing_modules
 from runtime.language.lint.findings import Finding, SourceLines
 from runtime.language.lint.headings import before_joining, hidden_by_built_in, wrong_attendees
+from runtime.language.lint.loops import endless_loops
 from runtime.language.lint.names import NameLint
 from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
@@ -55,6 +56,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
             yield from misspelt_beginnings(playbook)
             yield from in_steps(playbook)
             yield from two_readings(playbook)
+            yield from endless_loops(playbook)
             yield from unfinished_steps(playbook, lines)
             yield from unknown_notes(playbook)
             yield from _once(calls.in_playbook(agent, playbook), names.in_playbook(agent, playbook))

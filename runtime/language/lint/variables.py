@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runtime.language.diagnostics import Span
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.model import Free
+from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
@@ -66,6 +69,7 @@ class VariableLint:
             return
         also_set = {one.name for playbook in agent.playbooks for one in playbook.params}
         also_set |= self._made_with | {name for fence in agent.fences for name in _named_in_python(fence.source)}
+        yield from _unread(agent, uses, also_set)
         words, free = _words_that_may_set(agent), _free_steps(agent)
         maybe_set = {use.name for use in uses if not use.reads} | also_set
         counts = Counter(use.name for use in uses)
@@ -84,6 +88,22 @@ class VariableLint:
                 reported.add(name)
                 message = f"${name} is used once, beside ${other}"
                 yield Finding(use.span, message, f"Did you mean ${other}?", f"${name}")
+
+
+def _unread(agent: AgentSpec, uses: Sequence[_Use], elsewhere: Collection[str]) -> Iterator[Finding]:
+    """Variables that are named once, where they are set, and of which no words speak. A step in prose may read all."""
+    if any(isinstance(part, Free) for step in _steps(agent) for part in decode(step).parts):
+        return
+    counts = Counter(use.name for use in uses)
+    for step in _steps(agent):
+        spoken = {word.casefold() for other in _steps(agent) if other is not step for word in _WORD.findall(other.text)}
+        for name in sorted(sets(decode(step)) - {*elsewhere, *_BUILT_IN}):
+            if counts[name] == 1 and not name.startswith("_") and not {*name.casefold().split("_")} & spoken:
+                yield Finding(step.span, f"${name} is set and never read", word=f"${name}", severity="note")
+
+
+def _steps(agent: AgentSpec) -> list[Step]:
+    return [step for playbook in agent.playbooks for step in playbook.walk_steps()]
 
 
 def _other_words(name: str, known: set[str]) -> set[str]:

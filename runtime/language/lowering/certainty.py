@@ -78,9 +78,11 @@ class Certainty:
         """ "Get $first from Best" is the call, where Best is a playbook."""
         target = vocabulary.object_of(bare.rpartition(" from ")[0], vocabulary.GETS)
         name = bare.rpartition(" from ")[2].strip()
-        takes_none = self._no_arguments(name) if target else None
+        takes_none = self._no_arguments(name) if vocabulary.beginning(bare, vocabulary.GETS) else None
         if takes_none is None:
             return None
+        if not target:
+            return free(text, f"what it gets from {name} is part of the sentence")
         called = LoweredInstruction(Op.QUE, f"{target} = {name}(); YLD for call")
         return called if takes_none else free(text, f"the arguments of {name} are not given")
 
@@ -105,6 +107,8 @@ class Certainty:
             why = "what it thinks of goes to a variable"
         elif found.op is Op.CND and not found.loop and says_that_nothing_came(plain):
             why = "a time limit for an answer is part of the sentence"
+        elif found.loop and messages.lasts_until_a_time(found.text):
+            why = messages.NO_CLOCK
         elif found.talk is not None and not found.after:
             why = _of_a_message(plain, asks=found.talk.asks, ends="YLD for exit" in found.text)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.match(plain) and lasts_a_time(plain):

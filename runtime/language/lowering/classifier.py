@@ -81,7 +81,7 @@ class Classifier:
             self._call,
             self.speech.waiting,
             self.speech.talking,
-            self._thinking,
+            self.speech.questions.thinking,
             self._work,
         )
 
@@ -197,6 +197,8 @@ class Classifier:
                 return (text, None) if several else (text[: match.start()], rest)
             if self._begins_to_act(rest):
                 return text[: match.start()], rest
+            if match[0].startswith(":"):
+                return text, None
         return self._split_at_verb(text) or (text, None)
 
     def _begins_to_act(self, rest: str) -> bool:
@@ -375,10 +377,6 @@ class Classifier:
         if params == [match[2]] and not match[3]:
             return LoweredInstruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
         return free(text, f"the arguments of {known} are not given")
-
-    def _thinking(self, text: str, bare: str) -> LoweredInstruction | None:
-        thinks = phrases.THINK.match(bare)
-        return self.speech.questions.unknown(text, bare) or LoweredInstruction(Op.TNK, text) if thinks else None
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.AND_RETURN.search(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):

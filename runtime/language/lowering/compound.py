@@ -133,10 +133,10 @@ class Compound:
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            if phrases.BRANCH.match(tail):
-                return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
             if SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
+            if phrases.BRANCH.match(tail):
+                return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
             bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
             again = SET_AS_WELL.match(bare) is not None
             second = self._classify(f"set {bare}" if again else tail)

@@ -41,7 +41,9 @@ ASKS_AGAIN = re.compile(
     re.IGNORECASE,
 )
 ASKS_TO_DO_AGAIN = re.compile(
-    r"\bask(?:ing)?\s+(?:(?:the\s+)?\w+\s+)?to\s+\w+(?:\s+(?:it|them|that|this|one))?\s+(?:again|once more|anew)\b",
+    r"\bask(?:ing)?\s+(?:(?:the\s+)?\w+\s+)?to\s+(?:try|guess|rate|enter|choose|pick|select|type|say|answer|give|repeat"
+    r"|tell|provide|name|confirm|decide|vote|bid|write|spell|specify)(?:\s+(?:it|them|that|this|one))?"
+    r"\s+(?:again|once more|anew)\b",
     re.IGNORECASE,
 )
 """A question for the same with another verb: "Ask them to rate it again"."""
@@ -89,6 +91,11 @@ TO_A_ROLE = re.compile(
     re.IGNORECASE,
 )
 """A step for somebody whom a common noun names: "Tell the tenant when it is repaired"."""
+AND_ANOTHER = re.compile(
+    r"^\w+\s+(?:both\s+)?(?:the|our|an?)\s+\w+(?:,\s*(?:the\s+)?\w+)*,?\s+and\s+(?:the|our|an?)\s+(?P<role>[a-z]\w+)\b",
+    re.IGNORECASE,
+)
+"""Somebody besides the user: "Tell the parent and the school"."""
 ADDRESSED_ROLES = re.compile(
     r"\b(?:ask|tell|inform|notify|remind|consult|alert|warn|message|thank|greet|welcome)\s+(?:our|the|an?|my)\s+"
     r"(?:new\s+|first\s+)?([a-z]\w+)\b",
@@ -252,7 +259,12 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
 
 def waits_for_a_time(bare: str) -> bool:
     """Whether a step waits for a time of day: "Sleep until 8 o'clock"."""
-    until = phrases.UNTIL.search(bare) if _PAUSES.match(bare) else None
+    return _PAUSES.match(bare) is not None and lasts_until_a_time(bare)
+
+
+def lasts_until_a_time(plain: str) -> bool:
+    """Whether a time of day ends something: "Loop until midnight"."""
+    until = phrases.UNTIL.search(plain)
     return until is not None and _CLOCK.match(until[1]) is not None
 
 

@@ -11,6 +11,7 @@ from runtime.language.instructions.uses import sets
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
+from runtime.language.program import Op
 
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
@@ -82,11 +83,13 @@ class AskedVariables:
         about -= {match[1] for match in messages.SET_BY_THE_ANSWER.finditer(said)}
         return [name for name in names if name in asked_for or name not in about]
 
-    def unknown(self, text: str, bare: str) -> LoweredInstruction | None:
-        """A free step for a note of what nobody has said: "Note the $plate". None where it has a value."""
+    def thinking(self, text: str, bare: str) -> LoweredInstruction | None:
+        """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
+        if not phrases.THINK.match(bare):
+            return None
         new = {*phrases.VARIABLE.findall(bare)} - self.given
         notes = new and vocabulary.beginning(bare, vocabulary.NOTES)
-        return free(text, f"it does not say who gives ${min(new)}") if notes else None
+        return free(text, f"it does not say who gives ${min(new)}") if notes else LoweredInstruction(Op.TNK, text)
 
     def note(self, found: LoweredInstruction) -> None:
         """Note an instruction: the question in it may be asked again, and what a free step names has a value."""

@@ -31,13 +31,13 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 31
+_VERSION = 32
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
-_ENDS_BEFORE = re.compile(r",\s*(?:unless|until|while|as\s+long\s+as|if)\b", re.IGNORECASE)
+_ENDS_BEFORE = re.compile(r",\s*(?:unless|until|while|as\s+long\s+as|if)\b|^(?:the\s+)?\$\w+\s*,", re.IGNORECASE)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -254,7 +254,8 @@ class _StepLowering:
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:
                 return replace(first, after=(*first.after, item.text[condition.end() :]))
-        if not found.after and phrases.REPEATS.search(text) and not (found.talk and found.talk.asks):
+        asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.match(text)
+        if not found.after and phrases.REPEATS.search(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
 

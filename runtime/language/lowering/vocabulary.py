@@ -62,12 +62,13 @@ SERVED: Final = _words(
     " | member | learner | employee | shopper | subscriber | parent | donor | child | kid | buyer"
     " | listener | viewer | trainee"
     " | beginner | voter | borrower | newcomer | participant | fan"
+    " | worker | foreman | farmer | keeper | developer | author"
 )
 """Whom a program may be for, in place of the user, where it speaks to nobody else."""
 ROLES: Final = SERVED | _words(
     "nurse | doctor | manager | boss | caretaker | driver | chef | cook | technician | supplier | authorities"
-    " | police | architect | landlord | teacher | guard | staff | kitchen | sender | recipient | keeper | vet | plumber"
-    " | foreman | administrator | supervisor | owner | worker | farmer | office | colleague"
+    " | police | architect | landlord | teacher | guard | staff | kitchen | sender | recipient | vet | plumber"
+    " | administrator | supervisor | owner | office | colleague"
     " | lawyer | pharmacist | accountant"
     " | bank | director | secretary | assistant | operator | seller | vendor | courier"
     " | waiter | receptionist | headquarters"

@@ -196,7 +196,9 @@ async def _publish(server: ProgramServer, uri: str) -> None:
 
 
 def _complaint(one: Diagnostic, where: types.Range) -> types.Diagnostic:
-    severity = types.DiagnosticSeverity.Error if one.severity == "error" else types.DiagnosticSeverity.Warning
+    severity = {"error": types.DiagnosticSeverity.Error, "note": types.DiagnosticSeverity.Information}.get(
+        one.severity, types.DiagnosticSeverity.Warning
+    )
     text = f"{one.message}\n{one.hint}" if one.hint else one.message
     return types.Diagnostic(where, text, severity, source="parley")
 

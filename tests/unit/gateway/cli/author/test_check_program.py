@@ -61,10 +61,13 @@ def test_participants_of_extensions_may_be_spoken_to_and_nobody_else(tmp_path: P
     assert "✓ a.pb: valid with 1 warning." in done.stdout
 
 
-def test_editors_get_the_end_of_the_word(tmp_path: Path) -> None:
-    (tmp_path / "a.pb").write_text(HELLO.replace("Greet the user", "Greet $nmae"))
-    found = json.loads(_check(tmp_path, "a.pb", "--json").stdout)
-    assert [(one["line"], one["column"], one["end_column"]) for one in found] == [(7, 9, 14)]
+def test_editors_get_the_end_of_the_word_and_what_cannot_work_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.pb").write_text(HELLO.replace("Greet the user", "Greet $nmae\n- Gret()"))
+    done = _check(tmp_path, "a.pb", "--json")
+    found = json.loads(done.stdout)
+    assert [(one["line"], one["column"], one["end_column"]) for one in found] == [(7, 9, 14), (8, 3, 7)]
+    assert [one["severity"] for one in found] == ["warning", "error"]
+    assert done.returncode == 2
 
 
 def test_checking_a_program_reads_no_settings_and_starts_no_server(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.lint.program import lint
@@ -87,7 +88,7 @@ async def test_no_step_is_lost_and_none_is_invented(items: list[tuple[str, Seque
         at = [step for step in steps if step.span == item.span]
         assert at or any(item.text.rstrip(";") in step.text for step in steps)
     known = {inner.span for outer in parsed.steps for inner in outer.walk()}
-    assert {found.severity for found in lint(await lowered(text), ())} <= {"warning"}
+    assert {found.severity for found in lint(await lowered(text), SIGNATURES)} <= {"warning"}
     assert all(step.span in known for step in steps)
     assert all(step.op is Op.JMP or step.text or step.op is Op.RET or step.op is Op.ELS for step in steps)
 
