@@ -275,11 +275,11 @@ def test_a_lock_without_a_model_says_what_to_set_up_and_writes_nothing(tmp_path:
     assert not (tmp_path / "a.pb.lock").exists()
 
 
-def test_check_of_a_program_warns_of_calls_of_what_is_not_there(tmp_path: Path) -> None:
+def test_check_of_a_program_refuses_calls_of_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "a.pb").write_text("# A\n\n## Main\n- FindOrdr(1)\n\n## FindOrder($id)\n- Return $id\n")
     done = _parley(tmp_path, "check", "a.pb")
-    assert done.returncode == 0
-    assert "a.pb:4:3: warning: there is no playbook FindOrdr\n  4 | - FindOrdr(1)\n    |   ^^^^^^^^\n" in done.stdout
+    assert done.returncode == 2
+    assert "a.pb:4:3: error: there is no playbook FindOrdr\n  4 | - FindOrdr(1)\n    |   ^^^^^^^^\n" in done.stdout
     assert "Did you mean FindOrder?" in done.stdout
 
 

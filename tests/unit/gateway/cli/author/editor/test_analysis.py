@@ -72,7 +72,7 @@ async def test_parts_of_the_outline_do_not_overlap_and_end_with_the_text(shop: A
 
 async def test_what_is_wrong_is_said_at_its_place_while_it_is_written() -> None:
     complaints = (await analyse(TEXT.replace("PriceOf(thing=$thing)", "PriecOf(thing=$thing)"), FILE)).complaints
-    assert [(one.span.line, one.severity) for one in complaints] == [(16, "warning")]
+    assert [(one.span.line, one.severity) for one in complaints] == [(16, "error")]
     assert "PriceOf" in complaints[0].message + complaints[0].hint
     broken = await analyse(TEXT.replace("### Triggers\n", "### Trigers\n"), FILE)
     assert broken.complaints
