@@ -92,7 +92,8 @@ TO_A_ROLE = re.compile(
 )
 """A step for somebody whom a common noun names: "Tell the tenant when it is repaired"."""
 AND_ANOTHER = re.compile(
-    r"^\w+\s+(?:both\s+)?(?:the|our|an?)\s+\w+(?:,\s*(?:the\s+)?\w+)*,?\s+and\s+(?:the|our|an?)\s+(?P<role>[a-z]\w+)\b",
+    r"^(?:ask|tell|inform|notify|remind|alert|warn|message|thank)\s+(?:both\s+)?(?:the|our|an?)\s+(?P<first>\w+)"
+    r",?\s+and\s+(?:the|our|an?)\s+(?P<role>[a-z]\w+)\b",
     re.IGNORECASE,
 )
 """Somebody besides the user: "Tell the parent and the school"."""

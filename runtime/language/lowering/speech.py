@@ -221,7 +221,8 @@ class Speech:
         if named and target is None and not phrases.PERSON.match(named[1]):
             return free(text, f"there is no agent {named[1]}")
         also = messages.AND_ANOTHER.match(bare)
-        if also and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
+        person = also and (phrases.PERSON.fullmatch(also["first"]) or self._reach.is_the_user(also["first"]))
+        if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
         other = self._somebody_else(bare) if target is None else None
         if other and not (phrases.PERSON.match(other[1]) or phrases.EVERYBODY.match(other[1])):
