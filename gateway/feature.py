@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from gateway.access.admission import Access
+    from gateway.access.owner_notices import OwnerNotices
     from gateway.clients.admission import Admission, Client
     from gateway.clients.feed import Feed
     from gateway.clients.tasks.service import TaskService
     from gateway.inbound.hooks import CarryOut
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
+    from gateway.observability.masking import Masking
     from gateway.settings.tree import Settings
     from runtime.bus import Bus, EventStream
     from runtime.core.clock import Clock
     from runtime.core.texts import Texts
     from runtime.language.program import Program
-    from runtime.sessions.failures import ReportDesk
+    from runtime.llm.client import LLMClient
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.archive import Archive
@@ -69,14 +71,28 @@ class EnteredPlatform(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServingGround:
-    """What a process has besides that serves conversations. Background work starts in `tasks`."""
+    """What a process has besides to which people come. Background work starts in `tasks`."""
 
     platforms: Mapping[str, EnteredPlatform]
     texts: Mapping[str, Texts]
-    reports: ReportDesk
     tasks: TaskGroup
+    owners: OwnerNotices
+    masking: Masking
     answers: EventStream | None
     """The answers of models since the start."""
+    llm: LLMClient | None
+    """None on a front, which serves no conversation."""
+    parts: list[NodePart] = field(default_factory=list)
+    """The parts of the features before this one, where conversations are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntrancePart:
+    """What a feature does where people come in: it carries out commands for which no session lives, by their names, and
+    takes choices that it offered, by the beginnings of their ids."""
+
+    commands: Mapping[str, CarryOut] = field(default_factory=dict)
+    choices: Mapping[str, CarryOut] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +126,8 @@ def _no_part(*_: object) -> None:
     """Nothing is switched on."""
 
 
-def _no_commands(*_: object) -> Mapping[str, CarryOut]:
-    return {}
+def _no_entrance(*_: object) -> EntrancePart:
+    return EntrancePart()
 
 
 async def _unknown(*_: object) -> Mapping[str, Any]:
@@ -130,8 +146,7 @@ class Feature:
     calls: Callable[[], Iterable[type]] = _nothing
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
-    commands: Callable[[FeatureGround], Mapping[str, CarryOut]] = _no_commands
-    """What carries out its commands for which no session lives, by their names."""
+    entrance: Callable[[FeatureGround, ServingGround], EntrancePart] = _no_entrance
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing

@@ -28,8 +28,7 @@ from gateway.access.people import People
 from gateway.assembly.announcement import all_lines
 from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
 from gateway.assembly.parts import open_archive, open_engine, open_storage
-from gateway.assembly.reloads import Affected, NodeReloads, reloading_of, versions_of
-from gateway.assembly.reporting import Reporting, reporting_of
+from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.voices import personal_commands, voiced
@@ -46,13 +45,15 @@ from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import CarryOut, Kept, unheard
+from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.usage_limits import Limits
 from gateway.models.counted import answers_on
+from gateway.models.kept_calls import CallKeeper
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.owners import KINDS, ModelTroubles
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -76,11 +77,13 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
+from runtime.llm.models import Models
 from runtime.sessions.registry import Registry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.kept_words import RedisKeptWords
+from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
@@ -196,21 +199,26 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    reporting = reporting_of(foundation, notices, tasks)
-    serving = ServingGround(platforms, outbound.texts, reporting.desk, tasks, foundation.answers)
+    _follow_models(foundation, notices, tasks)
+    serving = ServingGround(
+        platforms, outbound.texts, tasks, notices, foundation.masking, foundation.answers, _models(foundation)
+    )
     earlier = _earlier(foundation, platforms)
     member, gauges, heard_of = _member(
-        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, serving, reporting
+        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, serving
     )
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
-    entrance = replace(
-        _entrance(foundation, inbox, outbound, people, limits, reporting),
-        kept=heard_of,
-        hears=earlier.keep,
-        commands=_commands(foundation, reloads),
+    entrance = _entrance(foundation, inbox, outbound, people, limits, serving)
+    platforms |= await _platforms(
+        *(chosen, people, records, clock),
+        replace(
+            entrance,
+            kept=heard_of,
+            hears=earlier.keep,
+            commands={**entrance.commands, "reload": reloads.answer},
+        ),
     )
-    platforms |= await _platforms(chosen, people, records, clock, entrance)
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus, clock)
@@ -222,7 +230,7 @@ async def _start(
         options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, foundation, tasks)
-    await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
+    await service.start(tasks, _models(foundation))
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, cluster.patient).run)
 
@@ -238,7 +246,6 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     serving: ServingGround,
-    reporting: Reporting,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
     connection, engine = foundation.connection, foundation.engine
@@ -246,8 +253,10 @@ def _member(  # noqa: PLR0913 - the parts of a node
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
         return front, front_gauges(connection), absence.note
-    features = [part for one in FEATURES if (part := one.node(foundation, serving)) is not None]
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, features, reporting, serving.tasks)
+    for feature in FEATURES:
+        part = feature.node(foundation, serving)
+        serving.parts.extend(() if part is None else (part,))
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, serving)
     registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, serving.tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -300,8 +309,16 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
+    foundation: Foundation,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    people: People,
+    limits: Limits,
+    serving: ServingGround,
 ) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
+    entering = [feature.entrance(foundation, serving) for feature in FEATURES]
+    personal = personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock)
     return Entrance(
         inbox=inbox,
         say=outbound.say,
@@ -315,22 +332,25 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
-        owners=reporting.owners,
-        decisions=reporting.decisions,
+        owners=serving.owners,
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
         overheard=foundation.overheard,
+        commands={**personal, **{name: does for one in entering for name, does in one.commands.items()}},
+        choices={begins: takes for one in entering for begins, takes in one.choices.items()},
     )
 
 
-def _commands(foundation: Foundation, reloads: NodeReloads) -> Mapping[str, CarryOut]:
-    own, connection = foundation.settings, foundation.connection
-    return {
-        "reload": reloads.answer,
-        **personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
-        **{name: carry_out for one in FEATURES for name, carry_out in one.commands(foundation).items()},
-    }
+def _models(foundation: Foundation) -> Models | None:
+    return None if foundation.engine is None else foundation.engine.llm
+
+
+def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(CallKeeper(RedisModelCalls(foundation.connection)).follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
 
 def _origins(foundation: Foundation) -> Origins:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from anyio.abc import TaskGroup
+from collections.abc import Collection, Mapping
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
-from gateway.assembly.reporting import Reporting
 from gateway.assembly.stores import mailboxes_in, memories_in
 from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
@@ -19,6 +16,7 @@ from gateway.clients.standing import refusals_of
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
 from gateway.clients.triggers import EventTriggers
 from gateway.extensions.loading import load_extensions
+from gateway.feature import ServingGround
 from gateway.files.opening import intake_of
 from gateway.inbound.overheard import HeardPlaces
 from gateway.inbound.usage_limits import Limits
@@ -26,8 +24,6 @@ from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
-from gateway.reports.inquiry import PROGRAM as INQUIRY
-from gateway.reports.task import programs_of
 from gateway.settings.connections.clients import client_scopes
 from gateway.settings.connections.publishers import publisher_scopes
 from gateway.settings.tree import Settings
@@ -39,7 +35,6 @@ from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
-from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
 from runtime.sessions.node_context import NodeContext
@@ -56,12 +51,10 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    features: Sequence[NodePart],
-    reporting: Reporting,
-    tasks: TaskGroup,
+    serving: ServingGround,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
-    settings, clock = foundation.settings, foundation.clock
+    settings, clock, tasks, parts = foundation.settings, foundation.clock, serving.tasks, serving.parts
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = session_store(foundation)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
@@ -69,8 +62,9 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     extensions = load_extensions(settings.extensions.modules)
     extended = ExtendedChannels(extensions.channels, foundation.bus)
     tasks.start_soon(extended.run)
+    own = {name: program for part in parts for name, program in part.programs.items()}
     return NodeContext(
-        AsItIsNow(lambda: {**foundation.programs, **programs_of(reporting.calls)}),
+        AsItIsNow(lambda: {**foundation.programs, **own}),
         store,
         outbound,
         engine.sandbox,
@@ -88,7 +82,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         models=AsItIsNow(lambda: foundation.routes.models),
         versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
-        objection=refusals_of(_orderers(settings), console=settings.console.on),
+        objection=refusals_of(_orderers(settings, own), console=settings.console.on),
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
@@ -105,18 +99,19 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
-        calls={**reporting.calls, **extensions.calls},
+        calls={**{name: call for part in parts for name, call in part.outside.items()}, **extensions.calls},
         events=_events(foundation, store, inbox),
         seen=bool(settings.clients) or settings.console.on,
-        features=features,
-        reports=reporting.desk,
+        features=parts,
     )
 
 
-def _orderers(settings: Settings) -> dict[str, Scopes]:
-    """What clients may have begun, and programs that publish events, by the names under which they order."""
+def _orderers(settings: Settings, of_features: Collection[str]) -> dict[str, Scopes]:
+    """What clients may have begun, and programs that publish events, by the names under which they order. A program of
+    a feature is ordered under its own name.
+    """
     publishers = publisher_scopes(settings.publishers)
-    ours = {INQUIRY: scopes_from([f"tasks:write:{INQUIRY}"])}
+    ours = {name: scopes_from([f"tasks:write:{name}"]) for name in of_features}
     return client_scopes(settings.clients) | ours | {f"{PROGRAM}{name}": scopes for name, scopes in publishers.items()}
 
 

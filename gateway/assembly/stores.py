@@ -24,7 +24,6 @@ from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import NodeStore
-from runtime.stores.operation.reports import ReportStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.programs.pins import Pins
-    from gateway.reports.again import Decisions
     from runtime.language.program import Program
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
@@ -165,7 +163,6 @@ class Keeping:
     places: PlaceStore
     connection: RedisConnection
     inbox: RedisInbox
-    reports: ReportStore
     versions: Records
 
     async def served_last(self) -> str:
@@ -187,7 +184,6 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.notebooks.store import RedisNotebooks
-    from runtime.storage.redis.operation.reports import RedisReports
     from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.records import RedisRecords
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
@@ -204,7 +200,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
     return Keeping(
         *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
-        *(connection, RedisInbox(connection), RedisReports(connection)),
+        *(connection, RedisInbox(connection)),
         RedisRecords(connection, VERSIONS_TABLE),
     )
 
@@ -221,13 +217,6 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
 
     rooms = ClosedRooms(RedisSessionCatalog(connection), RedisSessionStore(connection))
     return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock), rooms)
-
-
-def decisions_of(keeping: Keeping) -> Decisions:
-    """What owners decide about reports."""
-    from gateway.reports.again import Decisions
-
-    return Decisions(keeping.reports, keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:

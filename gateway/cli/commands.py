@@ -20,7 +20,6 @@ from gateway.cli.author.talks import hold_talks
 from gateway.cli.discord import app as discord
 from gateway.cli.operate.access import app as access
 from gateway.cli.operate.backup import backup, restore
-from gateway.cli.operate.debug import app as debug
 from gateway.cli.operate.dlq import app as dlq
 from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
@@ -34,6 +33,7 @@ from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
 from gateway.cli.voice import app as voice
 from gateway.features.feedback.cli import feedback
+from gateway.features.reports.cli import app as debug
 from gateway.features.schedules.cli import app as cron
 from gateway.features.usage.cli import usage
 from gateway.version import VERSION

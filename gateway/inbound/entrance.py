@@ -23,7 +23,6 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.reports.again import Decisions
 from runtime.bus import Bus
 from runtime.core.texts import Texts
 from runtime.stores.inbox import Inbox
@@ -47,10 +46,10 @@ class Entrance:
     limits: Limits
     people: People
     owners: OwnerNotices
-    decisions: Decisions
     message_chars: int
     places: PlaceStore
     commands: Mapping[str, CarryOut] = field(default_factory=dict)
+    choices: Mapping[str, CarryOut] = field(default_factory=dict)
     kept: Kept = unheard
     hears: Hears = unheeded
     answer: AnswerPerson | None = None

@@ -22,7 +22,8 @@ Hears = Callable[[Inbound], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class GivenCommand:
-    """A command for the gateway. `program` is the one that serves there; `private`: nobody else reads the answer."""
+    """A command or a choice for the gateway. `program` is the one that serves there; `private`: nobody else reads the
+    answer."""
 
     event: Inbound
     role: Role
@@ -33,7 +34,8 @@ class GivenCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can."""
+    """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can; everybody
+    may read what came of a choice."""
 
     text: str
     alone: bool = False
@@ -43,7 +45,7 @@ class CommandAnswer:
 
 
 CarryOut = Callable[[GivenCommand], Awaitable[CommandAnswer]]
-"""Carries out a command. Done again, it changes nothing more."""
+"""Carries out a command, or takes a choice. Done again, it changes nothing more."""
 
 
 class SayOutside(Protocol):

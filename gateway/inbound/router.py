@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import anyio
 
@@ -17,11 +18,10 @@ from gateway.access.commands import AccessCommands
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import GivenCommand
+from gateway.inbound.hooks import CarryOut, GivenCommand
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.sanitizing import says_something, tidied
-from gateway.reports.desk import AGAIN, LEAVE
 from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice
@@ -56,7 +56,7 @@ class InboundRouter:
         self._routes = entrance.routes
         self._told: set[str] = set()
         own = {"help": self._help, "access": self._change_access, "programs": self._programs}
-        self.own_commands = own | dict.fromkeys(entrance.commands, self._carry_out)
+        self.own_commands = own | {name: partial(self._carry_out, does) for name, does in entrance.commands.items()}
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -169,20 +169,10 @@ class InboundRouter:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
-        elif event.act == "choice" and (event.choice or "").startswith((AGAIN, LEAVE)):
-            await self._decide(event, role)
+        elif event.act == "choice" and (takes := self._taker(event.choice or "")) is not None:
+            await self._carry_out(takes, event, role)
         else:
             await self._keep(event, role)
-
-    async def _decide(self, event: Inbound, role: Role) -> None:
-        """Do what an owner chose below a report about a failure."""
-        chosen = event.choice or ""
-        number = whole_number(chosen.rpartition(".")[2])
-        if role is not Role.OWNER or number is None:
-            await self._tell(event, "debug.owners_only")
-            return
-        decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
-        await self._tell(event, f"debug.is_{await decide(number)}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)
@@ -209,12 +199,17 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _carry_out(self, event: Inbound, role: Role) -> None:
+    def _taker(self, choice: str) -> CarryOut | None:
+        """What takes a choice that the gateway offered."""
+        return next((does for begins, does in self._entrance.choices.items() if choice.startswith(begins)), None)
+
+    async def _carry_out(self, carry_out: CarryOut, event: Inbound, role: Role) -> None:
         """Have a command carried out, and give the answer to who gave it."""
         private, program = self._access.is_private(event), await self._serving(event)
-        carry_out = self._entrance.commands[event.command or ""]
         said = await carry_out(GivenCommand(event, role, program, self._texts, private))
-        if said.alone and not event.private and isinstance(self._adapter, CanTellAlone):
+        if event.command is None:
+            await self._entrance.say(event.address, said.text)
+        elif said.alone and not event.private and isinstance(self._adapter, CanTellAlone):
             self._entrance.tell_alone(event.address, event.person_id, said.text)
         else:
             await self._reply(event, said.text, said.otherwise)

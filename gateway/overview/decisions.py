@@ -1,9 +1,8 @@
-"""Decisions of owners: `/bus/v1/reports`, `/bus/v1/requests` and `/bus/v1/dead-letters`."""
+"""Decisions of owners: `/bus/v1/requests` and `/bus/v1/dead-letters`."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -17,37 +16,15 @@ from gateway.clients.pages import limit_of, page_of
 from gateway.clients.requests import answer
 from gateway.overview.people import role_in
 from gateway.overview.sources import Sources
-from gateway.reports.again import Outcome
 from runtime.core.errors import InboxFull, LetterGone
-from runtime.core.plain_text import whole_number
 from runtime.stores.operation.dead_letters import DeadLetter
-from runtime.stores.operation.reports import Report
-
-_NOT_NOW = "Too much is waiting. Try again."
 
 
 class DecisionRoutes:
-    """The requests about reports, about who asks to get in, and about dead letters."""
+    """The requests about who asks to get in, and about dead letters."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-
-    async def reports(self, request: Request) -> Response:
-        """The reports about failures, the latest first; with `open=1` those that nobody has decided."""
-        self._sources.reader(request)
-        found = [*await self._sources.reports.all()][::-1]
-        if request.query_params.get("open") == "1":
-            found = [report for report in found if not report.decided]
-        rows, next_ = page_of(request, found, lambda report: str(report.number), _report)
-        return answer({"reports": rows, "next": next_})
-
-    async def again(self, request: Request) -> Response:
-        """Try again from where what failed began."""
-        return await self._decided(request, self._sources.decisions.again)
-
-    async def leave(self, request: Request) -> Response:
-        """Leave a failure as it is."""
-        return await self._decided(request, self._sources.decisions.leave)
 
     async def requests(self, request: Request) -> Response:
         """Who asks to get in. Their codes are for who may let them in."""
@@ -87,17 +64,6 @@ class DecisionRoutes:
         scopes = client.scopes
         return scopes.content and (scopes.private or not await self._sources.rooms.at(letter.event.address))
 
-    async def _decided(self, request: Request, decide: Callable[[int], Awaitable[Outcome]]) -> Response:
-        self._sources.writer(request)
-        number = str(request.path_params["report"])
-        try:
-            outcome = await decide(whole_number(number) or 0)
-        except InboxFull as error:
-            raise HTTPException(503, _NOT_NOW, {"retry-after": "5"}) from error
-        if outcome == "gone":
-            raise HTTPException(404, "There is nothing to try again: the report or its conversation is gone.")
-        return answer({"report": int(number), "outcome": outcome})
-
     async def _settled(self, request: Request, settle: Callable[[str], Awaitable[DeadLetter]]) -> Response:
         self._sources.writer(request)
         try:
@@ -105,27 +71,8 @@ class DecisionRoutes:
         except LetterGone as error:
             raise HTTPException(404, "There is no such dead letter (any more).") from error
         except InboxFull as error:
-            raise HTTPException(503, _NOT_NOW, {"retry-after": "5"}) from error
+            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
         return answer({"letter": letter.id})
-
-
-def _report(report: Report) -> dict[str, Any]:
-    return {
-        "report": report.number,
-        "kind": report.kind,
-        "session": report.session or None,
-        "seq": report.seq,
-        "conversation": report.conversation,
-        "program": report.program,
-        "place": report.place,
-        "error_type": report.error_type,
-        "instruction": report.instruction,
-        "source": report.source,
-        "count": report.count,
-        "first_at": _time(report.first_s),
-        "last_at": _time(report.last_s),
-        "decided": report.decided or None,
-    }
 
 
 def _request(request: AccessRequest, shows_code: bool) -> dict[str, Any]:
@@ -149,7 +96,3 @@ def _letter(letter: DeadLetter, content: bool) -> dict[str, Any]:
         "why": letter.reason if content else None,
         "text": event.text if content else None,
     }
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -21,7 +21,6 @@ from gateway.overview.moments import Moments
 from gateway.overview.questions.open import QuestionsView
 from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
-from gateway.reports.again import Decisions
 from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
@@ -29,7 +28,6 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import Inbox
 from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.stores.operation.nodes import Living
-from runtime.stores.operation.reports import ReportStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import TapeReader
 
@@ -49,8 +47,6 @@ class Sources:
     catalog: SessionCatalog
     tapes: TapeReader
     letters: DeadLetters
-    reports: ReportStore
-    decisions: Decisions
     people: People
     person_limits: PersonLimits
     moments: Moments

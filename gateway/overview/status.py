@@ -39,10 +39,11 @@ class StatusRoute:
         events, pages = await own.waiting(range(SHARDS))
         letters = await own.letters.page(limit=MOST_LETTERS)
         drained = frozenset(await own.drains.marked())
-        undecided = [report for report in await own.reports.all() if not report.decided]
+        told = await self._of_features()
         living, fronts = await own.living(), await own.fronts()
         return answer(
             {
+                **told,
                 "at": own.clock.now().isoformat(),
                 "version": VERSION,
                 "platforms": list(await own.platforms({*living.nodes, *fronts.nodes})),
@@ -53,11 +54,10 @@ class StatusRoute:
                 "waiting": {"events": events, "pages": pages},
                 "dead_letters": len(letters),
                 "decisions": {
-                    "reports": len(undecided),
                     "requests": len(await own.people.requests()),
                     "questions": len(await own.questions.noted()),
+                    **told.get("decisions", {}),
                 },
-                **await self._of_features(),
             }
         )
 

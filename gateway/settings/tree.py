@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.mcp.settings import McpSettings
+from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.settings.connections.clients import ClientSettings, TapeSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
@@ -32,7 +33,7 @@ from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings, ReportSettings
+from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings
 from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.programs.execution import (
     ExecutionSettings,

@@ -59,7 +59,6 @@ from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import Undo
-from runtime.sessions.failures import Failures
 from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
@@ -263,7 +262,6 @@ def assembled(
             memory_posts.noted,
         ),
         *(spoken_answers.noted, open_questions.noted, published.noted),
-        *Failures(record, journal, tasks, around.reports).listeners,
         *(listener for feature in features for listener in feature.listeners),
     )
     return Assembly(

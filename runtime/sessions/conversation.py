@@ -29,7 +29,6 @@ from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFence
 from runtime.language.program import Program
 from runtime.sessions.beginning import Beginning, is_of_beginning, why_none
 from runtime.sessions.commands.fork import forked
-from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
@@ -340,11 +339,9 @@ class Conversation:
         self._attempts, self._broken = 0, None
         with suppress(LeaseLost):  # the shard's next node finds it in the inbox
             await self._put_aside(entry, reason, self._cause)
+            record = await self._around.store.session(self._shard, session.record.id) or session.record
             for feature in self._around.features:
-                await feature.put_aside(entry.event)
-            if self._around.reports is not None:
-                record = await self._around.store.session(self._shard, session.record.id) or session.record
-                await report_dead_letter(self._around.reports, entry.event, record, self._cause)
+                await feature.put_aside(entry.event, record, self._cause)
 
     async def _put_aside(self, entry: InboxEntry, reason: str, error: str, *, told: str = "not_taken") -> None:
         """Keep an event that no session takes among the dead letters, and tell who sent it."""

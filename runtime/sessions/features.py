@@ -10,8 +10,10 @@ from anyio.abc import TaskGroup
 
 from runtime.core.address import Address
 from runtime.core.texts import Texts
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import Reminders, ZoneOf
 from runtime.execution.speech.pages import Pages
+from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.journal import Journal
@@ -48,6 +50,11 @@ class SessionPart:
 class NodePart:
     """What a feature does in a process that serves conversations."""
 
+    programs: Mapping[str, Program] = {}
+    """Programs of its own, by name, which it alone orders."""
+    outside: Mapping[str, ExtensionCall] = {}
+    """Calls of these programs that are outside effects, by name."""
+
     async def gained(self, lease: Lease, /) -> None:
         """A shard is ours now."""
 
@@ -63,8 +70,9 @@ class NodePart:
         no command of the feature. Raises LeaseLost: then the next node answers."""
         return None
 
-    async def put_aside(self, event: InboxEvent, /) -> None:
-        """An event will never be taken."""
+    async def put_aside(self, event: InboxEvent, record: SessionRecord, cause: str, /) -> None:
+        """An event will never be taken, since it made sessions fail; `record` is of the last one that tried. `cause`
+        begins with the type of the error. Raises StorageUnavailable."""
 
 
 @runtime_checkable

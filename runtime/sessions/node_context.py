@@ -28,7 +28,6 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.memories.books import Memories
 from runtime.memories.meanings import Meanings
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.failures import ReportDesk
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
@@ -124,8 +123,6 @@ class NodeContext:
     """What programs remember of people; None where nothing can be kept."""
     meanings: Meanings | None = None
     """Finds memories by what they mean; None where words alone are compared."""
-    reports: ReportDesk | None = None
-    """Takes failures that nobody catches; None where nobody is to hear of any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
@@ -177,7 +174,6 @@ _ALONE: Mapping[str, Any] = {
     "memories": None,
     "mailboxes": NoMailboxes(),
     "places": None,
-    "reports": None,
     "seen": False,
     "speaker": None,
     "task_places": {},

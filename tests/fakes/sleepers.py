@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
+from gateway.features.reports.node import NodeReports
 from gateway.features.schedules.node import NodeSchedules
 from gateway.features.schedules.runs import Failing, Runs
 from gateway.features.schedules.schedules import Attend, Schedules
@@ -146,6 +147,7 @@ class Sleepers:
         schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend, runs)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
+        reporting = () if self.reports is None else (NodeReports(Mortal(self.reports, self.world)),)
         around = NodeContext(
             {self.program.name: self.program},
             store,
@@ -156,9 +158,8 @@ class Sleepers:
             bus,
             idle_s=self.idle_s,
             alarm=alarm,
-            features=(NodeSchedules(schedules, runs, clock),),
+            features=(*reporting, NodeSchedules(schedules, runs, clock)),
             calls=self.calls,
-            reports=None if self.reports is None else Mortal(self.reports, self.world),
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks

@@ -13,7 +13,6 @@ from starlette.routing import BaseRoute, Route
 from gateway.access.people import AccessRequest
 from gateway.assembly.stores import (
     Keeping,
-    decisions_of,
     drains_in,
     keeping_of,
     news_by,
@@ -161,8 +160,6 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         catalog=keeping.catalog,
         tapes=keeping.tapes,
         letters=keeping.letters,
-        reports=keeping.reports,
-        decisions=decisions_of(keeping),
         people=people_in(connection, clock),
         person_limits=person_limits_in(connection),
         moments=moments,

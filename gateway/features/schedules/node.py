@@ -22,11 +22,12 @@ from runtime.core.ids import ScheduleId, schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
 from runtime.execution.calls.reminders import ZoneOf
-from runtime.sessions.failures import Failure
+from runtime.sessions.failures import Failure, report
 from runtime.sessions.features import NodePart, SessionParts
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.inbox import NOTICE, InboxEvent
+from runtime.stores.sessions import SessionRecord
 
 
 class NodeSchedules(NodePart):
@@ -54,7 +55,7 @@ class NodeSchedules(NodePart):
         said = await ScheduleAnswers(self._schedules, self._clock).answer(event, texts)
         return said, event.asker if only_asks(event) else ""
 
-    async def put_aside(self, event: InboxEvent, /) -> None:
+    async def put_aside(self, event: InboxEvent, _record: SessionRecord, _cause: str, /) -> None:
         """A run whose event will never be taken has failed."""
         await self._runs.ended(event.id, event.address, "failed", why="DeadLetter")
 
@@ -102,7 +103,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeSchedules:
         shown = failing.address.key if name == failing.schedule else name
         ground.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
         about = (run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id)
-        await serving.reports.take(Failure("schedule", *about))
+        await report(Failure("schedule", *about), serving.parts)
 
     connection, clock = ground.connection, ground.clock
     chosen, runs = RedisRecords(connection, CHOSEN_TABLE), Runs(RedisRuns(connection), clock, tell)

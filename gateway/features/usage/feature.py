@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import EntrancePart, Feature
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from gateway.feature import FeatureDoor, FeatureGround, ServingGround
     from gateway.features.usage.ledger import Ledger
-    from gateway.inbound.hooks import CarryOut
 
 
 def _ledger(ground: FeatureGround) -> Ledger:
@@ -23,8 +22,8 @@ def _ledger(ground: FeatureGround) -> Ledger:
     return ledger_in(ground.connection, ground.clock)
 
 
-def _commands(ground: FeatureGround) -> Mapping[str, CarryOut]:
-    return {"usage": _ledger(ground).answer}
+def _entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
+    return EntrancePart({"usage": _ledger(ground).answer})
 
 
 def _node(ground: FeatureGround, serving: ServingGround) -> None:
@@ -47,4 +46,4 @@ async def _models(ground: FeatureGround, names: Collection[str]) -> Mapping[str,
     return await _ledger(ground).of_models(names)
 
 
-usage = Feature("usage", commands=_commands, node=_node, views=_views, status=_status, models=_models)
+usage = Feature("usage", entrance=_entrance, node=_node, views=_views, status=_status, models=_models)

@@ -1,5 +1,5 @@
 """`GET /bus/v1/programs/{program}/practice`: a program's versions and who is on them, what is wrong with its files,
-what failed, and what people think of what it says.
+and what features tell of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
 from runtime.language.program import Program
 from runtime.stores.catalog import KnownSession
-from runtime.stores.operation.reports import Report
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramAdopted, SessionBegun
 
@@ -37,8 +36,6 @@ COUNTED = 100
 
 _PAGE = 200
 _AT_ONCE = 8
-_MOST = 50
-"""The places of failures that are listed."""
 
 
 class SeenRefusals:
@@ -118,7 +115,6 @@ class PracticeRoute:
                     }
                     for digest in known
                 ],
-                "failures": await self._failures(name),
                 **await self.of_features(name),
             }
         )
@@ -162,29 +158,6 @@ class PracticeRoute:
         except (ArchiveUnavailable, ContentLocked, TapeConflict, LookupError):
             return ""
         return ""
-
-    async def _failures(self, name: str) -> list[dict[str, Any]]:
-        """What nobody caught, by step and error, the most frequent first."""
-        counts: Counter[tuple[str, str]] = Counter()
-        latest: dict[tuple[str, str], Report] = {}
-        for report in await self.sources.reports.all():
-            if report.program == name:
-                key = report.place, report.error_type
-                counts[key] += report.count
-                if key not in latest or latest[key].last_s < report.last_s:
-                    latest[key] = report
-        return [
-            {
-                "place": place,
-                "instruction": latest[place, error_type].instruction,
-                "error_type": error_type,
-                "count": count,
-                "last_at": _date(latest[place, error_type].last_s),
-                "session": latest[place, error_type].session,
-                "seq": latest[place, error_type].seq,
-            }
-            for (place, error_type), count in counts.most_common(_MOST)
-        ]
 
 
 async def _version_in(request: Request) -> str:

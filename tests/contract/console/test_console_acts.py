@@ -12,13 +12,13 @@ import pytest
 from gateway.access.people import KnownPerson
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in
+from gateway.features.reports.redis import RedisReports
+from gateway.features.reports.store import Report
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
 from gateway.models.counted import Amounts
 from runtime.storage.redis.operation.nodes import RedisNodeStore
-from runtime.storage.redis.operation.reports import RedisReports
 from runtime.stores.inbox import NOTICE
-from runtime.stores.operation.reports import Report
 from runtime.stores.sessions import Commit, LeaseHolder
 from tests.contract.console.console_answers import acted, said, told_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease

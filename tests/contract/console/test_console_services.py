@@ -13,6 +13,8 @@ import pytest
 from adapters.records import Records
 from gateway.assembly.stores import records_in
 from gateway.features.feedback.ledger import FEEDBACK_TABLE
+from gateway.features.reports.redis import RedisReports
+from gateway.features.reports.store import Report
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
 from gateway.models.counted import Amounts
@@ -33,10 +35,8 @@ from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 from runtime.llm.options import ModelOptions
-from runtime.storage.redis.operation.reports import RedisReports
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.stores.inbox import shard_of
-from runtime.stores.operation.reports import Report
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.content import Content

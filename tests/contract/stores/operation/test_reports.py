@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from gateway.features.reports.redis import RedisReports
+from gateway.features.reports.store import Report, ReportStore
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.operation.reports import RedisReports
-from runtime.stores.operation.reports import Report, ReportStore
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.reports import MemoryReports
 

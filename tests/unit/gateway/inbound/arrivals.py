@@ -12,6 +12,8 @@ from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.features.reports.decisions import Decisions, Outcome
+from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
 from gateway.inbound.entrance import Entrance
 from gateway.inbound.hooks import CommandAnswer, GivenCommand
@@ -83,17 +85,17 @@ class Kept:
 ONE = Routes([Route("one", (Path("one.pb"),))])
 
 
-class Decided:
-    """What owners have decided about reports."""
+class Decided(Decisions):
+    """Notes what owners have decided about reports."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str, int]] = []
 
-    async def again(self, number: int) -> str:
+    async def again(self, number: int) -> Outcome:
         self.all.append(("again", number))
         return "again"
 
-    async def leave(self, number: int) -> str:
+    async def leave(self, number: int) -> Outcome:
         self.all.append(("leave", number))
         return "left"
 
@@ -155,7 +157,6 @@ class Door:
             owners=OwnerNotices(
                 self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
             ),
-            decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
             commands={
@@ -164,6 +165,7 @@ class Door:
                 "memory": MemoryCommand(remembered).answer,
                 "voice": VoiceCommand(MemoryRecords(), speaks=True).answer,
             },
+            choices={CHOICES: self.decisions.chosen},
             takes_feedback=takes_feedback,
             answer=self._answer if answers_alone else None,
         )

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.clients.program_events import ProgramEvents
 from gateway.clients.scopes import Scopes
+from gateway.features.reports.node import NodeReports
 from runtime.execution.calls.publishing import MAX_HOPS
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
@@ -164,7 +165,7 @@ async def test_two_programs_that_begin_each_other_end_with_a_report_that_says_so
     )
     desk = Desk()
     async with talking(
-        programs, Model(), sandbox, world=world, events=events, tasks=TaskLimits(), reports=desk
+        programs, Model(), sandbox, world=world, events=events, tasks=TaskLimits(), features=[NodeReports(desk)]
     ) as talk:
         talk.post("hi")
         await talk.until(lambda: bool(desk.taken))

@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from gateway.features.reports.node import NodeReports
 from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTimeout, LLMUnavailable
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
@@ -108,7 +109,7 @@ class Desk:
 async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported(sandbox: MontySandbox) -> None:
     broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
     desk = Desk()
-    async with talking(broken, Model(), sandbox, reports=desk) as talk:
+    async with talking(broken, Model(), sandbox, features=[NodeReports(desk)]) as talk:
         talk.post("go")
         await talk.until(lambda: bool(desk.taken) and any(GIVEN_UP in text for text in talk.chat))
         (failure,) = desk.taken
@@ -134,7 +135,7 @@ async def Weigh(grams):
         agent("Cook", python("Main", trigger="BGN When program starts"), python("Weigh", "grams"), code=code)
     )
     desk = Desk()
-    async with talking(made, Model(), sandbox, reports=desk) as talk:
+    async with talking(made, Model(), sandbox, features=[NodeReports(desk)]) as talk:
         await talk.say("go")
         await talk.until(lambda: bool(talk.facts("reported")))
         (failure,) = desk.taken

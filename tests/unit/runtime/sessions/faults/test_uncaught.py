@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.features.reports.node import NodeReports
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
@@ -78,7 +79,7 @@ async def orders(talk: Talk, playbook: str, arguments: dict[str, object], event:
 @pytest.mark.parametrize("event", ["", "oven.cold"])
 async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(event: str, sandbox: MontySandbox) -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Bake", {}, event)
         await talk.until(lambda: bool(desk.taken))
     assert (over.error, over.error_type) == ("oven 3 has 20 degrees", "OvenCold")
@@ -88,7 +89,7 @@ async def test_a_failed_task_of_a_client_is_reported_with_its_type_and_place(eve
 
 async def test_a_client_s_task_that_ran_out_of_time_is_reported_where_it_was(sandbox: MontySandbox) -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Wait", {})
         await talk.until(lambda: bool(desk.taken))
     assert (over.error_type, str(over.raised_at)) == ("TaskLate", "Baker: Wait")
@@ -100,7 +101,7 @@ async def test_a_rejected_task_is_reported_where_no_client_hears_of_it(
     event: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
 ) -> None:
     desk = Desk()
-    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), reports=desk) as talk:
+    async with talking(bakery("    pass"), Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)]) as talk:
         over = await orders(talk, "Bake", {"cake": "of carrots"}, event)
         await talk.until(lambda: len(desk.taken) == len(reports))
     assert over.status == "rejected"
@@ -136,7 +137,9 @@ async def test_an_agent_s_task_is_reported_unless_its_orderer_catches_the_failur
     main: str, reports: list[tuple[str, str, str]], sandbox: MontySandbox
 ) -> None:
     desk = Desk()
-    async with talking(bakery(main), Model(), sandbox, tasks=TaskLimits(at_once=2), reports=desk) as talk:
+    async with talking(
+        bakery(main), Model(), sandbox, tasks=TaskLimits(at_once=2), features=[NodeReports(desk)]
+    ) as talk:
         await talk.say("hi")
         await talk.settled()
         shown = talk.chat
@@ -151,7 +154,9 @@ async def test_a_playbook_that_cannot_begin_and_one_that_a_trigger_starts_are_re
     main = python("Main", trigger="BGN When program starts")
     desk = Desk()
     made = program(agent("Main", main, dust, greet, code=code + "\nasync def Greet(name):\n    pass\n"))
-    async with talking(made, Model(), sandbox, tasks=TaskLimits(), reports=desk, world=World(())) as talk:
+    async with talking(
+        made, Model(), sandbox, tasks=TaskLimits(), features=[NodeReports(desk)], world=World(())
+    ) as talk:
         await talk.say("hi")
         await talk.until(lambda: len(desk.taken) == 2)
     assert desk.seen == [("Main", "Dust", "OSError"), ("Main", "Greet", "PlaybookError")]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.reports.account import inert
-from gateway.reports.asked_model import AskedModel
-from gateway.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
+from gateway.features.reports.account import inert
+from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, AskedModel, Inquiry
+from gateway.features.reports.store import Report
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
@@ -23,7 +23,6 @@ from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, PythonFence
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, Inbox, InboxEvent
-from runtime.stores.operation.reports import Report
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import TapeReader
@@ -89,10 +88,8 @@ class DebugTasks:
             await self._inbox.add(event)
 
 
-def calls_of(inquiry: Inquiry | None, owners: OwnerNotices, within_s: float) -> Calls:
-    """What the program can call: nothing where nobody inquires. Either call does no harm when it is made twice."""
-    if inquiry is None:
-        return {}
+def calls_of(inquiry: Inquiry, owners: OwnerNotices, within_s: float) -> Calls:
+    """What the program can call. Either call does no harm when it is made twice."""
 
     async def look_into_failure(report: int, looks: list[str]) -> dict[str, str | None]:
         """Asks the model what it wants to see next, after these looks, or what it supposes."""

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.assembly.stores import Keeping
-    from gateway.reports.account import Account
+    from gateway.features.reports.account import Account
+    from gateway.features.reports.store import Report, ReportStore
     from runtime.core.texts import Texts
-    from runtime.stores.operation.reports import Report
 
 NumberArgument = Annotated[int, typer.Argument(help="The report's number, as parley debug list shows it.")]
 
@@ -25,7 +25,7 @@ app = typer.Typer(help="Reports about failures that nobody caught.", no_args_is_
 @app.command("list")
 def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the reports, the latest at the bottom."""
-    reports = with_keeping(config, lambda keeping: keeping.reports.all())
+    reports = with_keeping(config, lambda keeping: _reports(keeping).all())
     if as_json:
         for report in reports:
             say_json(_data(report))
@@ -41,9 +41,9 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
     async def ask(keeping: Keeping) -> tuple[Report, Account, str] | None:
-        from gateway.reports.task import guess_of
+        from gateway.features.reports.task import guess_of
 
-        report = await keeping.reports.get(number)
+        report = await _reports(keeping).get(number)
         if report is None:
             return None
         return report, await _accounts(keeping, config).of(report), await guess_of(keeping.tapes, number)
@@ -78,22 +78,29 @@ def leave(number: NumberArgument, config: ConfigOption = None) -> None:
 
 def _decide(number: int, what: str, config: Path | None) -> None:
     async def ask(keeping: Keeping) -> str:
-        from gateway.assembly.stores import decisions_of
+        from gateway.features.reports.decisions import Decisions
+        from runtime.core.clock import SystemClock
 
-        decisions = decisions_of(keeping)
+        decisions = Decisions(_reports(keeping), keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
         return await (decisions.again(number) if what == "again" else decisions.leave(number))
 
     outcome = with_keeping(config, ask)
-    if outcome == "gone" and with_keeping(config, lambda keeping: keeping.reports.get(number)) is None:
+    if outcome == "gone" and with_keeping(config, lambda keeping: _reports(keeping).get(number)) is None:
         raise _unknown(number)
     say(_texts(config)(f"debug.is_{outcome}", number=number))
     if outcome == "gone":
         raise typer.Exit(FAILED)
 
 
+def _reports(keeping: Keeping) -> ReportStore:
+    from gateway.features.reports.redis import RedisReports
+
+    return RedisReports(keeping.connection)
+
+
 def _accounts(keeping: Keeping, config: Path | None) -> Any:
+    from gateway.features.reports.account import Accounts
     from gateway.observability.masking import Masking
-    from gateway.reports.account import Accounts
     from gateway.settings.tree import secrets
 
     return Accounts(keeping.tapes, Masking(secrets(load_settings(config))), _texts(config))

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gateway.access.roles import Role
+from gateway.features.reports.desk import AGAIN
+from gateway.features.reports.redis import RedisReports
+from gateway.features.reports.store import Report, ReportStore
+from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import whole_number
 from runtime.sessions.commands.fork import Origin
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
-from runtime.stores.operation.reports import Report, ReportStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as
@@ -44,6 +54,15 @@ class Decisions:
         self._tapes = tapes
         self._inbox = inbox
         self._clock = clock
+
+    async def chosen(self, given: GivenCommand) -> CommandAnswer:
+        """Do what an owner chose below a report."""
+        chosen = given.event.choice or ""
+        number = whole_number(chosen.rpartition(".")[2])
+        if given.role is not Role.OWNER or number is None:
+            return CommandAnswer(given.texts("debug.owners_only"))
+        decided = await (self.again if chosen.startswith(AGAIN) else self.leave)(number)
+        return CommandAnswer(given.texts(f"debug.is_{decided}", number=number))
 
     async def leave(self, number: int) -> Outcome:
         """Leave a failure as it is."""
@@ -103,3 +122,9 @@ class Decisions:
 
 def _of_kind(said: InboxEvent, kind: str, text: str) -> InboxEvent:
     return replace(said, id=f"{said.id}.{kind}", kind=kind, text=text)
+
+
+def decisions_in(connection: RedisConnection, archive: Archive | None, clock: Clock) -> Decisions:
+    """Decisions about the reports in the database."""
+    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
+    return Decisions(RedisReports(connection), catalog, tapes, RedisInbox(connection), clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.reports.causes import _OF_TYPE, _TEXTS, UNKNOWN, cause_of
+from gateway.features.reports.account import _OF_TYPE, _TEXTS, UNKNOWN, cause_of
 from runtime.core.texts import english
 
 

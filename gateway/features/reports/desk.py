@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from anyio.abc import TaskGroup
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.reports.account import Accounts, can_go_on, inert
-from gateway.reports.inquiry import PROGRAM
-from gateway.reports.task import DebugTasks
+from gateway.feature import FeatureGround, ServingGround
+from gateway.features.reports.account import Accounts, can_go_on, inert
+from gateway.features.reports.inquiry import PROGRAM
+from gateway.features.reports.redis import RedisReports
+from gateway.features.reports.store import Report, ReportStore
+from gateway.features.reports.task import DebugTasks
 from runtime.bus import Bus
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -20,12 +23,15 @@ from runtime.events.service import FailureReported
 from runtime.events.sessions import ReportFailed
 from runtime.language.program import Program, Step
 from runtime.sessions.failures import Failure, Reported
-from runtime.stores.operation.reports import Report, ReportStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
 
-AGAIN = "report.again."
+CHOICES = "report."
+"""The prefix of the choices below a report."""
+
+AGAIN = f"{CHOICES}again."
 """The prefix of the choice that tries again; the report's number follows."""
 
-LEAVE = "report.leave."
+LEAVE = f"{CHOICES}leave."
 """The prefix of the choice that leaves it."""
 
 TOLD_LATE = 10
@@ -34,31 +40,74 @@ TOLD_LATE = 10
 _INSTRUCTION_CHARS = 300
 
 
+class ReportNotices:
+    """Tells the owners of reports."""
+
+    def __init__(self, store: ReportStore, accounts: Accounts, owners: OwnerNotices, texts: Texts) -> None:
+        self.store = store
+        self.accounts = accounts
+        self._owners = owners
+        self._texts = texts
+        self._late = OnDemand(self._tell_late)
+
+    def start(self, tasks: TaskGroup) -> None:
+        """From now on, tell of what nobody could be told as soon as an owner has a place for it."""
+        self._late.start(tasks)
+        self._owners.came.subscribe(lambda _: self._late.wake())
+
+    async def _tell_late(self) -> None:
+        """Tell of the latest reports of which nobody was told."""
+        try:
+            untold = [report for report in await self.store.all() if not report.told and not report.decided]
+            for number, report in enumerate(reversed(untold)):
+                if number >= TOLD_LATE or await self.tell(report):
+                    await self.store.tell(report.number)
+        except StorageUnavailable:
+            return  # they are told with the next owner, or the next failure
+
+    async def tell(self, report: Report) -> bool:
+        """Whether an owner was told. Raises StorageUnavailable."""
+        account = await self.accounts.of(report)
+        what = report.error_type if await self.accounts.hides(report) else inert(account.what)
+        again = can_go_on(report)
+        key = "debug.told_schedule" if report.kind == "schedule" else "debug.told" if again else "debug.told_alone"
+        choices = (
+            Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
+            Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
+        )
+        return await self._owners.tell(
+            f"report.{report.number}",
+            key,
+            choices if again else (),
+            number=report.number,
+            conversation=report.conversation,
+            where=account.where,
+            what=what,
+            cause=account.cause,
+            advice=account.advice,
+        )
+
+
 class FailureDesk:
     """Implements `runtime.sessions.failures.ReportDesk`. Acts by nothing but telling."""
 
-    def __init__(  # noqa: PLR0913 - what a report is made of, and who hears of it
+    def __init__(
         self,
-        store: ReportStore,
+        notices: ReportNotices,
         programs: Mapping[str, Program],
-        accounts: Accounts,
-        owners: OwnerNotices,
-        texts: Texts,
         clock: Clock,
         bus: Bus,
         debugging: DebugTasks | None = None,
     ) -> None:
         """With `debugging` a model looks into reports as well, in a task."""
-        self._store = store
+        self._notices = notices
+        self._store = notices.store
+        self._accounts = notices.accounts
         self._programs = programs
-        self._accounts = accounts
-        self._owners = owners
-        self._texts = texts
         self._clock = clock
         self._bus = bus
         self._debugging = debugging
         self._telling: set[int] = set()
-        self._late = OnDemand(self._tell_late)
 
     async def take(self, failure: Failure, /) -> Reported:
         """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that, or in
@@ -82,7 +131,7 @@ class FailureDesk:
                 if report.count == 1:
                     key = failure.address.key
                     self._bus.publish(FailureReported(report.number, key, report.place, report.error_type))
-                told = await self._tell(report)
+                told = await self._notices.tell(report)
                 if self._debugging is not None and report.session and not await self._accounts.hides(report):
                     await self._debugging.order(report)
                 if told:
@@ -91,61 +140,12 @@ class FailureDesk:
                 self._telling.discard(report.number)
         return Reported(report.number, report.count)
 
-    def start(self, tasks: TaskGroup) -> None:
-        """From now on, tell of what nobody could be told as soon as an owner has a place for it."""
-        self._late.start(tasks)
-        self._owners.came.subscribe(lambda _: self._late.wake())
-
-    async def _tell_late(self) -> None:
-        """Tell of the latest reports of which nobody was told."""
-        try:
-            untold = [report for report in await self._store.all() if not report.told and not report.decided]
-            for number, report in enumerate(reversed(untold)):
-                if number >= TOLD_LATE or await self._tell(report):
-                    await self._store.tell(report.number)
-        except StorageUnavailable:
-            return  # they are told with the next owner, or the next failure
-
-    async def _tell(self, report: Report) -> bool:
-        account = await self._accounts.of(report)
-        what = report.error_type if await self._accounts.hides(report) else inert(account.what)
-        again = can_go_on(report)
-        key = "debug.told_schedule" if report.kind == "schedule" else "debug.told" if again else "debug.told_alone"
-        choices = (
-            Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
-            Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
-        )
-        return await self._owners.tell(
-            f"report.{report.number}",
-            key,
-            choices if again else (),
-            number=report.number,
-            conversation=report.conversation,
-            where=account.where,
-            what=what,
-            cause=account.cause,
-            advice=account.advice,
-        )
-
     def _report(self, failure: Failure) -> Report:
-        now_s = self._clock.now().timestamp()
-        instruction, source = self._instruction(failure)
+        now_s, own = self._clock.now().timestamp(), failure
         return Report(
-            kind=failure.kind,
-            session=failure.session,
-            seq=failure.seq,
-            conversation=failure.address.key,
-            program=failure.program,
-            version=failure.version,
-            agent=failure.agent,
-            playbook=failure.playbook,
-            step=failure.step,
-            error_type=failure.error_type,
-            mark=failure.mark,
-            first_s=now_s,
-            last_s=now_s,
-            instruction=instruction,
-            source=source,
+            *(own.kind, own.session, own.seq, own.address.key, own.program, own.version, own.agent, own.playbook),
+            *(own.step, own.error_type, own.mark, now_s, now_s),
+            *self._instruction(own),
         )
 
     def _instruction(self, failure: Failure) -> tuple[str, str]:
@@ -160,3 +160,10 @@ class FailureDesk:
         place = spec.span if step is None else step.span
         text = "" if step is None else " ".join(step.text.split())[:_INSTRUCTION_CHARS]
         return text, f"{place.file.rpartition('/')[2]}:{place.line}"
+
+
+def notices_in(ground: FeatureGround, serving: ServingGround) -> ReportNotices:
+    """The notices of this process."""
+    tapes = RedisSessionStore(ground.connection, ground.archive)
+    accounts = Accounts(tapes, serving.masking, ground.texts, private=ground.settings.console.private)
+    return ReportNotices(RedisReports(ground.connection), accounts, serving.owners, ground.texts)

@@ -9,18 +9,18 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from gateway.features.reports.store import MAX_REPORTS, Decision, Report
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
-from runtime.stores.operation.reports import MAX_REPORTS, Decision, Report
 
-_ADD = load_script("operation/add_report")
-_SET = load_script("operation/set_report")
+_ADD = load_script("add", "gateway.features.reports")
+_SET = load_script("set", "gateway.features.reports")
 _REPORTS = "{parley:reports}"
 _NUMBERS = "{parley:reports}:numbers"
 
 
 class RedisReports:
-    """Implements `runtime.stores.operation.reports.ReportStore`. `bound` is how many are kept."""
+    """Implements `ReportStore`. `bound` is how many are kept."""
 
     def __init__(self, connection: RedisConnection, *, bound: int = MAX_REPORTS) -> None:
         self._connection = connection

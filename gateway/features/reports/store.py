@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from runtime.sessions.failures import FailureKind
+
 MAX_REPORTS = 500
 """The reports that are kept; the oldest are forgotten."""
-
-FailureKind = Literal["uncaught", "dead_letter", "schedule"]
 
 Decision = Literal["", "again", "left"]
 

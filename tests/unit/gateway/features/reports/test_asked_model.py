@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.reports.asked_model import AskedModel
-from gateway.reports.task import DebugTasks, task_of
-from gateway.settings.limits import ReportSettings
+from gateway.features.reports.inquiry import AskedModel
+from gateway.features.reports.settings import ReportSettings
+from gateway.features.reports.store import Report
+from gateway.features.reports.task import DebugTasks, task_of
 from gateway.settings.programs.models import leads_to
 from gateway.settings.tree import load
 from runtime.core.clock import SystemClock
@@ -20,7 +21,6 @@ from runtime.language.program import Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.operation.reports import Report
 from runtime.tape.facts.session import ModelAnswered
 from runtime.tape.tape import Fact, session_tape
 from tests.unit.runtime.sessions.programs import agent, program, python

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.reports.desk import AGAIN, LEAVE
-from gateway.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
-from gateway.reports.task import calls_of, programs_of, task_of
-from gateway.settings.limits import ReportSettings
+from gateway.features.reports.desk import AGAIN, LEAVE
+from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
+from gateway.features.reports.settings import ReportSettings
+from gateway.features.reports.task import calls_of, programs_of, task_of
 from runtime.core.errors import LLMUnavailable
 from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
@@ -26,7 +26,7 @@ from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply
 from tests.fakes.sleepers import Sleepers
-from tests.unit.gateway.reports.test_reports import OWNER, SECRET, Office
+from tests.unit.gateway.features.reports.test_reports import OWNER, SECRET, Office
 
 pytestmark = pytest.mark.anyio
 

@@ -11,12 +11,12 @@ import anyio.lowlevel
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
+from gateway.features.reports.account import Accounts
+from gateway.features.reports.decisions import Decisions
+from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
+from gateway.features.reports.inquiry import AskedModel
+from gateway.features.reports.task import DebugTasks, task_of
 from gateway.observability.masking import Masking
-from gateway.reports.account import Accounts
-from gateway.reports.again import Decisions
-from gateway.reports.asked_model import AskedModel
-from gateway.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk
-from gateway.reports.task import DebugTasks, task_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.texts import english
@@ -83,8 +83,9 @@ class Office:
         self.programs = {made.name: made}
         self.asked = AskedModel(debugging, self.programs, {}, sleepers.store, lambda _: ())
         tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
-        told = (self.accounts, self.owners, english(), sleepers.clock, self.bus)
-        self.desk = FailureDesk(self.store, self.programs, *told, tasks)
+        told = ReportNotices(self.store, self.accounts, self.owners, english())
+        self.late = told
+        self.desk = FailureDesk(told, self.programs, sleepers.clock, self.bus, tasks)
         sleepers.reports = self.desk
 
     async def open(self) -> None:
@@ -252,7 +253,7 @@ async def test_reports_from_before_an_owner_wrote_in_private_are_told_then_and_o
     assert office.happened.count("failure.reported") == len(steps)
     assert await office.notices() == []
     async with anyio.create_task_group() as tasks:
-        office.desk.start(tasks)
+        office.late.start(tasks)
         await office.open()
         while not all(report.told for report in await office.store.all()):
             await anyio.lowlevel.checkpoint()

@@ -1,0 +1,57 @@
+"""What reports add to Parley."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.feature import EntrancePart, Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from starlette.routing import BaseRoute
+
+    from gateway.feature import FeatureDoor, FeatureGround, ServingGround
+    from runtime.sessions.features import NodePart
+
+
+def _entrance(ground: FeatureGround, serving: ServingGround) -> EntrancePart:
+    from gateway.features.reports.decisions import decisions_in
+    from gateway.features.reports.desk import CHOICES, notices_in
+
+    notices_in(ground, serving).start(serving.tasks)
+    decisions = decisions_in(ground.connection, ground.archive, ground.clock)
+    return EntrancePart(choices={CHOICES: decisions.chosen})
+
+
+def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
+    from gateway.features.reports.node import open_node
+
+    return open_node(ground, serving)
+
+
+def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
+    from gateway.features.reports.decisions import decisions_in
+    from gateway.features.reports.redis import RedisReports
+    from gateway.features.reports.routes import ReportRoutes
+
+    decisions = decisions_in(ground.connection, ground.archive, ground.clock)
+    return ReportRoutes(RedisReports(ground.connection), decisions, door).routes()
+
+
+async def _practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
+    from gateway.features.reports.redis import RedisReports
+    from gateway.features.reports.routes import failures_of
+
+    return {"failures": await failures_of(RedisReports(ground.connection), program)}
+
+
+async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    from gateway.features.reports.redis import RedisReports
+
+    reports = await RedisReports(ground.connection).all()
+    return {"decisions": {"reports": sum(not report.decided for report in reports)}}
+
+
+reports = Feature("reports", entrance=_entrance, node=_node, views=_views, practice=_practice, status=_status)
