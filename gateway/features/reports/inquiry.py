@@ -75,7 +75,7 @@ class AskedModel:
         self,
         wanted: Literal["auto"] | bool,
         programs: Mapping[str, Program],
-        routed: Mapping[str, str],
+        routed: Callable[[], Mapping[str, str]],
         tapes: TapeReader,
         models: Callable[[str], Collection[str]],
     ) -> None:
@@ -98,7 +98,7 @@ class AskedModel:
         answered = set[str]() if program is None else await self._answered(report)
         if program is None or not answered:
             return None
-        own = {str(name or self._routed.get(report.program, "")) for name in _named(program) or (None,)}
+        own = {str(name or self._routed().get(report.program, "")) for name in _named(program) or (None,)}
         if len(own) == 1:
             return own.pop()
         names = (name for name in (_QUICK, "", *sorted(own)) if answered & {*self._models(name)})

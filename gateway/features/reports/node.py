@@ -10,7 +10,6 @@ from gateway.feature import FeatureGround, ServingGround
 from gateway.features.reports.desk import FailureDesk, notices_in
 from gateway.features.reports.inquiry import AskedModel, Inquiry
 from gateway.features.reports.task import DebugTasks, calls_of, programs_of
-from gateway.programs.served import AsItIsNow
 from gateway.settings.programs.models import leads_to
 from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
@@ -139,7 +138,7 @@ def open_node(ground: FeatureGround, serving: ServingGround) -> NodeReports:
     wanted, llm, publish = ground.settings.reports, serving.llm, ground.bus.publish
     tapes, notices = RedisSessionStore(ground.connection, ground.archive), notices_in(ground, serving)
     models = partial(leads_to, ground.settings.models, model=ground.settings.model or "")
-    asked = AskedModel(wanted.ask_model, ground.programs, AsItIsNow(lambda: ground.routes.models), tapes, models)
+    asked = AskedModel(wanted.ask_model, ground.programs, lambda: ground.routes.models, tapes, models)
     if not wanted.ask_model or llm is None:
         return NodeReports(FailureDesk(notices, ground.programs, ground.clock, ground.bus))
     tasks = DebugTasks(RedisInbox(ground.connection), ground.clock, wanted.within_s, asked)

@@ -61,7 +61,7 @@ def asked(
     return AskedModel(
         wanted,
         {made.name: made},
-        {made.name: route},
+        lambda: {made.name: route},
         Tapes(*purposes),  # type: ignore[arg-type]
         lambda name: [models[name]] if name in models else [],
     )

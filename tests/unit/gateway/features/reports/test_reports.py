@@ -81,7 +81,7 @@ class Office:
         self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
         self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
         self.programs = {made.name: made}
-        self.asked = AskedModel(debugging, self.programs, {}, sleepers.store, lambda _: ())
+        self.asked = AskedModel(debugging, self.programs, dict, sleepers.store, lambda _: ())
         tasks = DebugTasks(sleepers.inbox, sleepers.clock, 60.0, self.asked) if debugging else None
         told = ReportNotices(self.store, self.accounts, self.owners, english())
         self.late = told
