@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.routing import BaseRoute
 
+    from adapters.web.board import Board
     from gateway.access.admission import Access
     from gateway.access.owner_notices import OwnerNotices
     from gateway.clients.admission import Admission, Client
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gateway.jobs.runner import Job
     from gateway.observability.masking import Masking
     from gateway.settings.tree import Settings
+    from gateway.web.logins.door import LogIn
     from runtime.bus import Bus, EventStream
     from runtime.core.clock import Clock
     from runtime.core.texts import Texts
@@ -111,6 +113,14 @@ class ClientGround:
 
 
 @dataclass(frozen=True, slots=True)
+class WebGround:
+    """What the process has that serves the web chat: who its people are, and what they say."""
+
+    log_in: LogIn
+    board: Board
+
+
+@dataclass(frozen=True, slots=True)
 class FeatureDoor:
     """Who may look at the gateway, and who may change something. Both raise HTTPException."""
 
@@ -152,6 +162,8 @@ class Feature:
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
     doors: Callable[[ClientGround, TaskGroup], Sequence[BaseRoute]] = _nothing
     """Routes beside the bus, for clients."""
+    pages: Callable[[FeatureGround, WebGround], Sequence[BaseRoute]] = _nothing
+    """Routes of the web chat, for people."""
     practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown
     """What the console shows of how a program does, by its name."""
     models: Callable[[FeatureGround, Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]] = _unknown

@@ -25,9 +25,12 @@ from gateway.clients.admission import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
-from gateway.tapes.service import TapeService
+from gateway.tapes.service import PREFIX, TapeService
 from gateway.tapes.tapes import Tapes
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import ServiceMount, build_web
+from gateway.web.identity import Identities
+from gateway.web.logins.password import PasswordLogIn
+from gateway.web.names import ReservedNames
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.storage.embedded.valkey import EmbeddedValkey
@@ -86,7 +89,8 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
             search,
             clock,
         )
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
+        log_in = PasswordLogIn(Identities("secret", None, clock), ReservedNames(), clock)
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), log_in, [ServiceMount(PREFIX, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         limits = httpx.Limits(max_connections=QUIET + WRITERS + 10)

@@ -18,7 +18,10 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from adapters.web.adapter import WebAdapter
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
+from gateway.web.identity import Identities
+from gateway.web.logins.password import PasswordLogIn
+from gateway.web.names import ReservedNames
 from gateway.web.server import serve
 from runtime.core.address import Speaker
 from runtime.core.clock import SystemClock
@@ -66,7 +69,7 @@ async def _bare() -> None:
 async def _alone() -> None:
     clock = SystemClock()
     adapter = WebAdapter(MemoryRoomStore(), clock)
-    app = build_web(adapter, list, WebOptions(SECRET), clock)
+    app = build_web(adapter, PasswordLogIn(Identities(SECRET, None, clock), ReservedNames(), clock))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)
         await _serve(app, tasks)

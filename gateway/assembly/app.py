@@ -32,7 +32,7 @@ from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.voices import personal_commands, voiced
-from gateway.assembly.web.doors import bus_of, tapes_of, web_options_of
+from gateway.assembly.web.doors import bus_of, chat_of, tapes_of
 from gateway.assembly.web.logins import first_owner_lines
 from gateway.assembly.web.rooms import room_rules
 from gateway.capabilities import FEATURES
@@ -69,8 +69,8 @@ from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
-from gateway.web.app import build_web
-from gateway.web.health import build_health
+from gateway.web.health import build_health, health_routes
+from gateway.web.hooks import hook_routes
 from gateway.web.server import ServerRules
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
@@ -227,8 +227,8 @@ async def _start(
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
-        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
-        app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
+        others = [*health_routes(service.not_ready, scrape), *hook_routes(_receivers(chosen))]
+        app = await chat_of(web, foundation, bus_of(foundation, tasks), tapes, kept, others)
     port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, _models(foundation))
     if foundation.engine is not None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from gateway.dev.board import DevBoard
 from gateway.dev.templates import TEMPLATES, template
-from gateway.web.app import PAGE, WebOptions
+from gateway.web.app import PAGE
 from gateway.web.assets import Assets
 from gateway.web.forms import small_json
 from gateway.web.guard import LOOPBACK_HOSTS
@@ -34,12 +33,12 @@ IsOwner = Callable[[Request], Awaitable[bool]]
 """Whether a request comes from an owner. Raises StorageUnavailable."""
 
 
-def with_board(options: WebOptions, board: object, is_owner: IsOwner) -> WebOptions:
-    """The options of the web server, with the board where there is one."""
+def board_routes(board: object, is_owner: IsOwner) -> list[BaseRoute]:
+    """The routes of the board, where there is one: its page is in the place of the chat's."""
     if not isinstance(board, DevBoard):
-        return options
+        return []
     door = _Door(board, is_owner)
-    routes = [
+    return [
         Route("/", door.page),
         Route("/dev/news", door.news),
         Route("/dev/source", door.source),
@@ -48,7 +47,6 @@ def with_board(options: WebOptions, board: object, is_owner: IsOwner) -> WebOpti
         else Route("/dev/anew", door.anew, methods=["POST"]),
         Mount("/dev/assets", Assets(directory=OWN)),
     ]
-    return replace(options, beside=routes)
 
 
 class _Door:

@@ -7,12 +7,14 @@ import hmac
 from collections.abc import Mapping
 
 from starlette.responses import PlainTextResponse
+from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from gateway.participants.visit import Office, Visit
 from gateway.socket_link import SocketLink
+from gateway.web.guard import PARTICIPANTS
 
 ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
 """The number of refused connections from one address after which all of its connections are refused for a while."""
@@ -27,6 +29,11 @@ class Desk:
         self._digests = {name: _digest(token) for name, token in tokens.items()}
         self._office = office
         self._attempts = Allowance(ATTEMPTS, office.clock)
+
+    @property
+    def route(self) -> WebSocketRoute:
+        """The route, with the participant's name at its end."""
+        return WebSocketRoute(f"{PARTICIPANTS}{{name}}", self.answer)
 
     async def answer(self, socket: WebSocket) -> None:
         """Admit a participant; 401 for an unknown name or token, 429 for too many of those."""

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
@@ -54,6 +55,10 @@ class FileRoutes:
         self._shown = shown
         self._uploads = Allowance(UPLOADS, clock)
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
+
+    def routes(self) -> list[Route]:
+        """The routes, beside those of the chat."""
+        return [Route("/files", self.post, methods=["POST"]), Route("/files/{id}", self.get)]
 
     async def post(self, request: Request) -> Response:
         """Store the body as a file; answers {id, type, size}, or {error} with 401, 408, 413, 429 or 503."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from adapters.adapter import AnswersHttp, HttpRequest
 from runtime.core.errors import ParleyError
@@ -77,6 +78,13 @@ class Hooks:
         except (ParleyError, TimeoutError):
             return _not_now()
         return Response(answer.body, status_code=answer.status, headers=dict(answer.headers))
+
+
+def hook_routes(receivers: Mapping[str, AnswersHttp]) -> list[Route]:
+    """The routes to the adapters of these platforms."""
+    hooks = Hooks(receivers)
+    paths = ("/hooks/{platform}", "/hooks/{platform}/{path:path}")
+    return [Route(path, hooks.answer, methods=METHODS) for path in paths]
 
 
 def _not_now() -> Response:

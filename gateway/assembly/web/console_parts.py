@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import AccessRequest
@@ -49,7 +47,6 @@ from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
 from gateway.tapes.journals import Journals
-from gateway.web.app import WebOptions
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
@@ -114,19 +111,13 @@ def _register(ground: ViewGround) -> QuestionRegister:
     return QuestionRegister(records_in(ground.connection, QUESTIONS_TABLE), ground.clock)
 
 
-def with_views(options: WebOptions, ground: ViewGround) -> WebOptions:
-    """The options of the web server, with what there is to see of the whole gateway, and with the console where the
-    settings have one."""
-    bus, tapes, own = options.bus, options.tapes, ground.settings.console
-    if bus is not None:
-        options = replace(options, bus=replace(bus, views=bus_views(ground, bus.admission)))
-    if tapes is not None:
-        options = replace(options, tapes=replace(tapes, views=tape_views(ground, tapes.admission)))
+def console_of(ground: ViewGround) -> ConsoleDoor | None:
+    """The door of the console, where the settings have one."""
+    own = ground.settings.console
     if not own.on:
-        return options
+        return None
     logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), ground.clock)
-    door = ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts, own.private)
-    return replace(options, console=door.routes(), around=[Middleware(door.around)])
+    return ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts, own.private)
 
 
 def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 
 from anyio.abc import TaskGroup
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import plain
 from gateway.assembly.stores import feed_in, keeping_of, mailboxes_in
-from gateway.assembly.web.console_parts import with_views
-from gateway.assembly.web.logins import owner_asked, with_people
+from gateway.assembly.web.console_parts import bus_views, console_of, tape_views
+from gateway.assembly.web.logins import log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
+from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
-from gateway.dev.door import with_board
-from gateway.feature import ClientGround
+from gateway.dev.door import board_routes
+from gateway.feature import ClientGround, WebGround
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.settings.connections.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
+from gateway.tapes.service import PREFIX as TAPES
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
-from gateway.web.app import WebOptions
-from gateway.web.identity import persistent_secret
-from gateway.web.names import ReservedNames, names_of_agents
-from gateway.web.scrape import Scrape
+from gateway.web.app import ServiceMount, build_web
+from gateway.web.files import FileRoutes
+from gateway.web.guard import allowed_hosts
+from gateway.web.identity import Identities, persistent_secret
+from gateway.web.logins.open_pages import OpenPages
 from runtime.core.clock import Clock
+from runtime.core.files import FileStore
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
@@ -97,14 +106,38 @@ def desk_of(foundation: Foundation) -> Desk | None:
     return Desk(tokens, office) if tokens else None
 
 
-async def web_options_of(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
-) -> WebOptions:
-    """The options of the web server."""
-    own = foundation.settings.web
-    records = RedisRecords(foundation.connection, web.name)
-    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
-    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    options = with_views(with_people(options, foundation, web.board), foundation)
-    return with_board(options, foundation.debugger, owner_asked(options, foundation))
+async def chat_of(
+    web: WebAdapter,
+    foundation: Foundation,
+    bus: ClientBus | None,
+    tapes: TapeService | None,
+    files: FileStore,
+    others: Sequence[BaseRoute],
+) -> Starlette:
+    """The application of the web chat, with all that is beside it: also these other routes."""
+    own, connection, clock = foundation.settings.web, foundation.connection, foundation.clock
+    secret = await RedisRecords(connection, web.name).put_first(
+        "secret", persistent_secret(foundation.data_dir / "web-secret")
+    )
+    pages, console = OpenPages(), console_of(foundation)
+    log_in = log_in_of(foundation, Identities(secret, plain(own.password), clock), pages)
+    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner_asked(log_in, foundation))]
+    if bus is not None:
+        views = bus_views(foundation, bus.admission)
+        mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]
+    if tapes is not None:
+        views = tape_views(foundation, tapes.admission)
+        mounts.append(ServiceMount(TAPES, replace(tapes, views=views).app()))
+    mounts += [] if console is None else console.routes()
+    mounts += FileRoutes(log_in, files, web.shown_files, clock).routes()
+    mounts += [] if (desk := desk_of(foundation)) is None else [desk.route]
+    for feature in FEATURES:
+        mounts += feature.pages(foundation, WebGround(log_in, web.board))
+    return build_web(
+        web,
+        log_in,
+        [*mounts, *others],
+        around=[] if console is None else [Middleware(console.around)],
+        hosts=allowed_hosts(own.host, own.public_hosts),
+        pages=pages,
+    )

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
-from adapters.web.board import Board
 from gateway.access.admission import Owners
 from gateway.access.roles import Role
 from gateway.assembly.stores import access_news, people_in
 from gateway.catalog import rules_of
-from gateway.web.app import WebOptions
 from gateway.web.identity import Identities
+from gateway.web.logins.door import LogIn
 from gateway.web.logins.invited import InvitedLogIn
+from gateway.web.logins.open_pages import OpenPages
 from gateway.web.logins.password import PasswordLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
 from gateway.web.names import ReservedNames, names_of_agents
-from gateway.web.pushes.pusher import Pusher
-from gateway.web.pushes.subscriptions import SUBSCRIPTIONS_TABLE, Subscriptions
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
@@ -49,23 +46,11 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
     )
 
 
-def with_people(options: WebOptions, foundation: Foundation, board: Board) -> WebOptions:
-    """The options of the web server, with the way to log in that the settings choose, and with notifications."""
-    subscriptions = Subscriptions(RedisRecords(foundation.connection, SUBSCRIPTIONS_TABLE), foundation.clock)
-    options = replace(_with_log_in(options, foundation), pushes=subscriptions)
-    logged_in = _everybody if options.log_in is None else options.log_in.is_logged_in
-    pusher = Pusher(subscriptions, board, logged_in, foundation.clock, _contact(foundation.settings.web))
-    board.on_said = pusher.said
-    foundation.connection.start_soon(pusher.run)
-    return options
-
-
-def owner_asked(options: WebOptions, foundation: Foundation) -> Callable[[HTTPConnection], Awaitable[bool]]:
+def owner_asked(log_in: LogIn, foundation: Foundation) -> Callable[[HTTPConnection], Awaitable[bool]]:
     """Whether a request comes from an owner of the chat. Raises StorageUnavailable."""
-    clock, rules = foundation.clock, {PLATFORM: rules_of(foundation.settings, PLATFORM)}
-    owners = Owners(people_in(foundation.connection, clock), rules)
-    identities = Identities(options.secret, options.password, clock)
-    log_in = options.log_in or PasswordLogIn(identities, options.reserved, clock)
+    owners = Owners(
+        people_in(foundation.connection, foundation.clock), {PLATFORM: rules_of(foundation.settings, PLATFORM)}
+    )
 
     async def is_owner(request: HTTPConnection) -> bool:
         person = await log_in.person(request)
@@ -74,27 +59,17 @@ def owner_asked(options: WebOptions, foundation: Foundation) -> Callable[[HTTPCo
     return is_owner
 
 
-def _contact(web: WebSettings) -> str:
-    """Where the operators of push services find who runs this gateway, as far as the settings say."""
-    return f"https://{web.public_hosts[0]}" if web.public_hosts else "mailto:operator@localhost"
-
-
-async def _everybody(_person_id: str, _device: str) -> bool:
-    """Where people have no log-ins, none ends."""
-    return True
-
-
-def _with_log_in(options: WebOptions, foundation: Foundation) -> WebOptions:
-    own = foundation.settings.web
-    if own.login == "password":
-        return options
-    foundation.connection.start_soon(partial(options.pages.heed, access_news(foundation.connection, "")))
+def log_in_of(foundation: Foundation, identities: Identities, pages: OpenPages) -> LogIn:
+    """The way to log in that the settings choose; `pages` are closed whose people may not look any more."""
+    own, clock = foundation.settings.web, foundation.clock
     reserved = ReservedNames(names_of_agents(foundation.programs.values()))
+    if own.login == "password":
+        return PasswordLogIn(identities, reserved, clock)
+    foundation.connection.start_soon(partial(pages.heed, access_news(foundation.connection, "")))
     if own.login == "invite":
-        team = team_in(foundation.settings, foundation.connection, foundation.clock, reserved)
-        return replace(options, log_in=InvitedLogIn(team, foundation.clock))
-    names, people = RedisRecords(foundation.connection, TEAM_TABLE), people_in(foundation.connection, foundation.clock)
-    return replace(options, log_in=ProxiedLogIn(own.trusted_header, names, people, reserved))
+        return InvitedLogIn(team_in(foundation.settings, foundation.connection, clock, reserved), clock)
+    names, people = RedisRecords(foundation.connection, TEAM_TABLE), people_in(foundation.connection, clock)
+    return ProxiedLogIn(own.trusted_header, names, people, reserved)
 
 
 async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from adapters.web.codec import Person, Presence
-from gateway.web.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
+from gateway.features.pushes.subscriptions import MAX_BROWSERS, Subscription, Subscriptions
 from runtime.core.address import Address, Speaker
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -27,14 +27,14 @@ from gateway.clients import feed as feed_module
 from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
-from gateway.clients.bus import ClientBus
+from gateway.clients.bus import PREFIX, ClientBus
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.feed import Feed
 from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.core.errors import InboxFull
@@ -59,6 +59,7 @@ from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.pages.console import ConsoleGround
+from tests.fakes.pages.web_chat import named_alone
 from tests.unit.runtime.sessions import programs as small
 
 pytestmark = pytest.mark.anyio
@@ -162,7 +163,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         fact = Fact(agent_tape(TASK, "1000"), 1, over.kind, T0, over.data())
         task_lease = await shard_lease(leases, NODE, shard) if shard != lease.shard else lease
         await sessions.commit(Commit(task_lease, TASK, 0, facts=(fact,), begin=record))
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", bus=made), clock)
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), named_alone(), [ServiceMount(PREFIX, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)

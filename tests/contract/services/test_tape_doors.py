@@ -28,9 +28,9 @@ from gateway.tapes.journals import Journals
 from gateway.tapes.search import journals as journal_search
 from gateway.tapes.search import routes as search_routes
 from gateway.tapes.search.search import Search
-from gateway.tapes.service import DOCUMENT, TapeService
+from gateway.tapes.service import DOCUMENT, PREFIX, TapeService
 from gateway.tapes.tapes import Tapes
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -46,6 +46,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.notebooks import MemoryNotebooks
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.pages.web_chat import named_alone
 
 pytestmark = pytest.mark.anyio
 
@@ -152,7 +153,7 @@ async def service(
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
         views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {}, NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), named_alone(), [ServiceMount(PREFIX, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         yield World(f"http://127.0.0.1:{port}", kept, sessions, inbox, lease, made.app().routes)

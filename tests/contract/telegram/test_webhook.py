@@ -15,11 +15,13 @@ from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.inbound.intake import Webhook
 from adapters.telegram.options import TelegramOptions
 from adapters.web.adapter import WebAdapter
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
+from gateway.web.hooks import hook_routes
 from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
 from tests.contract.telegram.speaking import ask, new_adapter
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.pages.web_chat import named_alone
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +71,7 @@ class Relay:
 async def web_with(relay: Relay) -> AsyncIterator[str]:
     """The gateway's web server with a hook for Telegram; its address."""
     web = WebAdapter(MemoryRoomStore(), SystemClock())
-    app = build_web(web, list, WebOptions("secret"), SystemClock(), receivers={"telegram": relay})
+    app = build_web(web, named_alone(), hook_routes({"telegram": relay}))
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(serve_web, app, "127.0.0.1", 0)
         yield f"http://127.0.0.1:{port}"

@@ -10,13 +10,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from adapters.web.adapter import WebAdapter
 from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import CONTENT_TYPE, Metrics
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
+from gateway.web.health import health_routes
 from gateway.web.scrape import Scrape
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.frames import TurnCompleted
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.pages.web_chat import named_alone
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +34,7 @@ async def asked(scrape: Scrape | None, **headers: str) -> httpx.Response:
     """The answer of a server with these metrics."""
     clock = SystemClock()
     adapter = WebAdapter(MemoryRoomStore(), clock)
-    app = build_web(adapter, list, WebOptions("secret", scrape=scrape), clock)
+    app = build_web(adapter, named_alone(), health_routes(list, scrape))
     async with anyio.create_task_group() as tasks:
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         async with httpx.AsyncClient(trust_env=False, timeout=60) as http:

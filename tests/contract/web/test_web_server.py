@@ -95,7 +95,7 @@ async def test_a_cookie_from_before_a_password_is_void() -> None:
 
 async def test_a_stranger_is_asked_who_they_are() -> None:
     async with web_chat() as chat, web_chat(password="other") as other:
-        chat.options = other.options
+        chat.identities = other.identities
         async with page_socket(chat, Person("web:eve", "Eve")) as page:
             assert (await page.farewell())[0] == 4401
 

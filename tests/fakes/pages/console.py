@@ -17,6 +17,7 @@ from gateway.assembly.stores import feed_in
 from gateway.assembly.web.console_parts import bus_views, tape_views
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
+from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
@@ -30,9 +31,10 @@ from gateway.overview.shared_platforms import SharedPlatforms
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
+from gateway.tapes.service import PREFIX as TAPES
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
@@ -51,6 +53,7 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.pages.web_chat import named_alone
 
 PASSWORDS = {"owner": "the-password-of-owners", "operator": "the-password-of-operators"}
 
@@ -150,8 +153,9 @@ async def console(
         )
         logins = Logins(PASSWORDS, MemoryRecords(), clock)
         door = ConsoleDoor(logins, clock, ground.bus.publish, acts, private)
-        options = WebOptions("secret", bus=bus, tapes=tapes, console=door.routes(), around=[Middleware(door.around)])
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, options, clock)
+        mounts = [ServiceMount(BUS, bus.app()), ServiceMount(TAPES, tapes.app()), *door.routes()]
+        chat = WebAdapter(MemoryRoomStore(), clock)
+        app = build_web(chat, named_alone(), mounts, around=[Middleware(door.around)])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.web.pushes.encryption import encode
+from gateway.features.pushes.encryption import encode
 from gateway.web.server import serve
 
 

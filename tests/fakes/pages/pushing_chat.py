@@ -10,8 +10,8 @@ import anyio
 import httpx
 
 from adapters.web.codec import Person
-from gateway.web.pushes.pusher import Pusher
-from gateway.web.pushes.subscriptions import Subscriptions
+from gateway.features.pushes.pusher import Pusher
+from gateway.features.pushes.subscriptions import Subscriptions
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import GRACE

@@ -62,7 +62,7 @@ async def team_chat() -> AsyncGenerator[TeamChat]:
     people = People(MemoryRecords(), MemoryRecords(), MemoryRecords(), SystemClock(), news.tell)
     team = Team(MemoryRecords(), people, SystemClock(), ReservedNames(["Guide"]), news=news.tell)
     async with web_chat(log_in=InvitedLogIn(team, SystemClock())) as chat, anyio.create_task_group() as tasks:
-        tasks.start_soon(chat.options.pages.heed, news)
+        tasks.start_soon(chat.pages.heed, news)
         yield TeamChat(chat, team, people)
         tasks.cancel_scope.cancel()
 

@@ -11,11 +11,17 @@ import anyio
 from adapters.adapter import AnswersHttp
 from adapters.web.adapter import RoomRules, RoomTables, WebAdapter
 from adapters.web.codec import Person
-from gateway.web.app import WebOptions, build_web
+from gateway.features.pushes.door import PushDoor
+from gateway.features.pushes.subscriptions import Subscriptions
+from gateway.web.app import build_web
+from gateway.web.files import FileRoutes
+from gateway.web.health import health_routes
+from gateway.web.hooks import hook_routes
 from gateway.web.identity import COOKIE, Identities
 from gateway.web.logins.door import LogIn
+from gateway.web.logins.open_pages import OpenPages
+from gateway.web.logins.password import PasswordLogIn
 from gateway.web.names import ReservedNames
-from gateway.web.pushes.subscriptions import Subscriptions
 from gateway.web.server import ServerRules, serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore
@@ -38,7 +44,8 @@ class WebChat:
     store: RoomStoreThatFails
     adapter: WebAdapter
     port: int
-    options: WebOptions
+    identities: Identities
+    pages: OpenPages
     reasons: list[str] = field(default_factory=list)
     files: MemoryFileStore = field(default_factory=MemoryFileStore)
 
@@ -48,7 +55,7 @@ class WebChat:
 
     def cookie(self, person: Person) -> str:
         """The Cookie header of a browser in which this person has logged in."""
-        return f"{COOKIE}={Identities(self.options.secret, self.options.password, SystemClock()).cookie(person)}"
+        return f"{COOKIE}={self.identities.cookie(person)}"
 
 
 @asynccontextmanager
@@ -72,7 +79,8 @@ async def web_chat(
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids, `out`
     those who cannot come in any more; for `mentions_only` see `Hearing`."""
-    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in, pushes=pushes)
+    identities = Identities(SECRET, password, SystemClock())
+    reserved, open_pages = ReservedNames(agents), OpenPages()
 
     async def is_owner(person: str) -> bool:
         return person in owners
@@ -81,7 +89,7 @@ async def web_chat(
         return set(ids) & set(out)
 
     kept = tables or RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
-    is_agent = options.reserved.__contains__
+    is_agent = reserved.__contains__
     rules = RoomRules(
         is_agent=is_agent,
         mentions_only=mentions_only,
@@ -96,9 +104,21 @@ async def web_chat(
     reasons: list[str] = []
     files = MemoryFileStore()
     adapter = WebAdapter(rooms, clock, files=files, commands=commands, rules=rules)
-    app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
+    known = log_in or PasswordLogIn(identities, reserved, clock)
+    mounts = [
+        *health_routes(lambda: reasons, None),
+        *hook_routes(receivers or {}),
+        *FileRoutes(known, files, adapter.shown_files, clock).routes(),
+        *([] if pushes is None else PushDoor(known, pushes, clock).routes()),
+    ]
+    app = build_web(adapter, known, mounts, pages=open_pages)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)
         real_port = await tasks.start(serve, app, "127.0.0.1", port, ServerRules(trusted_proxies))
-        yield WebChat(rooms, adapter, real_port, options, reasons, files)
+        yield WebChat(rooms, adapter, real_port, identities, open_pages, reasons, files)
         tasks.cancel_scope.cancel()
+
+
+def named_alone() -> LogIn:
+    """A log-in for servers where nobody chats."""
+    return PasswordLogIn(Identities(SECRET, None, SystemClock()), ReservedNames(), SystemClock())

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from adapters.web.adapter import WebAdapter
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.channels.mailbox import Letter, Mailboxes, Seat
@@ -30,6 +30,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.pages.room_store import RoomStoreThatFails
+from tests.fakes.pages.web_chat import named_alone
 
 TOKEN = "a-token-of-the-scout-in-tests"
 SEAT = Seat(SessionId("s1"), AgentId("1001"), Address("web", "room"))
@@ -88,7 +89,7 @@ class Reception:
         bus.subscribe("participant.*", self.events.append)
         desk = Desk({"scout": TOKEN}, Office(self.mailboxes, self.inbox, clock, bus, self.message_chars))
         adapter = WebAdapter(RoomStoreThatFails(), clock)
-        app = build_web(adapter, lambda: (), WebOptions(secret="of tests", participants=desk), clock)
+        app = build_web(adapter, named_alone(), [desk.route])
         with self._scope:
             await serve(app, "127.0.0.1", self.port, task_status=task_status)
         self._gone.set()

@@ -18,6 +18,7 @@ from gateway.console.logins import Logins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
 from gateway.features.feedback.ledger import Feedback
+from gateway.features.pushes.subscriptions import KEY, Subscription, Subscriptions, Wishes
 from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
 from gateway.inbound.person_limits import PersonLimits
@@ -25,7 +26,6 @@ from gateway.overview.sharing import SharedView
 from gateway.programs.pins import Pins
 from gateway.programs.versions import KeptVersions
 from gateway.web.logins.team import NotAdmitted, Team, login_id
-from gateway.web.pushes.subscriptions import KEY, Subscription, Subscriptions, Wishes
 from runtime.core.address import Address
 from runtime.core.texts import english
 from runtime.language.program import Program

@@ -16,8 +16,8 @@ from anyio import to_thread
 
 from adapters.web.board import Board
 from adapters.web.charters.charter import Charter
-from gateway.web.pushes.keys import MAX_CONTENT, BadSubscription
-from gateway.web.pushes.subscriptions import Subscription, Subscriptions, Wishes
+from gateway.features.pushes.keys import MAX_CONTENT, BadSubscription
+from gateway.features.pushes.subscriptions import Subscription, Subscriptions, Wishes
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.fairness import oldest_of_largest
@@ -110,7 +110,7 @@ class Pusher:
                 return
 
     async def _post(self, http: httpx.AsyncClient, browser: Subscription, content: bytes) -> int:
-        from gateway.web.pushes.encryption import sealed
+        from gateway.features.pushes.encryption import sealed
 
         parts = urlsplit(browser.endpoint)
         key = await self._subscriptions.key()

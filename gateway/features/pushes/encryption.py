@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from gateway.web.pushes.keys import BadSubscription
+from gateway.features.pushes.keys import BadSubscription
 
 _RECORD_BYTES = 4_096
 _TOKEN_LASTS = timedelta(hours=12)

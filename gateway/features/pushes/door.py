@@ -13,14 +13,17 @@ from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
 from adapters.web.requests import room_id
+from gateway.feature import FeatureGround, WebGround
+from gateway.features.pushes.keys import BadSubscription
+from gateway.features.pushes.pusher import Pusher
+from gateway.features.pushes.subscriptions import CHOICES, SUBSCRIPTIONS_TABLE, Subscription, Subscriptions
 from gateway.web.forms import small_json
 from gateway.web.logins.door import AWAY, NOT_READ, LogIn, refused
-from gateway.web.pushes.keys import BadSubscription
-from gateway.web.pushes.subscriptions import CHOICES, Subscription, Subscriptions
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
+from runtime.storage.redis.records import RedisRecords
 
-WORKER = Path(__file__).parents[1] / "page" / "worker.js"
+WORKER = Path(__file__).with_name("worker.js")
 CHANGES = Budget(rate_per_s=0.5, burst=30)
 """The rate at which one person may change what they are told of."""
 
@@ -114,3 +117,14 @@ class PushDoor:
             return refused(NOT_READ, 400)
         await self._subscriptions.show(person.id, shows=form["shows"] == "yes")
         return Response(status_code=204)
+
+
+def open_pushes(ground: FeatureGround, web: WebGround) -> list[Route]:
+    """The routes by which pages ask; people are told as long as the connection lives."""
+    subscriptions = Subscriptions(RedisRecords(ground.connection, SUBSCRIPTIONS_TABLE), ground.clock)
+    hosts = ground.settings.web.public_hosts
+    contact = f"https://{hosts[0]}" if hosts else "mailto:operator@localhost"
+    pusher = Pusher(subscriptions, web.board, web.log_in.is_logged_in, ground.clock, contact)
+    web.board.on_said = pusher.said
+    ground.connection.start_soon(pusher.run)
+    return PushDoor(web.log_in, subscriptions, ground.clock).routes()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from gateway.web.pushes.subscriptions import LISTED_S, Subscription, Subscriptions, Wishes
+from gateway.features.pushes.subscriptions import LISTED_S, Subscription, Subscriptions, Wishes
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 

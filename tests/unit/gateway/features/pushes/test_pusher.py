@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 import anyio
 import pytest
 
-from gateway.web.pushes.pusher import MAX_WAITING, Pusher
+from gateway.features.pushes.pusher import MAX_WAITING, Pusher
 from runtime.core.errors import StorageUnavailable
 from runtime.core.room import RoomMessage
 from tests.contract.storage_samples import T0

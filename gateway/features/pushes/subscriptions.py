@@ -14,7 +14,7 @@ from adapters.records import ChangedTogether, what_can_be_read
 from runtime.core.clock import Clock
 
 if TYPE_CHECKING:
-    from gateway.web.pushes.encryption import PushKey
+    from gateway.features.pushes.encryption import PushKey
 
 SUBSCRIPTIONS_TABLE = "web:pushes"
 KEY = "key"
@@ -109,7 +109,7 @@ class Subscriptions:
 
     async def key(self) -> PushKey:
         """The gateway's key, made once and kept."""
-        from gateway.web.pushes.encryption import PushKey
+        from gateway.features.pushes.encryption import PushKey
 
         kept = await self._records.get(KEY)
         known = None if kept is None else what_can_be_read({KEY: kept}, PushKey.read).get(KEY)
@@ -120,7 +120,7 @@ class Subscriptions:
 
     async def subscribe(self, person_id: str, name: str, browser: Subscription) -> bool:
         """Tell a person on a browser too; False when its address is none of a push service. Raises BadSubscription."""
-        from gateway.web.pushes.encryption import check_keys
+        from gateway.features.pushes.encryption import check_keys
 
         if not self._allowed(browser.endpoint):
             return False

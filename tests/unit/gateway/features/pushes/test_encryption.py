@@ -8,9 +8,9 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gateway.web.pushes.encryption import PushKey, check_keys, sealed
-from gateway.web.pushes.keys import BadSubscription
-from gateway.web.pushes.subscriptions import is_service
+from gateway.features.pushes.encryption import PushKey, check_keys, sealed
+from gateway.features.pushes.keys import BadSubscription
+from gateway.features.pushes.subscriptions import is_service
 from tests.fakes.pages.push_service import PushedBrowser, claims, decode
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
