@@ -35,6 +35,7 @@ from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.web.app import ServiceMount, build_web
+from gateway.web.health import health_routes
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.core.errors import InboxFull
@@ -163,7 +164,11 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         fact = Fact(agent_tape(TASK, "1000"), 1, over.kind, T0, over.data())
         task_lease = await shard_lease(leases, NODE, shard) if shard != lease.shard else lease
         await sessions.commit(Commit(task_lease, TASK, 0, facts=(fact,), begin=record))
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), named_alone(), [ServiceMount(PREFIX, made.app())])
+        app = build_web(
+            WebAdapter(MemoryRoomStore(), clock),
+            named_alone(),
+            [ServiceMount(PREFIX, made.app()), *health_routes(list, None)],
+        )
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)

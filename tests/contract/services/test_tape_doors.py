@@ -31,6 +31,7 @@ from gateway.tapes.search.search import Search
 from gateway.tapes.service import DOCUMENT, PREFIX, TapeService
 from gateway.tapes.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
+from gateway.web.health import health_routes
 from gateway.web.server import serve
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -153,7 +154,11 @@ async def service(
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
         views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {}, NoCalls())
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), named_alone(), [ServiceMount(PREFIX, made.app())])
+        app = build_web(
+            WebAdapter(MemoryRoomStore(), clock),
+            named_alone(),
+            [ServiceMount(PREFIX, made.app()), *health_routes(list, None)],
+        )
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         yield World(f"http://127.0.0.1:{port}", kept, sessions, inbox, lease, made.app().routes)
