@@ -26,7 +26,15 @@ from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines
-from gateway.assembly.foundation import Cluster, Foundation, cluster_of, jobs_of, limits_of, with_shared_views
+from gateway.assembly.foundation import (
+    Cluster,
+    Foundation,
+    cluster_of,
+    follow_models,
+    jobs_of,
+    limits_of,
+    with_shared_views,
+)
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
@@ -51,9 +59,7 @@ from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.usage_limits import Limits
 from gateway.models.counted import answers_on
-from gateway.models.kept_calls import CallKeeper
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.models.owners import KINDS, ModelTroubles
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -77,13 +83,11 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
-from runtime.llm.models import Models
 from runtime.sessions.registry import Registry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.kept_words import RedisKeptWords
-from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
@@ -139,20 +143,9 @@ async def serve(
         )
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
-            settings,
-            routes,
-            compiled,
-            engine,
-            connection,
-            archive,
-            clock,
-            bus,
-            data_dir,
-            texts,
+            *(settings, routes, compiled, engine, connection, archive, clock, bus, data_dir, texts),
             board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
-            masking,
-            versions,
-            answers,
+            *(masking, versions, answers),
         )
         foundation = with_shared_views(foundation)
         async with anyio.create_task_group() as tasks:
@@ -199,9 +192,9 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    _follow_models(foundation, notices, tasks)
+    follow_models(foundation, notices, tasks)
     serving = ServingGround(
-        platforms, outbound.texts, tasks, notices, foundation.masking, foundation.answers, _models(foundation)
+        platforms, outbound.texts, tasks, notices, foundation.masking, foundation.answers, foundation.models
     )
     earlier = _earlier(foundation, platforms)
     member, gauges, heard_of = _member(
@@ -230,7 +223,7 @@ async def _start(
         others = [*health_routes(service.not_ready, scrape), *hook_routes(_receivers(chosen))]
         app = await chat_of(web, foundation, bus_of(foundation, tasks), tapes, kept, others)
     port = await _open_web(web, app, foundation, tasks)
-    await service.start(tasks, _models(foundation))
+    await service.start(tasks, foundation.models)
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, cluster.patient).run)
 
@@ -340,17 +333,6 @@ def _entrance(
         commands={**personal, **{name: does for one in entering for name, does in one.commands.items()}},
         choices={begins: takes for one in entering for begins, takes in one.choices.items()},
     )
-
-
-def _models(foundation: Foundation) -> Models | None:
-    return None if foundation.engine is None else foundation.engine.llm
-
-
-def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
-    troubles = ModelTroubles(owners, foundation.clock)
-    tasks.start_soon(CallKeeper(RedisModelCalls(foundation.connection)).follow, foundation.bus)
-    for kind in KINDS:
-        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
 
 def _origins(foundation: Foundation) -> Origins:

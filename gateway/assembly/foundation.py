@@ -11,6 +11,7 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 
 from gateway.access.admission import Owners
+from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, keeping_of, person_limits_in
 from gateway.capabilities import FEATURES
@@ -23,6 +24,8 @@ from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
+from gateway.models.kept_calls import CallKeeper
+from gateway.models.owners import ModelTroubles
 from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
 from gateway.outbound.schedulers import Schedulers
@@ -35,11 +38,13 @@ from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
+from runtime.llm.models import Models
 from runtime.sessions.versions import Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
@@ -85,6 +90,11 @@ class Foundation:
     """Knows what was said in the places of platforms; None before these are known."""
     overheard: Overheard = field(default_factory=Overheard)
     """What is said below questions that sessions have not found again yet."""
+
+    @property
+    def models(self) -> Models | None:
+        """The models, None on a front."""
+        return None if self.engine is None else self.engine.llm
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +165,12 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock, people)
     tasks.start_soon(limits.follow, foundation.bus)
     return limits
+
+
+def follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    """Keep in `tasks` what models were sent, and tell owners of their troubles."""
+    tasks.start_soon(CallKeeper(RedisModelCalls(foundation.connection)).follow, foundation.bus)
+    ModelTroubles(owners, foundation.clock).start(foundation.bus, tasks)
 
 
 def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:

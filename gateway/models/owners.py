@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from anyio.abc import TaskGroup
+
 from gateway.access.owner_notices import OwnerNotices
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -24,6 +26,11 @@ class ModelTroubles:
     def __init__(self, owners: OwnerNotices, clock: Clock) -> None:
         self._owners = owners
         self._clock = clock
+
+    def start(self, bus: Bus, tasks: TaskGroup) -> None:
+        """Tell of all of them in `tasks`."""
+        for kind in KINDS:
+            tasks.start_soon(self.follow, bus, kind.name)
 
     async def follow(self, bus: Bus, name: str) -> None:
         """Tell of events of this name until cancelled."""
