@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.access.admission import Access
     from gateway.access.owner_notices import OwnerNotices
     from gateway.clients.admission import Admission, Client
+    from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
     from gateway.clients.tasks.service import TaskService
     from gateway.inbound.hooks import CarryOut
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.archive import Archive
     from runtime.stores.catalog import SessionCatalog
+    from runtime.tape.moments import Moments
 
 
 class FeatureGround(Protocol):
@@ -122,10 +124,13 @@ class WebGround:
 
 @dataclass(frozen=True, slots=True)
 class FeatureDoor:
-    """Who may look at the gateway, and who may change something. Both raise HTTPException."""
+    """Who may look at the gateway, and who may change something: both raise HTTPException. And whose words they may
+    read, and how sessions were at any moment."""
 
     reader: Callable[[HTTPConnection], Client]
     writer: Callable[[HTTPConnection], Client]
+    rooms: ClosedRooms
+    moments: Moments
 
 
 def _nothing(*_: object) -> tuple[()]:

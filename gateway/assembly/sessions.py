@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import mailboxes_in, memories_in
-from gateway.assembly.web.console_parts import session_store
 from gateway.catalog import platform_names
 from gateway.clients.program_events import ProgramEvents
 from gateway.clients.scopes import PROGRAM, Scopes, scopes_from
@@ -35,13 +34,18 @@ from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
+from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.versions import NoVersions
+from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.archive import Archive
+from runtime.stores.sessions import Commit
 
 
 def node_context_of(  # noqa: PLR0913 - the parts of a node
@@ -56,7 +60,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock, tasks, parts = foundation.settings, foundation.clock, serving.tasks, serving.parts
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
-    store = session_store(foundation)
+    store = _session_store(foundation, parts)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)
@@ -104,6 +108,29 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         seen=bool(settings.clients) or settings.console.on,
         features=parts,
     )
+
+
+class FollowedSessionStore(RedisSessionStore):
+    """The store of sessions, of whose commits parts hear before and after."""
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None, parts: Sequence[NodePart]) -> None:
+        super().__init__(connection, archive)
+        self._parts = parts
+
+    async def commit(self, commit: Commit, /) -> None:
+        for part in self._parts:
+            await part.committing(commit)
+        await super().commit(commit)
+        for part in self._parts:
+            await part.committed(commit)
+
+
+def _session_store(foundation: Foundation, parts: Sequence[NodePart]) -> RedisSessionStore:
+    """The store of this node's sessions: most commits are heard by nobody else."""
+    hearing = [one for one in parts if type(one).committing is not NodePart.committing]
+    if not hearing:
+        return RedisSessionStore(foundation.connection, foundation.archive)
+    return FollowedSessionStore(foundation.connection, foundation.archive, hearing)
 
 
 def _orderers(settings: Settings, of_features: Collection[str]) -> dict[str, Scopes]:

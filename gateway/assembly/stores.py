@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,6 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.dead_letters import DeadLetters
-from runtime.stores.operation.nodes import NodeStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from gateway.inbound.person_limits import PersonLimits
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
+    from gateway.overview.status import GatewayShards
     from gateway.programs.pins import Pins
     from runtime.language.program import Program
     from runtime.memories.books import Memories
@@ -108,15 +108,16 @@ def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int],
     return lambda session, version, seq: store.snapshot(session, version, until=seq)
 
 
-def shards_in(connection: RedisConnection) -> Shards:
+def shards_in(connection: RedisConnection) -> GatewayShards:
     """What is known of the shards and nodes, from the database."""
+    from gateway.overview.status import GatewayShards
     from runtime.storage.redis.operation.nodes import RedisNodeStore
     from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
     from runtime.storage.redis.shard_view import RedisShardView
 
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
-    return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+    return GatewayShards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
 
 
 async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:
@@ -136,17 +137,6 @@ def inbox_in(connection: RedisConnection) -> Inbox:
     from runtime.storage.redis.inbox import RedisInbox
 
     return RedisInbox(connection)
-
-
-@dataclass(frozen=True, slots=True)
-class Shards:
-    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
-
-    nodes: NodeStore
-    fronts: NodeStore
-    holders: Callable[[], Awaitable[Mapping[int, str]]]
-    awake: Callable[[], Awaitable[int]]
-    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)

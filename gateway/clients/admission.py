@@ -12,12 +12,15 @@ from starlette.requests import HTTPConnection
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
-from gateway.clients.scopes import Scopes
+from gateway.clients.scopes import CONSOLE, Scopes
 from runtime.core.clock import Clock
 
 ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
 """The number of refused requests from one address after which all of its unknown tokens are refused for a while."""
 
+_READ_ONLY = (
+    "You can only look here: owners change something at the console where the settings have console.acts = true."
+)
 
 KNOWN = "parley.client"
 """Where a request has the client that was recognised before it came here, by something else than a token."""
@@ -69,6 +72,21 @@ class Admission:
             raise HTTPException(429, "Too many attempts. Wait a minute.")
         text = "A client's token is required, as Authorization: Bearer <token>."
         raise HTTPException(401, text, {"www-authenticate": "Bearer"})
+
+    def gateway_reader(self, request: HTTPConnection) -> Client:
+        """The client that asks. Raises HTTPException for one that may not see the gateway."""
+        client = self.client(request)
+        if not client.scopes.gateway_read:
+            raise HTTPException(403, f"{client.name} has no scope gateway:read.")
+        return client
+
+    def gateway_writer(self, request: HTTPConnection) -> Client:
+        """The client that asks. Raises HTTPException for one that may not run the gateway."""
+        client = self.client(request)
+        if not client.scopes.gateway_write:
+            own = f"{client.name} has no scope gateway:write."
+            raise HTTPException(403, _READ_ONLY if client.name.startswith(CONSOLE) else own)
+        return client
 
 
 def _digest(token: str) -> bytes:

@@ -3,69 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import AccessRequest as AccessRequest
+from gateway.access.people import AccessRequest, People
 from gateway.access.roles import Role
 from gateway.clients.admission import Client
 from gateway.clients.pages import limit_of, page_of
 from gateway.clients.requests import answer
+from gateway.feature import FeatureDoor
 from gateway.overview.people import role_in
-from gateway.overview.sources import Sources
 from runtime.core.errors import InboxFull, LetterGone
-from runtime.stores.operation.dead_letters import DeadLetter
+from runtime.stores.operation.dead_letters import DeadLetter, DeadLetters
 
 
+@dataclass(frozen=True, slots=True)
 class DecisionRoutes:
     """The requests about who asks to get in, and about dead letters."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    door: FeatureDoor
+    people: People
+    dead_letters: DeadLetters
+    tell_approved: Callable[[AccessRequest], Awaitable[None]]
+    """Has somebody hear that they were let in."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/requests", self.requests, methods=["GET"]),
+            Route("/requests/{code}/approve", self.approve, methods=["POST"]),
+            Route("/dead-letters", self.letters, methods=["GET"]),
+            Route("/dead-letters/{letter}/replay", self.replay, methods=["POST"]),
+            Route("/dead-letters/{letter}", self.drop, methods=["DELETE"]),
+        ]
 
     async def requests(self, request: Request) -> Response:
         """Who asks to get in. Their codes are for who may let them in."""
-        client = self._sources.reader(request)
-        found = await self._sources.people.requests()
+        client = self.door.reader(request)
+        found = await self.people.requests()
         shows_code = client.scopes.gateway_write
         rows, next_ = page_of(request, found, lambda one: one.person_id, lambda one: _request(one, shows_code))
         return answer({"requests": rows, "next": next_})
 
     async def approve(self, request: Request) -> Response:
         """Let somebody in, who is told."""
-        self._sources.writer(request)
+        self.door.writer(request)
         role = await role_in(request, Role.MEMBER)
-        found = await self._sources.people.approve(str(request.path_params["code"]), role)
+        found = await self.people.approve(str(request.path_params["code"]), role)
         if found is None:
             raise HTTPException(404, "Nobody waits with this code.")
-        await self._sources.tell_approved(found)
+        await self.tell_approved(found)
         return answer({"person": found.person_id, "role": role.word})
 
     async def letters(self, request: Request) -> Response:
         """The events that could not be processed. Their words need the scope `content`."""
-        client, limit = self._sources.reader(request), limit_of(request)
-        found = await self._sources.letters.page(request.query_params.get("after", ""), limit=limit)
+        client, limit = self.door.reader(request), limit_of(request)
+        found = await self.dead_letters.page(request.query_params.get("after", ""), limit=limit)
         next_ = found[-1].id if len(found) == limit else None
         rows = [_letter(one, await self._words(client, one)) for one in found]
         return answer({"letters": rows, "next": next_})
 
     async def replay(self, request: Request) -> Response:
         """Have a dead letter processed again."""
-        return await self._settled(request, self._sources.letters.replay)
+        return await self._settled(request, self.dead_letters.replay)
 
     async def drop(self, request: Request) -> Response:
         """Delete a dead letter."""
-        return await self._settled(request, self._sources.letters.drop)
+        return await self._settled(request, self.dead_letters.drop)
 
     async def _words(self, client: Client, letter: DeadLetter) -> bool:
         scopes = client.scopes
-        return scopes.content and (scopes.private or not await self._sources.rooms.at(letter.event.address))
+        return scopes.content and (scopes.private or not await self.door.rooms.at(letter.event.address))
 
     async def _settled(self, request: Request, settle: Callable[[str], Awaitable[DeadLetter]]) -> Response:
-        self._sources.writer(request)
+        self.door.writer(request)
         try:
             letter = await settle(str(request.path_params["letter"]))
         except LetterGone as error:

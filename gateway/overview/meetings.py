@@ -10,13 +10,13 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
-from gateway.overview.moments import Moments
-from gateway.overview.sources import Sources
+from gateway.feature import FeatureDoor
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import ParticipantId, SessionId
-from runtime.stores.catalog import KnownSession
+from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
@@ -32,24 +32,28 @@ _OPEN = ("working", "resting")
 class MeetingRoutes:
     """The request about meetings. A session is folded once for each time that something has happened in it."""
 
-    def __init__(self, sources: Sources, moments: Moments) -> None:
-        self._sources = sources
-        self._moments = moments
+    def __init__(self, door: FeatureDoor, catalog: SessionCatalog) -> None:
+        self._door = door
+        self._catalog = catalog
         self._known: OrderedDict[SessionId, tuple[int, Sequence[dict[str, Any]]]] = OrderedDict()
+
+    def routes(self) -> list[BaseRoute]:
+        """The route, to be mounted with those of the bus."""
+        return [Route("/meetings", self.some, methods=["GET"])]
 
     async def some(self, request: Request) -> Response:
         """The meetings of some sessions; those that are over are left out unless `over` is asked for."""
-        client = self._sources.reader(request)
+        client = self._door.reader(request)
         over = request.query_params.get("over") == "1"
         try:
-            page = await self._sources.catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
+            page = await self._catalog.page(request.query_params.get("after", ""), limit=LOOKED_AT)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
         shown: list[dict[str, Any]] = []
         for known in page.sessions:
             if known.state not in _OPEN:
                 continue
-            words = await self._sources.rooms.words(client.scopes, known.record)
+            words = await self._door.rooms.words(client.scopes, known.record)
             meetings = [one for one in await self._meetings(known) if over or one["status"] != "ended"]
             shown += meetings if words else [{name: one[name] for name in one if name != "shared"} for one in meetings]
         return answer({"meetings": shown, "next": page.next or None})
@@ -59,7 +63,7 @@ class MeetingRoutes:
         kept = self._known.get(record.id)
         if kept is None or kept[0] != record.seq:
             try:
-                state = (await self._moments.at(record.id, record.seq)).state
+                state = (await self._door.moments.at(record.id, record.seq)).state
             except (ArchiveUnavailable, ContentLocked, TapeConflict):
                 return []
             kept = record.seq, [_data(known, state, one) for one in state.meetings.values()]

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
 from gateway.cluster.drains import Drains
-from gateway.overview.questions.routes import Named
+from gateway.feature import FeatureDoor
 from runtime.stores.operation.nodes import Living
 
 
@@ -23,7 +23,7 @@ class NodeRoutes:
     drains: Drains
     living: Callable[[], Awaitable[Living]]
     tell: Callable[[], Awaitable[None]]
-    writer: Named
+    door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -34,7 +34,7 @@ class NodeRoutes:
 
     async def drain(self, request: Request) -> Response:
         """Have a node give its shards and bots to the others, one by one, and take no new ones."""
-        client, node = self.writer(request), await self._node(request)
+        client, node = self.door.writer(request), await self._node(request)
         others = (await self.living()).nodes.keys() - {node} - set(await self.drains.marked())
         if not others:
             raise HTTPException(409, "No other node could take over what this one serves.")
@@ -44,7 +44,7 @@ class NodeRoutes:
 
     async def undrain(self, request: Request) -> Response:
         """Have a node serve again."""
-        self.writer(request)
+        self.door.writer(request)
         node = await self._node(request)
         await self.drains.forget(node)
         await self.tell()

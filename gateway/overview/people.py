@@ -2,76 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import KnownPerson
+from gateway.access.people import KnownPerson, People
 from gateway.access.roles import Role, role_named
 from gateway.clients.pages import page_of
 from gateway.clients.requests import answer, body_of
-from gateway.inbound.person_limits import KINDS
-from gateway.overview.sources import Sources
+from gateway.feature import FeatureDoor
+from gateway.inbound.person_limits import KINDS, PersonLimits
+from gateway.jobs.erasure import Erased
 from runtime.core.errors import ContentLocked, SessionBusy
 
 MAX_AMOUNT = 1e12
 """Less than this is a limit."""
 
 
+@dataclass(frozen=True, slots=True)
 class PeopleRoutes:
     """The requests about people."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    door: FeatureDoor
+    people: People
+    limits: PersonLimits
+    forget_person: Callable[[str], Awaitable[Erased]]
+    """Deletes all that is stored of a person."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/people", self.some, methods=["GET"]),
+            Route("/people/{person}/role", self.role, methods=["POST"]),
+            Route("/people/{person}/role", self.revoke, methods=["DELETE"]),
+            Route("/people/{person}/limit", self.limit, methods=["POST"]),
+            Route("/people/{person}/forget", self.forget, methods=["POST"]),
+        ]
 
     async def some(self, request: Request) -> Response:
         """The people with a role or limits of their own, owners first. Their names need the scope `content`."""
-        client = self._sources.reader(request)
+        client = self.door.reader(request)
         content = client.scopes.content
-        found: list[KnownPerson | str] = [*await self._sources.people.all()]
-        limits = await self._sources.person_limits.all()
+        found: list[KnownPerson | str] = [*await self.people.all()]
+        limits = await self.limits.all()
         found += sorted(limits.keys() - {person.id for person in found if isinstance(person, KnownPerson)})
         rows, next_ = page_of(request, found, _id_of, lambda person: _person(person, content, limits))
         return answer({"people": rows, "next": next_})
 
     async def role(self, request: Request) -> Response:
         """Give a person a role."""
-        self._sources.writer(request)
+        self.door.writer(request)
         person, role = _person_in(request), await role_in(request, None)
-        await self._sources.people.set(person, role)
+        await self.people.set(person, role)
         return answer({"person": person, "role": role.word})
 
     async def revoke(self, request: Request) -> Response:
         """Remove a person's role, so that the settings decide again."""
-        self._sources.writer(request)
-        if not await self._sources.people.forget(_person_in(request)):
+        self.door.writer(request)
+        if not await self.people.forget(_person_in(request)):
             raise HTTPException(404, "This person has no role of their own.")
         return answer({"person": _person_in(request), "role": None})
 
     async def limit(self, request: Request) -> Response:
         """Give a person limits of their own, all of those that the request names; with none the settings decide."""
-        self._sources.writer(request)
+        self.door.writer(request)
         person, body = _person_in(request), await body_of(request)
         given = body if isinstance(body, dict) else {"": 0}
         if not all(kind in KINDS and _is_amount(amount) for kind, amount in given.items()):
             raise HTTPException(422, f"Limits are amounts from 0 for {', '.join(KINDS)}; 0 is no limit.")
-        await self._sources.person_limits.set(person, given)
+        await self.limits.set(person, given)
         return answer({"person": person, "limits": given})
 
     async def forget(self, request: Request) -> Response:
         """Delete every session in which a person took part, and all that is stored about them, for good."""
-        self._sources.writer(request)
+        self.door.writer(request)
         person = _person_in(request)
         try:
-            erased = await self._sources.forget(person)
+            erased = await self.forget_person(person)
         except SessionBusy as error:
             raise HTTPException(409, f"{error} Stop it first.") from error
         except ContentLocked as error:
             raise HTTPException(409, str(error)) from error
-        await self._sources.person_limits.set(person, {})
+        await self.limits.set(person, {})
         return answer({"person": person, "sessions": len(erased.sessions), "entries": erased.entries})
 
 

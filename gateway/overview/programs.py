@@ -11,9 +11,10 @@ from anyio.to_thread import run_sync
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
-from gateway.overview.sources import Sources
+from gateway.feature import FeatureDoor
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentSpec, Program
 
@@ -24,17 +25,24 @@ MAX_TEXT_BYTES = 512 * 1024
 class ProgramRoutes:
     """The requests about programs."""
 
-    sources: Sources
+    door: FeatureDoor
     programs: Mapping[str, Program]
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/programs", self.some, methods=["GET"]),
+            Route("/programs/{program}", self.look, methods=["GET"]),
+        ]
 
     async def some(self, request: Request) -> Response:
         """The programs by name, with their agents and playbooks."""
-        self.sources.reader(request)
+        self.door.reader(request)
         return answer({"programs": [_about(program) for _, program in sorted(self.programs.items())]})
 
     async def look(self, request: Request) -> Response:
         """One program, with the texts of its files: an author's words, so `content` is needed."""
-        client = self.sources.reader(request)
+        client = self.door.reader(request)
         program = self.programs.get(str(request.path_params["program"]))
         if program is None:
             raise HTTPException(404, "There is no such program.")

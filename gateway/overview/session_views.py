@@ -10,16 +10,16 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, number
-from gateway.overview.moments import Moments
-from gateway.overview.questions.open import APPROVAL
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
+from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sessions.commands.alter import changeable
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.model_calls import KeptCalls, ModelCall
@@ -28,6 +28,7 @@ from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.pages import PageBegun
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
+from runtime.tape.moments import Moments
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import AgentState, SessionState
@@ -53,6 +54,14 @@ class SessionViews:
     moments: Moments
     programs: Mapping[str, Program]
     model_calls: KeptCalls
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the tape service."""
+        return [
+            Route("/tapes/{tape}/strip", self.strip, methods=["GET"]),
+            Route("/tapes/{tape}/state", self.state, methods=["GET"]),
+            Route("/tapes/{tape}/calls", self.calls, methods=["GET"]),
+        ]
 
     @property
     def _rooms(self) -> ClosedRooms:

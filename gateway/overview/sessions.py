@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,17 +10,21 @@ import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer, number
+from gateway.feature import FeatureDoor
 from gateway.models.counted import Amounts, shown
-from gateway.overview.sources import Sources
+from gateway.tapes.journals import Journals
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession
+from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.session_pages import among_sessions
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as
+from runtime.tape.tape import TapeReader
 
 MOST = 200
 """The most sessions of one answer."""
@@ -51,15 +55,35 @@ class _Wanted:
         return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
 
 
+@dataclass(frozen=True, slots=True)
 class SessionRoutes:
     """The requests about sessions as a whole; their facts are read from their tapes."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    door: FeatureDoor
+    catalog: SessionCatalog
+    tapes: TapeReader
+    journals: Journals
+    spent: Callable[[Sequence[SessionRecord], Sequence[str]], Awaitable[Sequence[Mapping[str, float]]]]
+    """What models have cost in sessions, by measures."""
+    delete_session: Callable[[SessionId], Awaitable[bool]]
+    """Takes a session out for good."""
+    lines_of: Callable[[SessionId], AsyncIterator[str]]
+    """The lines of a session's file."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/sessions", self.some, methods=["GET"]),
+            Route("/sessions/{session}", self.look, methods=["GET"]),
+            Route("/sessions/{session}", self.delete, methods=["DELETE"]),
+            Route("/sessions/{session}/stop", self.stop, methods=["POST"]),
+            Route("/sessions/{session}/meetings/{meeting}/end", self.end_meeting, methods=["POST"]),
+            Route("/sessions/{session}/export", self.export, methods=["GET"]),
+        ]
 
     async def some(self, request: Request) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
-        client, query = self._sources.reader(request), request.query_params
+        client, query = self.door.reader(request), request.query_params
         limit = int(number(request, "limit", 50, MOST)) or 1
         wanted = _Wanted(query.get("state", ""), query.get("program", ""), query.get("text", "").strip().lower())
         words = client.scopes.content and query.get("words") == "1"
@@ -71,34 +95,34 @@ class SessionRoutes:
         if words:
             async with anyio.create_task_group() as tasks:
                 for row, known in zip(rows, found, strict=True):
-                    if await self._sources.rooms.words(client.scopes, known.record):
+                    if await self.door.rooms.words(client.scopes, known.record):
                         tasks.start_soon(self._add_last, row, known)
-        return answer({"sessions": rows, "next": next_ or None, "all": await self._sources.catalog.count()})
+        return answer({"sessions": rows, "next": next_ or None, "all": await self.catalog.count()})
 
     async def look(self, request: Request) -> Response:
         """One session."""
-        self._sources.reader(request)
-        known = await self._sources.catalog.find(_session_in(request))
+        self.door.reader(request)
+        known = await self.catalog.find(_session_in(request))
         if known is None:
             raise HTTPException(404, "There is no such session.")
         return answer((await self._shown([known]))[0])
 
     async def _shown(self, found: Sequence[KnownSession]) -> list[dict[str, Any]]:
         """Sessions with what they have cost."""
-        spent = await self._sources.spent([known.record for known in found], _MEASURES)
+        spent = await self.spent([known.record for known in found], _MEASURES)
         amounts = [Amounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
         return [{**session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
 
     async def stop(self, request: Request) -> Response:
         """Stop everything that a session does."""
-        client = self._sources.writer(request)
-        return answer(await self._sources.journals.stop(client, _session_in(request)), 202)
+        client = self.door.writer(request)
+        return answer(await self.journals.stop(client, _session_in(request)), 202)
 
     async def delete(self, request: Request) -> Response:
         """Delete a session for good, which does not work now."""
-        self._sources.writer(request)
+        self.door.writer(request)
         try:
-            there = await self._sources.delete(_session_in(request))
+            there = await self.delete_session(_session_in(request))
         except SessionBusy as error:
             raise HTTPException(409, "The session is active. Stop it first.") from error
         if not there:
@@ -107,25 +131,25 @@ class SessionRoutes:
 
     async def end_meeting(self, request: Request) -> Response:
         """End a meeting of a session, once."""
-        client, id_ = self._sources.writer(request), _session_in(request)
-        known = await self._sources.catalog.find(id_)
+        client, id_ = self.door.writer(request), _session_in(request)
+        known = await self.catalog.find(id_)
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        meetings = (await self._sources.moments.at(id_, known.record.seq)).state.meetings
+        meetings = (await self.door.moments.at(id_, known.record.seq)).state.meetings
         meeting = meetings.get(str(request.path_params["meeting"]))
         if meeting is None or meeting.status == "ended":
             raise HTTPException(409, "This meeting is over, or there never was one of this number.")
-        return answer(await self._sources.journals.end_meeting(client, id_, meeting.id), 202)
+        return answer(await self.journals.end_meeting(client, id_, meeting.id), 202)
 
     async def export(self, request: Request) -> Response:
         """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
-        client, id_ = self._sources.reader(request), _session_in(request)
-        known = await self._sources.catalog.find(id_)
+        client, id_ = self.door.reader(request), _session_in(request)
+        known = await self.catalog.find(id_)
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        await self._sources.rooms.check(client, known.record)
+        await self.door.rooms.check(client, known.record)
         headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
-        return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
+        return StreamingResponse(self.lines_of(id_), media_type="application/x-ndjson", headers=headers)
 
     async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
         """The sessions and the next mark."""
@@ -133,7 +157,7 @@ class SessionRoutes:
         async def fitting(known: KnownSession) -> KnownSession | None:
             return known if wanted.fits(known) else None
 
-        return await among_sessions(self._sources.catalog, after, limit, fitting, LOOKED_AT)
+        return await among_sessions(self.catalog, after, limit, fitting, LOOKED_AT)
 
     async def _add_last(self, row: dict[str, Any], known: KnownSession) -> None:
         row |= await self._last(known)
@@ -146,7 +170,7 @@ class SessionRoutes:
         people: dict[str, None] = {}
         looked_at = 0
         try:
-            async for fact in self._sources.tapes.read_back(known.record.id):
+            async for fact in self.tapes.read_back(known.record.id):
                 looked_at += 1
                 heard = read_as(fact, MessageHeard)
                 said = read_as(fact, PageFinished) if last is None else None

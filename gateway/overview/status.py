@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
+from gateway.access.people import People
 from gateway.clients.requests import answer
-from gateway.overview.sources import Sources
+from gateway.cluster.drains import Drains
+from gateway.feature import FeatureDoor
 from gateway.version import VERSION
-from runtime.stores.operation.nodes import Living
+from runtime.core.clock import Clock
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.operation.dead_letters import DeadLetters
+from runtime.stores.operation.nodes import Living, NodeStore
 from runtime.stores.sessions import SHARDS
 
 MOST_LETTERS = 1_000
@@ -23,24 +30,51 @@ StatusOf = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 """What features show of the whole gateway, by section."""
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayShards:
+    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
+
+    nodes: NodeStore
+    fronts: NodeStore
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    awake: Callable[[], Awaitable[int]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
+
+    async def processes(self) -> frozenset[str]:
+        """The nodes and fronts that live. Raises StorageError."""
+        living, fronts = await self.nodes.living(), await self.fronts.living()
+        return frozenset((*living.nodes, *fronts.nodes))
+
+
+@dataclass(frozen=True, slots=True)
 class StatusRoute:
     """The request for the status."""
 
-    def __init__(self, sources: Sources, of_features: StatusOf) -> None:
-        self._sources = sources
-        self._of_features = of_features
+    door: FeatureDoor
+    shards: GatewayShards
+    platforms: Callable[[Collection[str]], Awaitable[Sequence[Mapping[str, Any]]]]
+    catalog: SessionCatalog
+    letters: DeadLetters
+    people: People
+    drains: Drains
+    of_features: StatusOf
+    clock: Clock
+
+    def routes(self) -> list[BaseRoute]:
+        """The route, to be mounted with those of the bus."""
+        return [Route("/status", self.get, methods=["GET"])]
 
     async def get(self, request: Request) -> Response:
         """Platforms, nodes and their shards, sessions, what waits, what was spent today, and what is to be decided."""
-        own = self._sources
-        own.reader(request)
-        held = await own.holders()
+        own = self
+        own.door.reader(request)
+        held = await own.shards.holders()
         of_node = Counter(held.values())
-        events, pages = await own.waiting(range(SHARDS))
+        events, pages = await own.shards.waiting(range(SHARDS))
         letters = await own.letters.page(limit=MOST_LETTERS)
         drained = frozenset(await own.drains.marked())
-        told = await self._of_features()
-        living, fronts = await own.living(), await own.fronts()
+        told = await self.of_features()
+        living, fronts = await own.shards.nodes.living(), await own.shards.fronts.living()
         return answer(
             {
                 **told,
@@ -50,12 +84,11 @@ class StatusRoute:
                 "nodes": _nodes(living, of_node, drained),
                 "fronts": _nodes(fronts, None),
                 "shards": {"all": SHARDS, "held": len(held)},
-                "sessions": {"all": await own.catalog.count(), "at_work": await own.at_work()},
+                "sessions": {"all": await own.catalog.count(), "at_work": await own.shards.awake()},
                 "waiting": {"events": events, "pages": pages},
                 "dead_letters": len(letters),
                 "decisions": {
                     "requests": len(await own.people.requests()),
-                    "questions": len(await own.questions.noted()),
                     **told.get("decisions", {}),
                 },
             }

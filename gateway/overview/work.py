@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.pages import limit_of
 from gateway.clients.requests import answer
-from gateway.jobs.task_register import KnownTask
-from gateway.overview.sources import Sources
+from gateway.feature import FeatureDoor
+from gateway.jobs.task_register import KnownTask, TaskRegister
 from runtime.core.errors import InboxFull, TaskRefused
 
 _ORDERED_WITHIN_S = 3.0
@@ -22,27 +24,35 @@ _WORDS = ("arguments", "value", "error")
 """What people and models wrote, of a task."""
 
 
+@dataclass(frozen=True, slots=True)
 class WorkRoutes:
     """The requests about tasks."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    door: FeatureDoor
+    register: TaskRegister
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/tasks", self.tasks, methods=["GET"]),
+            Route("/tasks/{task}/retry", self.retry, methods=["POST"]),
+        ]
 
     async def tasks(self, request: Request) -> Response:
         """The tasks that have begun, the latest active first. What they are given and return needs `content`."""
-        client = self._sources.reader(request)
+        client = self.door.reader(request)
         try:
-            page = await self._sources.tasks.page(request.query_params.get("after", ""), limit_of(request))
+            page = await self.register.page(request.query_params.get("after", ""), limit_of(request))
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [_task(task, await self._sources.rooms.words(client.scopes, task.session.record)) for task in page.tasks]
+        rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in page.tasks]
         return answer({"tasks": rows, "next": page.next or None})
 
     async def retry(self, request: Request) -> Response:
         """Order what a task did once more."""
-        self._sources.writer(request)
+        self.door.writer(request)
         try:
-            new, name = await self._sources.tasks.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
+            new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
         except TaskRefused as error:
             raise HTTPException(409, str(error)) from error
         except InboxFull as error:

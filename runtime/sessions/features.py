@@ -15,7 +15,7 @@ from runtime.execution.calls.reminders import Reminders, ZoneOf
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.sessions import Lease, SessionRecord
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.journal import Journal
 
 
@@ -60,6 +60,12 @@ class NodePart:
 
     def lost(self, shard: int, /) -> None:
         """A shard is another node's now."""
+
+    async def committing(self, commit: Commit, /) -> None:
+        """A session is about to commit. Raises StorageUnavailable: then it does not."""
+
+    async def committed(self, commit: Commit, /) -> None:
+        """A session has committed."""
 
     def session(self, parts: SessionParts, /) -> SessionPart:
         """What it does in a session."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from gateway.access.people import AccessRequest
 from gateway.assembly.stores import (
@@ -29,20 +29,24 @@ from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.jobs.task_register import TaskRegister
+from gateway.overview.decisions import DecisionRoutes
 from gateway.overview.meetings import MeetingRoutes
-from gateway.overview.moments import Moments
+from gateway.overview.nodes import NodeRoutes
+from gateway.overview.people import PeopleRoutes
 from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.questions.open import QuestionsView
-from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
-from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.programs import ProgramRoutes
+from gateway.overview.saving.routes import SavingRoutes
 from gateway.overview.saving.talks import TalkMaker
-from gateway.overview.scratch.rooms import ScratchRooms
-from gateway.overview.services.routes import ServiceGround, service_routes
+from gateway.overview.services.models import ModelRoutes
+from gateway.overview.services.practice import PracticeRoute, SeenRefusals
 from gateway.overview.services.shared_tallies import SERVICES_TABLE, SharedServices
 from gateway.overview.services.tallies import Seen
+from gateway.overview.services.tools import ToolRoutes
 from gateway.overview.session_views import SessionViews
+from gateway.overview.sessions import SessionRoutes
 from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
-from gateway.overview.sources import Sources
+from gateway.overview.status import StatusRoute
+from gateway.overview.work import WorkRoutes
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
@@ -51,13 +55,8 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
 from runtime.storage.redis.model_calls import RedisModelCalls
-from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
 from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
-from runtime.stores.sessions import Commit
-
-if TYPE_CHECKING:
-    from runtime.storage.redis.client.connection import RedisConnection
+from runtime.tape.moments import Moments
 
 
 class Executing(Protocol):
@@ -68,6 +67,12 @@ class Executing(Protocol):
 
     @property
     def seen(self) -> Seen | None: ...
+
+
+class HasRoutes(Protocol):
+    """Requests of one kind."""
+
+    def routes(self) -> Sequence[BaseRoute]: ...
 
 
 class ViewGround(FeatureGround, Protocol):
@@ -83,32 +88,8 @@ class ViewGround(FeatureGround, Protocol):
     def services(self) -> SharedServices | None: ...
 
 
-class NotingSessionStore(RedisSessionStore):
-    """The store of sessions, which notes what they ask people."""
-
-    def __init__(self, connection: RedisConnection, archive: Archive | None, register: QuestionRegister) -> None:
-        super().__init__(connection, archive)
-        self._register = register
-
-    async def commit(self, commit: Commit, /) -> None:
-        await self._register.before(commit)
-        await super().commit(commit)
-        await self._register.after(commit)
-
-
-def session_store(ground: ViewGround) -> RedisSessionStore:
-    """The store of this node's sessions."""
-    if not ground.settings.console.on and not ground.settings.clients:
-        return RedisSessionStore(ground.connection, ground.archive)
-    return NotingSessionStore(ground.connection, ground.archive, _register(ground))
-
-
 def _moments(ground: ViewGround, keeping: Keeping) -> Moments:
     return Moments(keeping.tapes, snapshots_in(ground.connection))
-
-
-def _register(ground: ViewGround) -> QuestionRegister:
-    return QuestionRegister(records_in(ground.connection, QUESTIONS_TABLE), ground.clock)
 
 
 def console_of(ground: ViewGround) -> ConsoleDoor | None:
@@ -145,56 +126,41 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     async def tell_approved(request: AccessRequest) -> None:
         await tell_later(connection, request, ground.texts("access.approved"))
 
-    sources = Sources(
-        admission=admission,
-        rooms=ClosedRooms(keeping.catalog, keeping.tapes),
-        catalog=keeping.catalog,
-        tapes=keeping.tapes,
-        letters=keeping.letters,
-        people=people_in(connection, clock),
-        person_limits=person_limits_in(connection),
-        moments=moments,
-        questions=QuestionsView(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
-        talks=TalkMaker(partial(_file_of, keeping, clock)),
-        scratch=ScratchRooms(
-            keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
+    door = FeatureDoor(
+        *(admission.gateway_reader, admission.gateway_writer, ClosedRooms(keeping.catalog, keeping.tapes), moments)
+    )
+    catalog, tapes, inbox, programs = keeping.catalog, keeping.tapes, keeping.inbox, ground.programs
+    people, drains, engine = people_in(connection, clock), drains_in(connection), ground.engine
+    seen = ground.services or SharedServices(
+        (None if engine is None else engine.seen) or Seen(ground.bus), records_in(connection, SERVICES_TABLE), "", clock
+    )
+    file_of = partial(_file_of, keeping, clock)
+    views: list[HasRoutes] = [
+        NodeRoutes(drains, shards.nodes.living, shards.nodes.tell, door),
+        SavingRoutes(catalog, tapes, TalkMaker(file_of), programs, door),
+        StatusRoute(door, shards, platforms.data, catalog, keeping.letters, people, drains, status, clock),
+        SessionRoutes(
+            *(door, catalog, tapes, Journals(catalog, inbox, inbox.known, clock), RedisModelCalls(connection).spent),
+            *(delete, file_of),
         ),
-        living=shards.nodes.living,
-        drains=drains_in(connection),
-        tell_nodes=shards.nodes.tell,
-        fronts=shards.fronts.living,
-        holders=shards.holders,
-        waiting=shards.waiting,
-        at_work=shards.awake,
-        spent=RedisModelCalls(connection).spent,
-        platforms=platforms.data,
-        delete=delete,
-        forget=keeping.erasure.person,
-        export=partial(_file_of, keeping, clock),
-        journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.known, clock),
-        tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),
-        inbox=keeping.inbox,
-        tell_approved=tell_approved,
-        clock=clock,
-    )
-    door, engine = FeatureDoor(sources.reader, sources.writer), ground.engine
-    seen = (None if engine is None else engine.seen) or Seen(ground.bus)
-    services = ServiceGround(
-        ground.bus,
-        None if engine is None else engine.llm,
-        ground.services or SharedServices(seen, records_in(connection, SERVICES_TABLE), "", clock),
-        records_in(connection, VERSIONS_TABLE),
-        of_features,
-        of_models,
-        news_by(connection, "console", PROGRAM_NEWS),
-        pins_in(connection, clock),
-        news_by(connection, "console", PIN_NEWS),
-    )
+        WorkRoutes(door, TaskRegister(catalog, tapes, inbox, clock)),
+        DecisionRoutes(door, people, keeping.letters, tell_approved),
+        PeopleRoutes(door, people, person_limits_in(connection), keeping.erasure.person),
+        PracticeRoute(
+            *(door, catalog, tapes, programs, SeenRefusals(ground.bus), records_in(connection, VERSIONS_TABLE)),
+            *(of_features, news_by(connection, "console", PROGRAM_NEWS), pins_in(connection, clock)),
+            news_by(connection, "console", PIN_NEWS),
+        ),
+        ProgramRoutes(door, programs),
+        ModelRoutes(
+            *(door, None if engine is None else engine.llm, seen, shards.processes, ground.bus.publish, of_models),
+        ),
+        ToolRoutes(door, programs, seen, shards.processes),
+        MeetingRoutes(door, catalog),
+    ]
     return [
-        *overview_routes(sources, ground.programs, status),
+        *(route for view in views for route in view.routes()),
         *(route for feature in FEATURES for route in feature.views(ground, door)),
-        *service_routes(sources, ground.programs, services),
-        Route("/meetings", MeetingRoutes(sources, moments).some, methods=["GET"]),
     ]
 
 
@@ -229,4 +195,4 @@ def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     keeping = keeping_of(ground.settings, ground.connection, ground.archive)
     moments = _moments(ground, keeping)
     calls = RedisModelCalls(ground.connection)
-    return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs, calls))
+    return SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs, calls).routes()

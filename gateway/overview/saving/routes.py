@@ -12,9 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer
-from gateway.overview.questions.routes import Named
+from gateway.feature import FeatureDoor
 from gateway.overview.saving.talks import NotSaved, TalkMaker
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
@@ -33,8 +32,7 @@ class SavingRoutes:
     tapes: TapeReader
     maker: TalkMaker
     programs: Mapping[str, Program]
-    writer: Named
-    rooms: ClosedRooms
+    door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
         """The route, to be mounted with those of the bus."""
@@ -43,11 +41,11 @@ class SavingRoutes:
     async def save(self, request: Request) -> Response:
         """The talk of a session, and the recorded answers of its model. What has used anything else than tools of
         servers is not held again: their results are on the tape."""
-        client, session = self.writer(request), SessionId(str(request.path_params["session"]))
+        client, session = self.door.writer(request), SessionId(str(request.path_params["session"]))
         known = await self.catalog.find(session)
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        await self.rooms.check(client, known.record)
+        await self.door.rooms.check(client, known.record)
         program = self.programs.get(known.record.program)
         if program is None or not program.agents:
             raise HTTPException(409, f"The program {known.record.program} is not served here.")

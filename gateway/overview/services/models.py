@@ -11,13 +11,14 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
+from gateway.feature import FeatureDoor
 from gateway.models.checking import ask, question_for
 from gateway.models.counted import counted
 from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import Tally
-from gateway.overview.sources import Sources
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
 from runtime.llm.chain import Link, ModelChain
@@ -36,20 +37,29 @@ class ModelRoutes:
     calls have used. `of_features` is what features show of models, these and others, by name.
     """
 
-    sources: Sources
+    door: FeatureDoor
     models: Models | None
     seen: SharedServices
+    processes: Callable[[], Awaitable[Collection[str]]]
+    """Those that live."""
     tell: Tell
     of_features: Callable[[Collection[str]], Awaitable[Mapping[str, Mapping[str, Any]]]]
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/models", self.some, methods=["GET"]),
+            Route("/models/{model}/test", self.test, methods=["POST"]),
+        ]
 
     async def some(self, request: Request) -> Response:
         """The models by their names in the settings, each with its chain; and all models that were asked lately, with
         what they cost in 30 days."""
-        client = self.sources.reader(request)
+        client = self.door.reader(request)
         content = client.scopes.content
         cooling = {} if self.models is None or self.models.cooldowns is None else await self.models.cooldowns.current()
         entries = {} if self.models is None else self.models.all_clients
-        tallies = await self.seen.models(await self.sources.processes())
+        tallies = await self.seen.models(await self.processes())
         told = await self.of_features(tallies)
         return answer(
             {
@@ -64,7 +74,7 @@ class ModelRoutes:
 
     async def test(self, request: Request) -> Response:
         """Ask every model of a name once, as `parley check` does. One that answers is not held back any more."""
-        self.sources.writer(request)
+        self.door.writer(request)
         name = str(request.path_params["model"])
         found = None if self.models is None else self.models.all_clients.get(name)
         if self.models is None or found is None:

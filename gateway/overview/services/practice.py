@@ -14,19 +14,21 @@ import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from adapters.records import Records, what_can_be_read
 from gateway.clients.requests import answer, body_of
-from gateway.overview.sources import Sources
+from gateway.feature import FeatureDoor
 from gateway.programs.pins import NoSuchVersion, Pins
 from gateway.programs.versions import taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack
 from runtime.language.program import Program
-from runtime.stores.catalog import KnownSession
+from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramAdopted, SessionBegun
+from runtime.tape.tape import TapeReader
 
 LOOKED_AT = 1_000
 """The most recently active sessions that are looked at for those of the program."""
@@ -60,7 +62,9 @@ class PracticeRoute:
     `pins`.
     """
 
-    sources: Sources
+    door: FeatureDoor
+    catalog: SessionCatalog
+    tapes: TapeReader
     programs: Mapping[str, Program]
     refusals: SeenRefusals
     versions: Records
@@ -69,15 +73,23 @@ class PracticeRoute:
     pins: Pins
     tell_pins: Callable[[], Awaitable[None]]
 
+    def routes(self) -> list[BaseRoute]:
+        """The routes, to be mounted with those of the bus."""
+        return [
+            Route("/programs/reload", self.reload, methods=["POST"]),
+            Route("/programs/{program}/rollback", self.roll_back, methods=["POST"]),
+            Route("/programs/{program}/practice", self.look, methods=["GET"]),
+        ]
+
     async def reload(self, request: Request) -> Response:
         """Have all nodes read their programs and settings again. What comes of it shows in what they serve."""
-        self.sources.writer(request)
+        self.door.writer(request)
         await self.ask_for_reload()
         return answer({"asked": True}, 202)
 
     async def roll_back(self, request: Request) -> Response:
         """Have all nodes serve a version of a program, by {version}, until its files change."""
-        client, name = self.sources.writer(request), str(request.path_params["program"])
+        client, name = self.door.writer(request), str(request.path_params["program"])
         version = await _version_in(request)
         try:
             digest = await self.pins.roll_back(name, version, client.shown or client.name)
@@ -88,7 +100,7 @@ class PracticeRoute:
 
     async def look(self, request: Request) -> Response:
         """How one program does."""
-        client, name = self.sources.reader(request), str(request.path_params["program"])
+        client, name = self.door.reader(request), str(request.path_params["program"])
         before = self.programs.get(name)
         if before is None:
             raise HTTPException(404, "There is no such program.")
@@ -124,7 +136,7 @@ class PracticeRoute:
         found: list[KnownSession] = []
         mark = ""
         for _ in range(LOOKED_AT // _PAGE):
-            page = await self.sources.catalog.page(mark, limit=_PAGE)
+            page = await self.catalog.page(mark, limit=_PAGE)
             found += [
                 one for one in page.sessions if one.record.program == name and one.state in ("working", "resting")
             ]
@@ -147,7 +159,7 @@ class PracticeRoute:
 
     async def _version(self, known: KnownSession) -> str:
         """The version of a session: the last one that it adopted, else that with which it began."""
-        tapes, session = self.sources.tapes, known.record.id
+        tapes, session = self.tapes, known.record.id
         try:
             for kind in (ProgramAdopted, SessionBegun):
                 seq = await tapes.last_anchor(session, kind.kind)

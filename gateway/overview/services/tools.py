@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
+from gateway.feature import FeatureDoor
 from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import SeenServer
-from gateway.overview.sources import Sources
 from runtime.language.program import Program
 from runtime.language.remote import remote_of
 
@@ -20,13 +21,19 @@ from runtime.language.remote import remote_of
 class ToolRoutes:
     """The requests about servers of tools."""
 
-    sources: Sources
+    door: FeatureDoor
     programs: Mapping[str, Program]
     seen: SharedServices
+    processes: Callable[[], Awaitable[Collection[str]]]
+    """Those that live."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The route, to be mounted with those of the bus."""
+        return [Route("/tools", self.some, methods=["GET"])]
 
     async def some(self, request: Request) -> Response:
         """The servers by the agents whose tools they have, also those that nobody has asked yet."""
-        client = self.sources.reader(request)
+        client = self.door.reader(request)
         named: dict[str, SeenServer] = {}
         of_programs: dict[str, list[str]] = {}
         for program in self.programs.values():
@@ -35,7 +42,7 @@ class ToolRoutes:
                 if spec is not None:
                     named[agent.name] = SeenServer(spec.shown)
                     of_programs.setdefault(agent.name, []).append(program.name)
-        named |= await self.seen.servers(await self.sources.processes())
+        named |= await self.seen.servers(await self.processes())
         return answer(
             {
                 "servers": [

@@ -11,10 +11,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from gateway.assembly.sessions import FollowedSessionStore
 from gateway.assembly.stores import records_in
-from gateway.assembly.web.console_parts import NotingSessionStore
-from gateway.overview.questions import open as open_questions
-from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
+from gateway.features.approvals import questions as open_questions
+from gateway.features.approvals.register import QUESTIONS_TABLE, QuestionRegister
 from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.stores.inbox import ANSWER
@@ -69,7 +69,7 @@ async def commit(world: ConsoleWorld, contents: Sequence[Content], *, after: int
         Fact(session_tape(SESSION), after + number, one.kind, T0, one.data()) for number, one in enumerate(contents, 1)
     )
     whole = Commit(lease, SESSION, after, facts=facts, end=end) if after else replace(beginning(lease), facts=facts)
-    await NotingSessionStore(world.ground.connection, None, register_of(world)).commit(whole)
+    await FollowedSessionStore(world.ground.connection, None, [register_of(world)]).commit(whole)
 
 
 async def test_an_approval_is_listed_answered_and_gone(valkey_socket: Path) -> None:
@@ -124,7 +124,7 @@ async def test_a_client_without_the_scope_for_words_answers_and_reads_none(valke
 
 
 async def test_an_answer_that_is_sent_again_is_one_event(valkey_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.overview.questions.routes.SETTLED_WITHIN_S", 0.05)
+    monkeypatch.setattr("gateway.features.approvals.routes.SETTLED_WITHIN_S", 0.05)
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         await commit(world, asking(pos="5", options=()))
         for _ in range(2):
@@ -161,7 +161,7 @@ async def test_a_question_whose_commit_was_lost_is_not_shown_and_forgotten_when_
             Fact(session_tape(SESSION), number, one.kind, T0, one.data()) for number, one in enumerate(asking(), 1)
         ]
         lease = await shard_lease(world.leases)
-        await register.before(replace(beginning(lease), facts=tuple(facts)))
+        await register.committing(replace(beginning(lease), facts=tuple(facts)))
         assert (await told_of(world, owner, "/questions"))["questions"] == []
         assert len(await register.all()) == 1  # its commit may be on its way
         monkeypatch.setattr(open_questions, "_UNWRITTEN", timedelta(0))

@@ -21,8 +21,6 @@ from starlette.routing import Route
 from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
 from gateway.clients.scopes import scopes_from
-from gateway.overview.moments import Moments
-from gateway.overview.routes import session_routes
 from gateway.overview.session_views import SessionViews
 from gateway.tapes.journals import Journals
 from gateway.tapes.search import journals as journal_search
@@ -40,6 +38,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, Memor
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.model_calls import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.tape.moments import Moments
 from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_lineage import facts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
@@ -153,7 +152,7 @@ async def service(
         search = stack.enter_context(closing(Search(kept, folder / "index")))
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.known, clock)
         views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {}, NoCalls())
-        made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
+        made = TapeService(admission, tapes, journals, search, clock, views.routes())
         app = build_web(
             WebAdapter(MemoryRoomStore(), clock),
             named_alone(),

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from gateway.overview.scratch import rooms
+from gateway.features.scratch import rooms
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.sessions.tasks.letters import address_of

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import CHARTERS_TABLE, Charters
-from gateway.overview.questions.register import QUESTIONS_TABLE
+from gateway.features.approvals.register import QUESTIONS_TABLE
 from runtime.core.ids import SessionId
 from runtime.core.quote import Quote
 from runtime.sessions.tasks.letters import address_of

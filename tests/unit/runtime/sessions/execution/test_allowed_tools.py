@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gateway.overview.questions.open import APPROVAL
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import ToolRules
 from runtime.language.program import AgentSpec, Program
+from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import ANSWER, TASK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +12,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
-from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.pages import limit_of
 from gateway.clients.requests import answer, body_of
-from gateway.overview.questions.open import GivenAnswer, OpenQuestion, QuestionsView
+from gateway.feature import FeatureDoor, FeatureGround
+from gateway.features.approvals.questions import GivenAnswer, OpenQuestion, QuestionsView
+from gateway.features.approvals.register import register_in
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import ANSWER, Inbox, InboxEvent
 
 MAX_WORDS = 10_000
@@ -32,9 +35,6 @@ SETTLED_WITHIN_S = 5.0
 MOST = 50
 """The most questions of one page: each is looked up in its session."""
 
-Named = Callable[[Request], Client]
-"""The client that asks, who may. Raises HTTPException."""
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionRoutes:
@@ -43,9 +43,7 @@ class QuestionRoutes:
     questions: QuestionsView
     inbox: Inbox
     clock: Clock
-    reader: Named
-    writer: Named
-    rooms: ClosedRooms
+    door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -56,7 +54,7 @@ class QuestionRoutes:
 
     async def some(self, request: Request) -> Response:
         """The open questions, the latest first. Their words need the scope `content`."""
-        client = self.reader(request)
+        client = self.door.reader(request)
         limit, after = min(limit_of(request), MOST), request.query_params.get("after", "")
         noted = await self.questions.noted()
         names = [place.name for place in noted]
@@ -67,18 +65,18 @@ class QuestionRoutes:
             place = left.pop(0)
             found, last = await self.questions.at(place), place.name
             if found is not None:
-                rows.append(_question(found, await self.rooms.words(client.scopes, found.record)))
+                rows.append(_question(found, await self.door.rooms.words(client.scopes, found.record)))
         return answer({"questions": rows, "next": last if left else None})
 
     async def answer(self, request: Request) -> Response:
         """Answer one with {"option": n} or {"text"}. The first answer counts, wherever it is given."""
-        client = self.writer(request)
+        client = self.door.writer(request)
         session, page = SessionId(request.path_params["session"]), str(request.path_params["page"])
         body = await body_of(request)
         found = await self.questions.find(session, page)
         if found is None:
             raise await self._closed(client, session, page)
-        await self.rooms.check_room(client, found.record)
+        await self.door.rooms.check_room(client, found.record)
         if found.of:
             who = ", ".join(found.of) if client.scopes.content else "somebody else"
             raise HTTPException(409, f"Only {who} can answer this.")
@@ -95,7 +93,7 @@ class QuestionRoutes:
     async def _closed(self, client: Client, session: SessionId, page: str) -> HTTPException:
         """The refusal of an answer to what is no longer open."""
         call = await self.questions.asked_on(session, page)
-        if call is None or (not client.scopes.private and await self.rooms.has(session)):
+        if call is None or (not client.scopes.private and await self.door.rooms.has(session)):
             return HTTPException(404, "There is no such question.")
         how = await self.questions.answered(session, call, int(page))
         if how is None or not how.answer:
@@ -160,3 +158,11 @@ def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
         "text": asked.text if content else None,
         "options": list(asked.options) if content else None,
     }
+
+
+def question_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+    """The routes, to be mounted with those of the bus."""
+    connection, archive = ground.connection, ground.archive
+    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
+    questions = QuestionsView(register_in(ground), catalog, tapes, door.moments, ground.clock)
+    return QuestionRoutes(questions, RedisInbox(connection), ground.clock, door).routes()

@@ -14,7 +14,6 @@ from typing import Any
 import anyio
 
 from gateway.clients.admission import Client
-from gateway.overview.moments import Moments
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
@@ -25,6 +24,7 @@ from runtime.stores.inbox import ALTERED, FORK, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ExchangeBegun
+from runtime.tape.moments import Moments
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Following, TapeReader
 

@@ -13,13 +13,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
-from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.requests import answer, body_of
-from gateway.overview.questions.routes import Named
-from gateway.overview.scratch.rooms import NotPossible, ScratchRooms
+from gateway.feature import FeatureDoor, FeatureGround
+from gateway.features.scratch.rooms import NotPossible, ScratchRooms
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, SessionId
 from runtime.sessions.commands.alter import Alteration
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import SessionCatalog
 
 MAX_TEXT = 20_000
@@ -40,8 +42,7 @@ class ScratchRoutes:
 
     scratch: ScratchRooms
     catalog: SessionCatalog
-    writer: Named
-    closed: ClosedRooms
+    door: FeatureDoor
 
     def routes(self) -> list[BaseRoute]:
         """The routes, to be mounted with those of the bus."""
@@ -53,10 +54,10 @@ class ScratchRoutes:
 
     async def _reader(self, request: Request) -> Client:
         """The client that asks, who may know what is said in the session."""
-        client = self.writer(request)
+        client = self.door.writer(request)
         known = await self.catalog.find(_session(request))
         if known is not None:
-            await self.closed.check_room(client, known.record)
+            await self.door.rooms.check_room(client, known.record)
         return client
 
     async def begin(self, request: Request) -> Response:
@@ -117,3 +118,11 @@ def _text(body: Mapping[str, Any], name: str, most: int) -> str:
 
 def _kept(new: bool) -> Response:
     return answer({"accepted": int(new), "known": int(not new)}, 202)
+
+
+def scratch_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
+    """The routes, to be mounted with those of the bus."""
+    connection, archive = ground.connection, ground.archive
+    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
+    scratch = ScratchRooms(catalog, tapes, door.moments, RedisInbox(connection), tapes.beginning, ground.clock)
+    return ScratchRoutes(scratch, catalog, door).routes()

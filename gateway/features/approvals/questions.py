@@ -8,24 +8,22 @@ from datetime import timedelta
 
 import anyio
 
-from gateway.overview.moments import Moments
-from gateway.overview.questions.register import QuestionPlace, QuestionRegister
+from gateway.features.approvals.register import QuestionPlace, QuestionRegister
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
+from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain, WaitEnded
 from runtime.tape.facts.registry import read_as
+from runtime.tape.moments import Moments
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import TapeReader
-
-APPROVAL = "may"
-"""The place of the call by which a tool asks whether it may be used; see `runtime.playbooks.remote`."""
 
 _UNWRITTEN = timedelta(minutes=10)
 """The time within which what is noted may still come onto its tape."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gateway.overview.moments import EVERY, Moments
 from runtime.core.ids import AgentId, SessionId, TapeId
 from runtime.tape.fold import apply_fact
+from runtime.tape.moments import EVERY, Moments
 from runtime.tape.snapshot import Snapshot, snapshot_of
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from adapters.records import Records
+from gateway.feature import FeatureGround
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
+from runtime.sessions.features import NodePart
+from runtime.storage.redis.records import RedisRecords
 from runtime.stores.sessions import Commit
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain, WaitEnded
 from runtime.tape.state.frames import CallKey
@@ -36,21 +39,21 @@ class QuestionPlace:
         return _name(self.session, self.call)
 
 
-class QuestionRegister:
+class QuestionRegister(NodePart):
     """Notes the questions of sessions in one durable table. Raises StorageUnavailable."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
 
-    async def before(self, commit: Commit) -> None:
+    async def committing(self, commit: Commit, /) -> None:
         """Note what is asked in a commit that is about to be made."""
         for fact in commit.facts:
             if fact.kind in _ASKING:
                 call = CallKey(fact.data["f"], fact.data["pos"])
                 await self._records.put(_name(commit.session, call), f"{self._clock.now().timestamp()} {fact.seq}")
 
-    async def after(self, commit: Commit) -> None:
+    async def committed(self, commit: Commit, /) -> None:
         """Forget what was answered in a commit that was made."""
         for fact in commit.facts:
             if fact.kind == WaitEnded.kind and fact.data.get("name") == _ASK:
@@ -74,3 +77,8 @@ def _place(name: str, text: str) -> QuestionPlace:
     session, frame, pos = name.split(" ", 2)
     noted, seq = text.split(" ")
     return QuestionPlace(SessionId(session), CallKey(frame, pos), datetime.fromtimestamp(float(noted), UTC), int(seq))
+
+
+def register_in(ground: FeatureGround) -> QuestionRegister:
+    """The register in the database."""
+    return QuestionRegister(RedisRecords(ground.connection, QUESTIONS_TABLE), ground.clock)

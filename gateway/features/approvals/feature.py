@@ -1,0 +1,39 @@
+"""What answers from elsewhere to questions and to tools that ask add to Parley."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.feature import Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from starlette.routing import BaseRoute
+
+    from gateway.feature import FeatureDoor, FeatureGround, ServingGround
+    from runtime.sessions.features import NodePart
+
+
+def _node(ground: FeatureGround, _: ServingGround) -> NodePart | None:
+    if not ground.settings.console.on and not ground.settings.clients:
+        return None
+    from gateway.features.approvals.register import register_in
+
+    return register_in(ground)
+
+
+def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
+    from gateway.features.approvals.routes import question_routes
+
+    return question_routes(ground, door)
+
+
+async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:
+    from gateway.features.approvals.register import register_in
+
+    return {"decisions": {"questions": len(await register_in(ground).all())}}
+
+
+approvals = Feature("approvals", node=_node, views=_views, status=_status)
