@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
     from gateway.clients.tasks.service import TaskService
+    from gateway.database import GatewayDatabase
     from gateway.inbound.hooks import CarryOut
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from runtime.llm.client import LLMClient
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.stores.archive import Archive
     from runtime.stores.catalog import SessionCatalog
     from runtime.tape.moments import Moments
 
@@ -51,7 +51,7 @@ class FeatureGround(Protocol):
     def connection(self) -> RedisConnection: ...
 
     @property
-    def archive(self) -> Archive | None: ...
+    def database(self) -> GatewayDatabase: ...
 
     @property
     def clock(self) -> Clock: ...

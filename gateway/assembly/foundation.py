@@ -13,12 +13,13 @@ from anyio.abc import TaskGroup
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.parts import Engine
-from gateway.assembly.stores import drains_in, keeping_of, person_limits_in
+from gateway.assembly.stores import drains_in, person_limits_in
 from gateway.capabilities import FEATURES
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
+from gateway.database import GatewayDatabase
 from gateway.inbound.earlier import EarlierMessages
 from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
@@ -96,6 +97,11 @@ class Foundation:
         """The models, None on a front."""
         return None if self.engine is None else self.engine.llm
 
+    @property
+    def database(self) -> GatewayDatabase:
+        """The stores of the database and the archive."""
+        return GatewayDatabase(self.settings, self.connection, self.archive)
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -153,9 +159,13 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
 def jobs_of(foundation: Foundation, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
-    keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(job for feature in FEATURES for job in feature.jobs(foundation)), *keeping.jobs(foundation.bus)]
-    return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
+    database, bus = foundation.database, foundation.bus
+    jobs = [
+        *(job for feature in FEATURES for job in feature.jobs(foundation)),
+        database.retention.job(bus),
+        database.notebooks.job(bus),
+    ]
+    return Jobs(jobs, leases, done, holder, foundation.clock, bus)
 
 
 def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:

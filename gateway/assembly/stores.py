@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 import gateway.capabilities  # noqa: F401 - the facts of features
-from adapters.records import what_can_be_read
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, AccessRequest, People
-from gateway.jobs.erasure import Erasure
-from gateway.jobs.notebook_retention import NotebookRetention
-from gateway.jobs.retention import Retention
-from gateway.jobs.runner import Job
 from gateway.settings.tree import Settings
-from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
-from runtime.stores.archive import Archive
-from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import NOTICE, InboxEvent
-from runtime.stores.meeting_places import PlaceStore
-from runtime.stores.operation.dead_letters import DeadLetters
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from adapters.records import Records
@@ -41,7 +28,6 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.mailboxes import RedisMailboxes
     from runtime.storage.redis.room_news import RedisRoomNews
     from runtime.stores.inbox import Inbox
@@ -137,62 +123,6 @@ def inbox_in(connection: RedisConnection) -> Inbox:
     from runtime.storage.redis.inbox import RedisInbox
 
     return RedisInbox(connection)
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """The database as the commands for it need it."""
-
-    letters: DeadLetters
-    catalog: SessionCatalog
-    tapes: TapeReader
-    files: FileStore
-    erasure: Erasure
-    retention: Retention
-    notebooks: NotebookRetention
-    places: PlaceStore
-    connection: RedisConnection
-    inbox: RedisInbox
-    versions: Records
-
-    async def served_last(self) -> str:
-        """The program that a gateway took up last; "" where none has."""
-        from gateway.programs.versions import taken_up
-
-        taken = what_can_be_read(await self.versions.all(), taken_up).values()
-        return max(taken, key=lambda one: one[1], default=("", 0.0))[0]
-
-    def jobs(self, bus: Bus) -> Sequence[Job]:
-        """The work that the rules of `[retention]` make."""
-        return self.retention.job(bus), self.notebooks.job(bus)
-
-
-def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions and files, from the database and the archive."""
-    from adapters.web.acts import PLATFORM
-    from gateway.programs.versions import VERSIONS_TABLE
-    from runtime.storage.redis.files import RedisFileStore
-    from runtime.storage.redis.inbox import RedisInbox
-    from runtime.storage.redis.notebooks.store import RedisNotebooks
-    from runtime.storage.redis.places import RedisPlaceStore
-    from runtime.storage.redis.records import RedisRecords
-    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-    from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
-    from runtime.storage.redis.sessions.store import RedisSessionStore
-    from runtime.storage.redis.sessions.traces import RedisTraces
-
-    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    traces, places = RedisTraces(connection), RedisPlaceStore(connection)
-    erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
-    cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
-    retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    kept = RedisNotebooks(connection, tapes.news)
-    notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
-    return Keeping(
-        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
-        *(connection, RedisInbox(connection)),
-        RedisRecords(connection, VERSIONS_TABLE),
-    )
 
 
 def feed_in(connection: RedisConnection, clock: Clock) -> Feed:

@@ -10,9 +10,7 @@ from starlette.routing import BaseRoute
 
 from gateway.access.people import AccessRequest
 from gateway.assembly.stores import (
-    Keeping,
     drains_in,
-    keeping_of,
     news_by,
     people_in,
     person_limits_in,
@@ -27,6 +25,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
+from gateway.database import GatewayDatabase
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.jobs.task_register import TaskRegister
 from gateway.overview.decisions import DecisionRoutes
@@ -88,8 +87,8 @@ class ViewGround(FeatureGround, Protocol):
     def services(self) -> SharedServices | None: ...
 
 
-def _moments(ground: ViewGround, keeping: Keeping) -> Moments:
-    return Moments(keeping.tapes, snapshots_in(ground.connection))
+def _moments(ground: ViewGround, database: GatewayDatabase) -> Moments:
+    return Moments(database.tapes, snapshots_in(ground.connection))
 
 
 def console_of(ground: ViewGround) -> ConsoleDoor | None:
@@ -104,15 +103,15 @@ def console_of(ground: ViewGround) -> ConsoleDoor | None:
 def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
-    keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
+    database, shards = ground.database, shards_in(connection)
 
-    moments = _moments(ground, keeping)
+    moments = _moments(ground, database)
     platforms = ground.platforms or SharedPlatforms(
         SeenPlatforms(ground.bus), records_in(connection, PLATFORMS_TABLE), "", clock
     )
 
     async def delete(session: SessionId) -> bool:
-        return bool(await keeping.erasure.sessions([session]))
+        return bool(await database.erasure.sessions([session]))
 
     async def of_features(program: str) -> Mapping[str, Any]:
         return {key: told for one in FEATURES for key, told in (await one.practice(ground, program)).items()}
@@ -127,25 +126,25 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         await tell_later(connection, request, ground.texts("access.approved"))
 
     door = FeatureDoor(
-        *(admission.gateway_reader, admission.gateway_writer, ClosedRooms(keeping.catalog, keeping.tapes), moments)
+        *(admission.gateway_reader, admission.gateway_writer, ClosedRooms(database.catalog, database.tapes), moments)
     )
-    catalog, tapes, inbox, programs = keeping.catalog, keeping.tapes, keeping.inbox, ground.programs
+    catalog, tapes, inbox, programs = database.catalog, database.tapes, database.inbox, ground.programs
     people, drains, engine = people_in(connection, clock), drains_in(connection), ground.engine
     seen = ground.services or SharedServices(
         (None if engine is None else engine.seen) or Seen(ground.bus), records_in(connection, SERVICES_TABLE), "", clock
     )
-    file_of = partial(_file_of, keeping, clock)
+    file_of = partial(_file_of, database, clock)
     views: list[HasRoutes] = [
         NodeRoutes(drains, shards.nodes.living, shards.nodes.tell, door),
         SavingRoutes(catalog, tapes, TalkMaker(file_of), programs, door),
-        StatusRoute(door, shards, platforms.data, catalog, keeping.letters, people, drains, status, clock),
+        StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
         SessionRoutes(
             *(door, catalog, tapes, Journals(catalog, inbox, inbox.known, clock), RedisModelCalls(connection).spent),
             *(delete, file_of),
         ),
         WorkRoutes(door, TaskRegister(catalog, tapes, inbox, clock)),
-        DecisionRoutes(door, people, keeping.letters, tell_approved),
-        PeopleRoutes(door, people, person_limits_in(connection), keeping.erasure.person),
+        DecisionRoutes(door, people, database.letters, tell_approved),
+        PeopleRoutes(door, people, person_limits_in(connection), database.erasure.person),
         PracticeRoute(
             *(door, catalog, tapes, programs, SeenRefusals(ground.bus), records_in(connection, VERSIONS_TABLE)),
             *(of_features, news_by(connection, "console", PROGRAM_NEWS), pins_in(connection, clock)),
@@ -173,9 +172,9 @@ def _together(told: Iterable[Mapping[str, Mapping[str, Any]]]) -> Mapping[str, M
     return found
 
 
-async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:
+async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) -> AsyncIterator[str]:
     """The lines of a session's file; one without its end is not taken by an import."""
-    whole = await keeping.catalog.whole(session)
+    whole = await database.catalog.whole(session)
     if whole is None:
         return
     yield header_line(clock.now())
@@ -183,7 +182,7 @@ async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncI
         yield line
     count = 0
     for id_ in files_of(whole.facts):
-        content = await keeping.files.content(id_)
+        content = await database.files.content(id_)
         if content is not None:
             yield file_line(id_, content)
             count += 1
@@ -192,7 +191,6 @@ async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncI
 
 def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
-    keeping = keeping_of(ground.settings, ground.connection, ground.archive)
-    moments = _moments(ground, keeping)
-    calls = RedisModelCalls(ground.connection)
-    return SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs, calls).routes()
+    database, calls = ground.database, RedisModelCalls(ground.connection)
+    moments = _moments(ground, database)
+    return SessionViews(admission, database.catalog, database.tapes, moments, ground.programs, calls).routes()

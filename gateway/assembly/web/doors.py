@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import plain
-from gateway.assembly.stores import feed_in, keeping_of, mailboxes_in
+from gateway.assembly.stores import feed_in, mailboxes_in
 from gateway.assembly.web.console_parts import bus_views, console_of, tape_views
 from gateway.assembly.web.logins import log_in_of, owner_asked
 from gateway.capabilities import FEATURES
@@ -25,6 +25,7 @@ from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
+from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
 from gateway.feature import ClientGround, WebGround
 from gateway.participants.desk import Desk
@@ -50,7 +51,6 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 
 
@@ -59,12 +59,11 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients and not own.console.on:
         return None
-    feed, inbox = feed_in(connection, clock), RedisInbox(connection)
+    feed, inbox = feed_in(connection, clock), foundation.database.inbox
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
-    store = RedisSessionStore(connection, foundation.archive)
+    store, catalog = foundation.database.tapes, foundation.database.catalog
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.known, clock, own.tasks.limits))
-    catalog = keeping_of(own, connection, foundation.archive).catalog
     ground = ClientGround(
         *(own, connection, node_id(foundation.data_dir), clock, admission, service, feed, foundation.programs, catalog)
     )
@@ -80,8 +79,8 @@ def tapes_of(
     """The tape service for clients, which ends with `stack`; None if there are none."""
     if not settings.clients and not settings.console.on:
         return None
-    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
-    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
+    database, bounds = GatewayDatabase(settings, connection, archive), settings.tapes
+    sessions, inbox, catalog = database.tapes, database.inbox, database.catalog
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
     sealed = connection.sealing.shared is not PLAIN
     search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
 
 Answer = TypeVar("Answer")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
@@ -24,17 +24,18 @@ _PATIENCE_S = 10.0
 _SHOWN_CHARS = 60
 
 
-def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]]) -> Answer:
+def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:
     """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
     import anyio
 
     async def asked() -> Answer:
+        import gateway.capabilities  # noqa: F401 - the facts of features
         from gateway.assembly.parts import open_archive, open_storage
-        from gateway.assembly.stores import keeping_of
+        from gateway.database import GatewayDatabase
 
         settings = load_settings(config)
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:
-            return await ask(keeping_of(settings, connection, archive))
+            return await ask(GatewayDatabase(settings, connection, archive))
 
     with plain_errors():
         return anyio.run(asked)

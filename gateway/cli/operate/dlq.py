@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def list_letters(
     after: AfterOption = "", limit: LimitOption = 50, as_json: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Show the dead letters, by shard, oldest first."""
-    letters = with_keeping(config, lambda keeping: keeping.letters.page(after, limit=limit))
+    letters = with_database(config, lambda database: database.letters.page(after, limit=limit))
     if as_json:
         for letter in letters:
             say_json(_data(letter))
@@ -40,7 +40,7 @@ def list_letters(
 @app.command()
 def show(letter: LetterArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show one dead letter in full."""
-    found = with_keeping(config, lambda keeping: keeping.letters.get(letter))
+    found = with_database(config, lambda database: database.letters.get(letter))
     if found is None:
         note(f"parley: There is no dead letter {letter} (any more); see parley dlq list.")
         raise typer.Exit(FAILED)
@@ -55,14 +55,14 @@ def show(letter: LetterArgument, as_json: JsonOption = False, config: ConfigOpti
 @app.command()
 def replay(letter: LetterArgument, config: ConfigOption = None) -> None:
     """Process a dead letter again, as if it had just arrived."""
-    found = with_keeping(config, lambda keeping: keeping.letters.replay(letter))
+    found = with_database(config, lambda database: database.letters.replay(letter))
     say(f"{letter} is back in the inbox of {found.event.address.key}.")
 
 
 @app.command()
 def drop(letter: LetterArgument, config: ConfigOption = None) -> None:
     """Delete a dead letter."""
-    found = with_keeping(config, lambda keeping: keeping.letters.drop(letter))
+    found = with_database(config, lambda database: database.letters.drop(letter))
     say(f"{letter} of {found.event.address.key} is deleted.")
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
     from gateway.jobs.task_register import KnownTask, TaskRegister
 
 Answer = TypeVar("Answer")
@@ -104,13 +104,13 @@ def retry(task: TaskArgument, config: ConfigOption = None) -> None:
 
 
 def _with_register(config: Path | None, ask: Callable[[TaskRegister], Awaitable[Answer]]) -> Answer:
-    def asked(keeping: Keeping) -> Awaitable[Answer]:
+    def asked(database: GatewayDatabase) -> Awaitable[Answer]:
         from gateway.jobs.task_register import TaskRegister
         from runtime.core.clock import SystemClock
 
-        return ask(TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, SystemClock()))
+        return ask(TaskRegister(database.catalog, database.tapes, database.inbox, SystemClock()))
 
-    return with_keeping(config, asked)
+    return with_database(config, asked)
 
 
 def _row(task: KnownTask) -> tuple[str, ...]:

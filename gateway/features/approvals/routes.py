@@ -21,9 +21,6 @@ from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import ANSWER, Inbox, InboxEvent
 
 MAX_WORDS = 10_000
@@ -162,7 +159,6 @@ def _question(found: OpenQuestion, content: bool) -> dict[str, Any]:
 
 def question_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    connection, archive = ground.connection, ground.archive
-    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    questions = QuestionsView(register_in(ground), catalog, tapes, door.moments, ground.clock)
-    return QuestionRoutes(questions, RedisInbox(connection), ground.clock, door).routes()
+    own, clock = ground.database, ground.clock
+    questions = QuestionsView(register_in(ground), own.catalog, own.tapes, door.moments, clock)
+    return QuestionRoutes(questions, own.inbox, clock, door).routes()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
     from gateway.features.reports.account import Account
     from gateway.features.reports.store import Report, ReportStore
     from runtime.core.texts import Texts
@@ -25,7 +25,7 @@ app = typer.Typer(help="Reports about failures that nobody caught.", no_args_is_
 @app.command("list")
 def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show the reports, the latest at the bottom."""
-    reports = with_keeping(config, lambda keeping: _reports(keeping).all())
+    reports = with_database(config, lambda database: _reports(database).all())
     if as_json:
         for report in reports:
             say_json(_data(report))
@@ -40,15 +40,15 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
 def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
-    async def ask(keeping: Keeping) -> tuple[Report, Account, str] | None:
+    async def ask(database: GatewayDatabase) -> tuple[Report, Account, str] | None:
         from gateway.features.reports.task import guess_of
 
-        report = await _reports(keeping).get(number)
+        report = await _reports(database).get(number)
         if report is None:
             return None
-        return report, await _accounts(keeping, config).of(report), await guess_of(keeping.tapes, number)
+        return report, await _accounts(database, config).of(report), await guess_of(database.tapes, number)
 
-    found = with_keeping(config, ask)
+    found = with_database(config, ask)
     if found is None:
         raise _unknown(number)
     report, account, guess = found
@@ -77,33 +77,33 @@ def leave(number: NumberArgument, config: ConfigOption = None) -> None:
 
 
 def _decide(number: int, what: str, config: Path | None) -> None:
-    async def ask(keeping: Keeping) -> str:
-        from gateway.features.reports.decisions import Decisions
+    async def ask(database: GatewayDatabase) -> str:
+        from gateway.features.reports.decisions import decisions_in
         from runtime.core.clock import SystemClock
 
-        decisions = Decisions(_reports(keeping), keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
+        decisions = decisions_in(database, SystemClock())
         return await (decisions.again(number) if what == "again" else decisions.leave(number))
 
-    outcome = with_keeping(config, ask)
-    if outcome == "gone" and with_keeping(config, lambda keeping: _reports(keeping).get(number)) is None:
+    outcome = with_database(config, ask)
+    if outcome == "gone" and with_database(config, lambda database: _reports(database).get(number)) is None:
         raise _unknown(number)
     say(_texts(config)(f"debug.is_{outcome}", number=number))
     if outcome == "gone":
         raise typer.Exit(FAILED)
 
 
-def _reports(keeping: Keeping) -> ReportStore:
+def _reports(database: GatewayDatabase) -> ReportStore:
     from gateway.features.reports.redis import RedisReports
 
-    return RedisReports(keeping.connection)
+    return RedisReports(database.connection)
 
 
-def _accounts(keeping: Keeping, config: Path | None) -> Any:
+def _accounts(database: GatewayDatabase, config: Path | None) -> Any:
     from gateway.features.reports.account import Accounts
     from gateway.observability.masking import Masking
     from gateway.settings.tree import secrets
 
-    return Accounts(keeping.tapes, Masking(secrets(load_settings(config))), _texts(config))
+    return Accounts(database.tapes, Masking(secrets(load_settings(config))), _texts(config))
 
 
 def _texts(config: Path | None) -> Texts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gateway.access.roles import Role
+from gateway.database import GatewayDatabase
 from gateway.features.reports.desk import AGAIN
 from gateway.features.reports.redis import RedisReports
 from gateway.features.reports.store import Report, ReportStore
@@ -15,11 +16,6 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.sessions.commands.fork import Origin
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
@@ -124,7 +120,6 @@ def _of_kind(said: InboxEvent, kind: str, text: str) -> InboxEvent:
     return replace(said, id=f"{said.id}.{kind}", kind=kind, text=text)
 
 
-def decisions_in(connection: RedisConnection, archive: Archive | None, clock: Clock) -> Decisions:
+def decisions_in(database: GatewayDatabase, clock: Clock) -> Decisions:
     """Decisions about the reports in the database."""
-    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    return Decisions(RedisReports(connection), catalog, tapes, RedisInbox(connection), clock)
+    return Decisions(RedisReports(database.connection), database.catalog, database.tapes, database.inbox, clock)

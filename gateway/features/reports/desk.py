@@ -23,7 +23,6 @@ from runtime.events.service import FailureReported
 from runtime.events.sessions import ReportFailed
 from runtime.language.program import Program, Step
 from runtime.sessions.failures import Failure, Reported
-from runtime.storage.redis.sessions.store import RedisSessionStore
 
 CHOICES = "report."
 """The prefix of the choices below a report."""
@@ -164,6 +163,5 @@ class FailureDesk:
 
 def notices_in(ground: FeatureGround, serving: ServingGround) -> ReportNotices:
     """The notices of this process."""
-    tapes = RedisSessionStore(ground.connection, ground.archive)
-    accounts = Accounts(tapes, serving.masking, ground.texts, private=ground.settings.console.private)
+    accounts = Accounts(ground.database.tapes, serving.masking, ground.texts, private=ground.settings.console.private)
     return ReportNotices(RedisReports(ground.connection), accounts, serving.owners, ground.texts)

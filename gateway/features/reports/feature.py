@@ -21,7 +21,7 @@ def _entrance(ground: FeatureGround, serving: ServingGround) -> EntrancePart:
     from gateway.features.reports.desk import CHOICES, notices_in
 
     notices_in(ground, serving).start(serving.tasks)
-    decisions = decisions_in(ground.connection, ground.archive, ground.clock)
+    decisions = decisions_in(ground.database, ground.clock)
     return EntrancePart(choices={CHOICES: decisions.chosen})
 
 
@@ -36,7 +36,7 @@ def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     from gateway.features.reports.redis import RedisReports
     from gateway.features.reports.routes import ReportRoutes
 
-    decisions = decisions_in(ground.connection, ground.archive, ground.clock)
+    decisions = decisions_in(ground.database, ground.clock)
     return ReportRoutes(RedisReports(ground.connection), decisions, door).routes()
 
 

@@ -17,8 +17,6 @@ from runtime.core.errors import PlaybookError
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.sessions.failures import Failure, ReportDesk
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessagesDropped
@@ -136,12 +134,12 @@ class NodeReports(NodePart):
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeReports:
     """The reports of this node's conversations."""
     wanted, llm, publish = ground.settings.reports, serving.llm, ground.bus.publish
-    tapes, notices = RedisSessionStore(ground.connection, ground.archive), notices_in(ground, serving)
+    tapes, notices = ground.database.tapes, notices_in(ground, serving)
     models = partial(leads_to, ground.settings.models, model=ground.settings.model or "")
     asked = AskedModel(wanted.ask_model, ground.programs, lambda: ground.routes.models, tapes, models)
     if not wanted.ask_model or llm is None:
         return NodeReports(FailureDesk(notices, ground.programs, ground.clock, ground.bus))
-    tasks = DebugTasks(RedisInbox(ground.connection), ground.clock, wanted.within_s, asked)
+    tasks = DebugTasks(ground.database.inbox, ground.clock, wanted.within_s, asked)
     inquiry = Inquiry(llm, notices.store, notices.accounts, tapes, ground.programs, wanted, asked, publish)
     desk = FailureDesk(notices, ground.programs, ground.clock, ground.bus, tasks)
     return NodeReports(desk, calls_of(inquiry, serving.owners, wanted.within_s))

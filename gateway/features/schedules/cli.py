@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
     from gateway.features.schedules.cron import CronEntry
     from gateway.features.schedules.store import ScheduleRun
     from runtime.stores.inbox import InboxEvent
@@ -59,20 +59,20 @@ def run_now(
 ) -> None:
     """Run a schedule now, in addition to its times. A running gateway starts it at once."""
 
-    async def ask(keeping: Keeping) -> bool:
+    async def ask(database: GatewayDatabase) -> bool:
         from dataclasses import replace
 
         from gateway.features.schedules.cron import begin_run
         from gateway.features.schedules.redis import RedisRuns
         from runtime.core.clock import SystemClock
 
-        entry, now = _named(name, await _all(keeping, config)), SystemClock().now()
+        entry, now = _named(name, await _all(database, config)), SystemClock().now()
         event = entry.event(now) or _event_of_settings(entry, program or [], config)
         if not event.program:
-            event = replace(event, program=await keeping.served_last())
-        return await begin_run(entry, event, RedisRuns(keeping.connection), keeping.inbox)
+            event = replace(event, program=await _served_last(database))
+        return await begin_run(entry, event, RedisRuns(database.connection), database.inbox)
 
-    with_keeping(config, ask)
+    with_database(config, ask)
     say(f"{name} runs now. parley cron runs {name} shows how it ends.")
 
 
@@ -91,26 +91,26 @@ def resume(name: NameArgument, config: ConfigOption = None) -> None:
 
 
 def _pause(name: str, config: Path | None, *, paused: bool) -> None:
-    async def ask(keeping: Keeping) -> None:
+    async def ask(database: GatewayDatabase) -> None:
         from gateway.features.schedules.redis import RedisRuns
 
-        entry = _named(name, await _all(keeping, config))
-        await RedisRuns(keeping.connection).pause(entry.key, paused=paused)
+        entry = _named(name, await _all(database, config))
+        await RedisRuns(database.connection).pause(entry.key, paused=paused)
 
-    with_keeping(config, ask)
+    with_database(config, ask)
 
 
 def _entries(config: Path | None) -> list[CronEntry]:
-    return with_keeping(config, lambda keeping: _all(keeping, config))
+    return with_database(config, lambda database: _all(database, config))
 
 
-async def _all(keeping: Keeping, config: Path | None) -> list[CronEntry]:
+async def _all(database: GatewayDatabase, config: Path | None) -> list[CronEntry]:
     from gateway.features.schedules.cron import all_schedules
     from gateway.features.schedules.redis import RedisRuns, RedisSchedules
     from runtime.core.clock import SystemClock
 
-    own, store = load_settings(config).cron, RedisSchedules(keeping.connection)
-    return await all_schedules(own, store, RedisRuns(keeping.connection), SystemClock().now())
+    own, store = load_settings(config).cron, RedisSchedules(database.connection)
+    return await all_schedules(own, store, RedisRuns(database.connection), SystemClock().now())
 
 
 def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | None) -> InboxEvent:
@@ -175,3 +175,13 @@ def _run_data(run: ScheduleRun) -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(run)
+
+
+async def _served_last(database: GatewayDatabase) -> str:
+    """The program that a gateway took up last; "" where none has."""
+    from adapters.records import what_can_be_read
+    from gateway.assembly.stores import records_in
+    from gateway.programs.versions import VERSIONS_TABLE, taken_up
+
+    taken = what_can_be_read(await records_in(database.connection, VERSIONS_TABLE).all(), taken_up)
+    return max(taken.values(), key=lambda one: one[1], default=("", 0.0))[0]

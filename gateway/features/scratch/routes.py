@@ -19,9 +19,6 @@ from gateway.features.scratch.rooms import NotPossible, ScratchRooms
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, SessionId
 from runtime.sessions.commands.alter import Alteration
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import SessionCatalog
 
 MAX_TEXT = 20_000
@@ -122,7 +119,6 @@ def _kept(new: bool) -> Response:
 
 def scratch_routes(ground: FeatureGround, door: FeatureDoor) -> list[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    connection, archive = ground.connection, ground.archive
-    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    scratch = ScratchRooms(catalog, tapes, door.moments, RedisInbox(connection), tapes.beginning, ground.clock)
+    catalog, tapes, inbox = ground.database.catalog, ground.database.tapes, ground.database.inbox
+    scratch = ScratchRooms(catalog, tapes, door.moments, inbox, tapes.beginning, ground.clock)
     return ScratchRoutes(scratch, catalog, door).routes()

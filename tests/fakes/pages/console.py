@@ -24,6 +24,7 @@ from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
+from gateway.database import GatewayDatabase
 from gateway.inbound.routing import Routes
 from gateway.overview.services.shared_tallies import SharedServices
 from gateway.overview.services.tallies import Seen
@@ -81,6 +82,11 @@ class ConsoleGround:
     engine: ModelsAlone | None = None
     platforms: SharedPlatforms | None = None
     services: SharedServices | None = None
+
+    @property
+    def database(self) -> GatewayDatabase:
+        """See `FeatureGround`."""
+        return GatewayDatabase(self.settings, self.connection, self.archive)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gateway.cli.operate.database import (
     say_table,
     size,
     when,
-    with_keeping,
+    with_database,
 )
 from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TextIO
 
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
     from gateway.jobs.erasure import Erased
     from gateway.jobs.notebook_retention import OldNotebook
     from gateway.jobs.retention import Done, RetentionStep
@@ -61,19 +61,19 @@ def list_sessions(
         note(f'parley: "{after}" is not a mark of a list. Use the one that parley sessions list prints at its end.')
         raise typer.Exit(BAD_INPUT)
 
-    async def ask(keeping: Keeping) -> tuple[list[KnownSession], str, int]:
+    async def ask(database: GatewayDatabase) -> tuple[list[KnownSession], str, int]:
         found: list[KnownSession] = []
-        mark, wanted = after, limit or await keeping.catalog.count()
+        mark, wanted = after, limit or await database.catalog.count()
         while wanted:
-            page = await keeping.catalog.page(mark, limit=min(wanted, _PAGE_OF_SESSIONS))
+            page = await database.catalog.page(mark, limit=min(wanted, _PAGE_OF_SESSIONS))
             found += page.sessions
             wanted -= min(wanted, _PAGE_OF_SESSIONS)
             mark = page.next
             if not mark:
                 break
-        return found, mark, await keeping.catalog.count()
+        return found, mark, await database.catalog.count()
 
-    found, mark, count = ([], "", 0) if nothing_kept(config) else with_keeping(config, ask)
+    found, mark, count = ([], "", 0) if nothing_kept(config) else with_database(config, ask)
     if as_json:
         for known in found:
             say_json(_data(known))
@@ -98,13 +98,13 @@ def show(
     """Show the state of a session: its agents and their stacks, its people, its pages, its last messages."""
     from gateway.cli.operate.sessions.view import say_coming, say_fact, say_steps, say_view, view_of
 
-    async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
-        both = await _both(keeping, session)
+    async def ask(database: GatewayDatabase) -> tuple[KnownSession, WholeSession]:
+        both = await _both(database, session)
         if follow and not both[0].record.archived:
-            await say_coming(keeping.tapes, both[0].record.id, _FOLLOWED_FROM, as_json=as_json)
+            await say_coming(database.tapes, both[0].record.id, _FOLLOWED_FROM, as_json=as_json)
         return both
 
-    known, whole = with_keeping(config, ask)
+    known, whole = with_database(config, ask)
     if follow and not known.record.archived:
         return
     if steps:
@@ -131,24 +131,24 @@ def export_session(
 ) -> None:
     """Write a session to one file; the session stays as it is."""
 
-    async def ask(keeping: Keeping) -> tuple[int, int]:
+    async def ask(database: GatewayDatabase) -> tuple[int, int]:
         from runtime.core.clock import SystemClock
         from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 
-        whole = (await _both(keeping, session))[1]
+        whole = (await _both(database, session))[1]
         with _written(output or f"{session}.jsonl") as file:
             file.write(header_line(SystemClock().now()))
             file.writelines(session_lines(whole))
             count = 0
             for id_ in files_of(whole.facts):
-                content = await keeping.files.content(id_)
+                content = await database.files.content(id_)
                 if content is not None:
                     file.write(file_line(id_, content))
                     count += 1
             file.write(end_line(len(whole.facts), count))
         return len(whole.facts), count
 
-    count, files = with_keeping(config, ask)
+    count, files = with_database(config, ask)
     if output != "-":
         say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
 
@@ -162,7 +162,7 @@ def import_session(
 ) -> None:
     """Import a session from a file; an incomplete file changes nothing."""
 
-    async def ask(keeping: Keeping) -> WholeSession:
+    async def ask(database: GatewayDatabase) -> WholeSession:
         from runtime.sessions.meetings.places import keep_places
         from runtime.stores.session_file import SessionFile
 
@@ -170,15 +170,15 @@ def import_session(
         whole = read.session()
         place = whole.record.address.key
         for content in read.files():
-            await keeping.files.keep(content.data, content.media_type, conversation=place)
+            await database.files.keep(content.data, content.media_type, conversation=place)
         if replace:
-            await keeping.catalog.replace(whole, force=force)
+            await database.catalog.replace(whole, force=force)
         else:
-            await keeping.catalog.insert(whole)
-        await keep_places(whole, keeping.places)
+            await database.catalog.insert(whole)
+        await keep_places(whole, database.places)
         return whole
 
-    whole = with_keeping(config, ask)
+    whole = with_database(config, ask)
     record = whole.record
     say(f"The session {record.id} is now in {record.address.key}: {len(whole.facts)} facts.")
     if not record.ended:
@@ -201,9 +201,9 @@ def delete(
     if person:
         with plain_errors():
             checked_person(person, config)
-        _say_erased(person, with_keeping(config, lambda keeping: keeping.erasure.person(person, force=force)))
+        _say_erased(person, with_database(config, lambda database: database.erasure.person(person, force=force)))
         return
-    if not with_keeping(config, lambda keeping: keeping.erasure.sessions([_id(session)], force=force)):
+    if not with_database(config, lambda database: database.erasure.sessions([_id(session)], force=force)):
         raise _unknown(session)
     say(f"The session {session} is deleted.")
 
@@ -215,12 +215,12 @@ def prune(
 ) -> None:
     """Show which sessions the rules of the settings archive, and which sessions and notebooks they delete."""
 
-    async def ask(keeping: Keeping) -> tuple[list[RetentionStep], list[OldNotebook], tuple[Done, int] | None]:
+    async def ask(database: GatewayDatabase) -> tuple[list[RetentionStep], list[OldNotebook], tuple[Done, int] | None]:
         if apply:
-            return [], [], (await keeping.retention.apply(), await keeping.notebooks.apply())
-        return [step async for step in keeping.retention.plan()], await keeping.notebooks.plan(), None
+            return [], [], (await database.retention.apply(), await database.notebooks.apply())
+        return [step async for step in database.retention.plan()], await database.notebooks.plan(), None
 
-    steps, old, applied = with_keeping(config, ask)
+    steps, old, applied = with_database(config, ask)
     if applied is not None:
         done, deleted = applied
         say(f"{done.archived} sessions were archived, {done.deleted} deleted, {done.left} left as they are.")
@@ -265,9 +265,9 @@ def _say_erased(person: str, erased: Erased) -> None:
         note("The server could not be made to rewrite its file. It keeps the deleted data until then.")
 
 
-async def _both(keeping: Keeping, session: str) -> tuple[KnownSession, WholeSession]:
-    known = await keeping.catalog.find(_id(session))
-    whole = await keeping.catalog.whole(_id(session))
+async def _both(database: GatewayDatabase, session: str) -> tuple[KnownSession, WholeSession]:
+    known = await database.catalog.find(_id(session))
+    whole = await database.catalog.whole(_id(session))
     if known is None or whole is None:
         raise _unknown(session)
     return known, whole

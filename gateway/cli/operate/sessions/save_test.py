@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import lines_of, when, with_keeping
+from gateway.cli.operate.database import lines_of, when, with_database
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateway.assembly.stores import Keeping
+    from gateway.database import GatewayDatabase
     from gateway.settings.tree import Settings
     from gateway.talks.reports.results import TalkResult
     from gateway.talks.sent_files import Contents
@@ -39,16 +39,16 @@ def save_test(
     from gateway.talks.reports.listing import result_lines
     from gateway.talks.sent_files import beside
 
-    async def ask(keeping: Keeping) -> tuple[WholeSession, Contents] | None:
+    async def ask(database: GatewayDatabase) -> tuple[WholeSession, Contents] | None:
         from gateway.talks.sent_files import contents_of
         from runtime.core.ids import SessionId
 
-        found = await keeping.catalog.whole(SessionId(session))
-        return None if found is None else (found, await contents_of(found.facts, keeping.files))
+        found = await database.catalog.whole(SessionId(session))
+        return None if found is None else (found, await contents_of(found.facts, database.files))
 
     exported = Path(session)
     with plain_errors():
-        known = _read(exported) if exported.is_file() else with_keeping(config, ask)
+        known = _read(exported) if exported.is_file() else with_database(config, ask)
     if known is None:
         note(f"parley: There is no session {session}; see parley sessions list.")
         raise typer.Exit(FAILED)

@@ -1,0 +1,78 @@
+"""The database of a gateway, as commands, features and views need it."""
+
+from __future__ import annotations
+
+from adapters.web.acts import PLATFORM
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.notebook_retention import NotebookRetention
+from gateway.jobs.retention import Retention
+from gateway.settings.tree import Settings
+from runtime.core.clock import SystemClock
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.notebooks.store import RedisNotebooks
+from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.archive import Archive
+
+
+class GatewayDatabase:
+    """The database and the archive. Their stores are made when they are asked for."""
+
+    def __init__(self, settings: Settings, connection: RedisConnection, archive: Archive | None) -> None:
+        self._settings = settings
+        self.connection = connection
+        self._archive = archive
+
+    @property
+    def catalog(self) -> RedisSessionCatalog:
+        """The sessions."""
+        return RedisSessionCatalog(self.connection, self._archive)
+
+    @property
+    def tapes(self) -> RedisSessionStore:
+        """Their facts."""
+        return RedisSessionStore(self.connection, self._archive)
+
+    @property
+    def inbox(self) -> RedisInbox:
+        """The inboxes of conversations."""
+        return RedisInbox(self.connection)
+
+    @property
+    def letters(self) -> RedisDeadLetters:
+        """What could not be processed."""
+        return RedisDeadLetters(self.connection)
+
+    @property
+    def files(self) -> RedisFileStore:
+        """What people and agents have sent."""
+        return RedisFileStore(self.connection, self._settings.files.bounds)
+
+    @property
+    def places(self) -> RedisPlaceStore:
+        """The places that are there for sessions which live elsewhere."""
+        return RedisPlaceStore(self.connection)
+
+    @property
+    def erasure(self) -> Erasure:
+        """What deletes."""
+        traces = RedisTraces(self.connection)
+        return Erasure(self.catalog, self.tapes, traces, self.places, lambda address: address.platform == PLATFORM)
+
+    @property
+    def retention(self) -> Retention:
+        """The rules for sessions."""
+        catalog = self.catalog
+        cold = None if self._archive is None else catalog
+        return Retention(catalog, cold, self.erasure, self._settings.retention, SystemClock())
+
+    @property
+    def notebooks(self) -> NotebookRetention:
+        """The rule for notebooks."""
+        kept = RedisNotebooks(self.connection, self.tapes.news)
+        return NotebookRetention(kept, self._settings.retention.notebooks_days, SystemClock())
