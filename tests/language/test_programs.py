@@ -83,7 +83,7 @@ def _is_detail(items: object, line: int) -> bool:
 async def test_programs_that_work_get_no_warning(path: Path) -> None:
     result = await compiled(path)
     found = [*result.warnings, *lint(result.program, SIGNATURES, result.lines)]
-    assert [one.message for one in found] == JUSTIFIED.get(path.name, [])
+    assert [one.message for one in found if one.severity != "note"] == JUSTIFIED.get(path.name, [])
 
 
 @each_program
