@@ -108,7 +108,7 @@ class TaskWords:
         if word not in self._journal.state.words or other is None:
             return True  # its task has ended meanwhile
         address, whose = other
-        letter = TaskWord(*whose, self._journal.state.agents[word.agent].klass, word.text, word.hops)
+        letter = TaskWord(*whose, word.klass, word.text, word.hops)
         id_, said_at = f"word.{self._journal.session}.{word.seq}", datetime.fromtimestamp(word.at_s, UTC)
         event = InboxEvent(id_, address, "", "", str(letter), said_at, kind=TASK_WORD)
         if not await offer(event, self._inbox):

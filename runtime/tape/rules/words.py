@@ -45,14 +45,19 @@ def end_chain(state: SessionState, wait: WaitState | None) -> None:
 
 @rule(WordToTask)
 def _word_down(state: SessionState, seq: int, fact: WordToTask) -> None:
-    state.words = [*state.words, WordState(seq, state.at_s, fact.agent, fact.number, fact.text, fact.hops)]
+    _add_word(state, seq, fact, fact.number)
 
 
 @rule(WordToOrderer)
 def _word_up(state: SessionState, seq: int, fact: WordToOrderer) -> None:
     """A client sees the fact itself."""
     if state.order is not None and state.order.home.platform != CLIENT:
-        state.words = [*state.words, WordState(seq, state.at_s, fact.agent, 0, fact.text, fact.hops)]
+        _add_word(state, seq, fact, 0)
+
+
+def _add_word(state: SessionState, seq: int, fact: WordToTask | WordToOrderer, number: int) -> None:
+    klass = state.agents[fact.agent].klass
+    state.words = [*state.words, WordState(seq, state.at_s, klass, number, fact.text, fact.hops)]
 
 
 @rule(WordBrought)

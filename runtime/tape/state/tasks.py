@@ -116,13 +116,13 @@ class TaskState:
 
 @dataclass(slots=True)
 class WordState:
-    """Something that `agent` tells the task of a number, or with the number 0 the orderer of the task that this session
-    is, and that waits there or on the way. `seq` is its fact, `at_s` its time in seconds since the epoch. `brought`:
-    their inbox has it; `heard`: they have taken it."""
+    """Something that an agent of `klass` tells the task of a number, or with the number 0 the orderer of the task that
+    this session is, and that waits there or on the way. The agent may be gone by then. `seq` is its fact, `at_s` its
+    time in seconds since the epoch. `brought`: their inbox has it; `heard`: they have taken it."""
 
     seq: int
     at_s: float
-    agent: AgentId
+    klass: str
     number: int
     text: str
     hops: int

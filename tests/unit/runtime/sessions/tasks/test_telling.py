@@ -59,6 +59,9 @@ async def Chatter():
                 await Tell("orderer", str(said))
                 said += 1
 
+async def Pass(name):
+    await Tell(name, "come")
+
 async def Rest():
     await Sleep(300)
 
@@ -72,6 +75,7 @@ def ordering(code: str) -> Program:
     can = [
         python(name, public=True) for name in ("Listen", "Report", "Echo", "Rest", "Further", "Asks", "Late", "Chatter")
     ]
+    can.append(python("Pass", "name", public=True))
     main = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
     return program(main, agent("Researcher", *can, code=RESEARCHER))
 
@@ -329,6 +333,27 @@ async def test_a_full_inbox_of_one_task_holds_up_no_word_for_another(sandbox: Mo
         world.full = lambda _event: False
         await talk.until(lambda: len(talk.chat) == 2)
         assert talk.chat[1] == "[['orderer', 'Main', 'come']]"
+
+
+async def test_the_word_of_an_agent_that_is_let_go_is_still_brought(sandbox: MontySandbox) -> None:
+    code = """
+    name = await Spawn("Researcher", "Listen", within_s=1_000_000)
+    await CreateAgent("Researcher")
+    who = await CreateAgent("Researcher")
+    await CallAgent(who, "Pass", {"name": name})
+    await DismissAgent(who)
+    await Say("user", "gone")
+    await Say("user", str(await Result(name)))
+"""
+    world = Narrow(())
+    world.full = lambda event: event.kind == TASK_WORD
+    async with talking(ordering(code), Model(), sandbox, tasks=TaskLimits(), world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.chat))
+        assert talk.chat == ["gone"]
+        world.full = lambda _event: False
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert talk.chat[1] == "[['orderer', 'Researcher', 'come']]"
 
 
 @pytest.mark.parametrize("kind", [TASK_WORD, TASK_OVER])
