@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from adapters.records import Records
+from adapters.records import Records, what_can_be_read
 from gateway.feature import FeatureGround
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
@@ -61,7 +61,8 @@ class QuestionRegister(NodePart):
 
     async def all(self) -> list[QuestionPlace]:
         """Where questions may be open, the latest first."""
-        places = [_place(name, text) for name, text in (await self._records.all()).items()]
+        noted = {name: f"{name} {text}" for name, text in (await self._records.all()).items()}
+        places = what_can_be_read(noted, _place).values()
         return sorted(places, key=lambda place: (place.noted_at, place.name), reverse=True)
 
     async def forget(self, place: QuestionPlace) -> None:
@@ -73,9 +74,10 @@ def _name(session: SessionId, call: CallKey) -> str:
     return f"{session} {call.frame} {call.pos}"
 
 
-def _place(name: str, text: str) -> QuestionPlace:
-    session, frame, pos = name.split(" ", 2)
-    noted, seq = text.split(" ")
+def _place(written: str) -> QuestionPlace:
+    """What is noted, behind its name."""
+    session, frame, rest = written.split(" ", 2)
+    pos, noted, seq = rest.rsplit(" ", 2)
     return QuestionPlace(SessionId(session), CallKey(frame, pos), datetime.fromtimestamp(float(noted), UTC), int(seq))
 
 

@@ -75,6 +75,8 @@ async def commit(world: ConsoleWorld, contents: Sequence[Content], *, after: int
 async def test_an_approval_is_listed_answered_and_gone(valkey_socket: Path) -> None:
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         await commit(world, asking())
+        for name, noted in ((f"{SESSION} 1 may", "soon 4"), ("nowhere", "1 4"), (f"{SESSION} 2 may", "1e99 4")):
+            await records_in(world.ground.connection, QUESTIONS_TABLE).put(name, noted)  # nobody can read these
         (row,) = (await told_of(world, owner, "/questions"))["questions"]
         assert (row["kind"], row["agent"], row["text"], row["options"]) == ("approval", "Host", MAY, ["Allow", "Deny"])
         assert (row["conversation"], row["page"]) == (HERE.key, "4")
