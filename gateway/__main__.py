@@ -15,8 +15,9 @@ def main() -> None:
     collect_rarely()
     if sys.argv[1:2] in (["run"], ["standby"]):
         hide_keys()
-    from gateway.cli.commands import narrowed  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
+    from gateway.cli.commands import narrowed, renamed  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
 
+    sys.argv[1:] = renamed(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     narrowed("".join(sys.argv[1:2]))(prog_name="parley")
 

@@ -154,7 +154,7 @@ class Feature:
     """What a feature adds. Its module imports the feature's facts; its functions import what they use when called.
 
     `calls` gives the classes whose methods are built-in calls. `check` raises ConfigError for settings that will not do
-    with the platforms, of which some are on; `lines` are for people, at the start and from the doctor.
+    with the platforms, of which some are on; `lines` are for people, at the start and from `parley check`.
     """
 
     name: str

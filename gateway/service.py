@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +11,8 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from adapters.adapter import Adapter
+from adapters.web.codec import Person
+from adapters.web.visit import PageLink
 from gateway.access.admission import Access
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
@@ -40,6 +42,8 @@ class Ready:
     drain: Callable[[float | None], Awaitable[None]]
     reload: Callable[[], Awaitable[object]] | None = None
     """Reads programs and settings again, where that can be."""
+    attend: Callable[[PageLink, Person], Coroutine[None, None, None]] | None = None
+    """Serves a page of the web chat that is no browser's; it ends with the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Events of clients over a real bus: `python -m benchmarks.gateway.bus`.
 
-A process serves the bus with its own embedded server, as `parley bus` does. Measured is how many events it keeps, and
-how long one takes from a client's request until a subscriber has it. The floor is the event log alone, without HTTP.
+A process serves the bus with its own embedded server, as `parley run --role bus` does. Measured is how many events it
+keeps, and how long one takes from a client's request until a subscriber has it. The floor is the
+event log alone, without HTTP.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ async def bus(folder: Path) -> AsyncIterator[str]:
         (folder / name).write_text(token(name))
         environment[f"PARLEY_CLIENTS__{name.upper()}__TOKEN_FILE"] = str(folder / name)
         environment[f"PARLEY_CLIENTS__{name.upper()}__SCOPES"] = "events:read:>,events:write:build.>"
-    async with gateway(folder, PROGRAM, environment, options=["--port", str(port)], command="bus"):
+    async with gateway(folder, PROGRAM, environment, options=["--role", "bus", "--port", str(port)]):
         yield f"http://127.0.0.1:{port}/bus/v1"
 
 

@@ -228,7 +228,9 @@ async def _start(
         tasks.start_soon(jobs_of(foundation, cluster.patient).run)
 
     lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
-    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
+    on_ready(
+        Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload, web.attend)
+    )
 
 
 def _member(  # noqa: PLR0913 - the parts of a node

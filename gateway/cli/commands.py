@@ -2,53 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
+from gateway.cli.author.chat import chat
 from gateway.cli.author.check import check
 from gateway.cli.author.compile import compile_programs
 from gateway.cli.author.dev import dev
-from gateway.cli.author.doctor import doctor
 from gateway.cli.author.exec import exec_program
 from gateway.cli.author.fmt import fmt
-from gateway.cli.author.init import init
 from gateway.cli.author.lsp import lsp
 from gateway.cli.author.new import new
 from gateway.cli.author.talks import hold_talks
-from gateway.cli.discord import app as discord
 from gateway.cli.operate.access import app as access
 from gateway.cli.operate.backup import backup, restore
-from gateway.cli.operate.dlq import app as dlq
-from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.operate.tasks import app as tasks
-from gateway.cli.serve.bus import bus
+from gateway.cli.output.terminal import DATA_DIR, note
 from gateway.cli.serve.run import run
-from gateway.cli.serve.standby import standby
-from gateway.cli.serve.tape import tape
-from gateway.cli.slack import app as slack
-from gateway.cli.voice import app as voice
+from gateway.cli.setup.commands import app as setup
 from gateway.features.feedback.cli import feedback
 from gateway.features.reports.cli import app as debug
-from gateway.features.schedules.cli import app as cron
-from gateway.features.usage.cli import usage
+from gateway.features.schedules.cli import app as schedule
+from gateway.features.usage.cli import app as usage
 from gateway.version import VERSION
 
 GROUPS = {
-    "Write": ("new", "dev", "check", "test", "exec", "compile", "fmt", "lsp", "init", "doctor"),
-    "Run": ("run", "standby", "bus", "tape", "backup", "restore"),
-    "Look": ("sessions", "tasks", "programs", "usage", "feedback", "debug", "dlq"),
-    "Manage": ("access", "invite", "keys", "cron", "slack", "discord", "voice"),
+    "Write": ("new", "dev", "chat", "check", "test", "compile", "fmt"),
+    "Run": ("run", "exec", "backup", "restore"),
+    "Look": ("sessions", "tasks", "programs", "usage", "debug"),
+    "Manage": ("access", "schedule", "keys", "setup"),
 }
-"""The commands by what somebody wants to do, in the order of the help."""
+"""The commands by what somebody wants to do, in the order of the help. Editors start one more, `lsp`."""
+
+OLD_NAMES = {
+    "doctor": "check",
+    "init": "new --plain",
+    "standby": "run --role standby",
+    "bus": "run --role bus",
+    "tape": "run --role tape",
+    "dlq": "debug letters",
+    "cron": "schedule",
+    "invite": "access invite",
+    "feedback": "usage feedback",
+    "slack manifest": "setup slack",
+    "discord invite": "setup discord",
+    "voice download": "setup voice",
+}
+"""Commands of the version before this one, with what they are now. The next version does not know them."""
+
+
+def _note_data_dir(context: typer.Context, folder: Path | None) -> None:
+    if folder is not None:
+        token = DATA_DIR.set(folder)
+        context.call_on_close(lambda: DATA_DIR.reset(token))
+
+
+def _example(
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-dir", callback=_note_data_dir, expose_value=False, help="The folder that keeps the state."
+        ),
+    ] = None,
+) -> None:
+    """Take the option of every command with settings."""
+
+
+def _with_data_dir(command: Any, option: Any) -> None:
+    """Give a command that reads settings the option, and each command of a group."""
+    for one in getattr(command, "commands", {}).values():
+        _with_data_dir(one, option)
+    if any(param.name == "config" for param in command.params):
+        command.params.append(option)
 
 
 class _Grouped(TyperGroup):
     """Lists the commands in groups."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        made = typer.Typer(add_completion=False)
+        made.command()(_example)
+        _with_data_dir(self, get_command(made).params[0])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # typer keeps their types to itself
         """Write a section for each group, whose columns stand below each other."""
@@ -90,34 +133,36 @@ def options(
 
 app.command()(run)
 app.command(short_help="Run a program while you write it.")(dev)
-app.command(short_help="Keep a front and agent nodes running.")(standby)
-app.command(short_help="Serve only the bus for other programs.")(bus)
-app.command(short_help="Serve only the tapes for other programs.")(tape)
+app.command(short_help="Talk with a program in the terminal.")(chat)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command("test", short_help="Run talks with programs, and report differences.")(hold_talks)
 app.command(short_help="Format programs and talks.")(fmt)
 app.command(short_help="Check the installation, or the files of a program.")(check)
-app.command(short_help="Find what is wrong here, and fix it with --fix.")(doctor)
 app.command(short_help="Create a folder with a working program.")(new)
-app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
-app.command(short_help="Serve an editor: errors, explanations, renaming.")(lsp)
-app.command(short_help="Show which models were used and what they cost.")(usage)
-app.command(short_help="Show what people think of the answers.")(feedback)
+app.command(short_help="Serve an editor: errors, explanations, renaming.", hidden=True)(lsp)
 app.command(short_help="Write everything that a gateway keeps to FILE.")(backup)
 app.command(short_help="Restore the state from FILE.")(restore)
-app.command(short_help="Create a link into the web chat's team.")(invite)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")
 app.add_typer(programs, name="programs")
-app.add_typer(cron, name="cron")
+usage.command(short_help="Show what people think of the answers.")(feedback)
+app.add_typer(usage, name="usage")
+app.add_typer(schedule, name="schedule")
 app.add_typer(debug, name="debug")
-app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
-app.add_typer(slack, name="slack")
-app.add_typer(voice, name="voice")
-app.add_typer(discord, name="discord")
+app.add_typer(setup, name="setup")
+
+
+def renamed(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with the name that its command has now; a line says so where it had another."""
+    for count in (2, 1):
+        old = " ".join(words[:count])
+        if old in OLD_NAMES:
+            note(f"parley: `parley {old}` is now `parley {OLD_NAMES[old]}`. The old name ends with version {VERSION}.")
+            return [*OLD_NAMES[old].split(), *words[count:]]
+    return list(words)
 
 
 def narrowed(first: str) -> typer.Typer:

@@ -34,7 +34,7 @@ ENV_EXAMPLE = """\
 """What every `.env.example` says."""
 
 _SETTINGS = """\
-# The settings of this program. `parley init` in another folder writes all keys with their defaults.
+# The settings of this program. `parley new --plain` in another folder writes all keys with their defaults.
 data_dir = "{state}"
 {model}
 [[route]]

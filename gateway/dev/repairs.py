@@ -1,4 +1,4 @@
-"""Repairs by `parley doctor --fix`: misspelt and misplaced settings, and secrets that others can read."""
+"""Repairs by `parley check --fix`: misspelt and misplaced settings, and secrets that others can read."""
 
 from __future__ import annotations
 

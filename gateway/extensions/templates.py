@@ -1,4 +1,4 @@
-"""The files of `parley init` for the platforms of installed extensions."""
+"""The files of `parley new --plain` for the platforms of installed extensions."""
 
 from __future__ import annotations
 

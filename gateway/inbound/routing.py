@@ -7,7 +7,6 @@ event ──> its command is a route's? ──yes──> routes with that comman
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Literal
 from adapters.adapter import Inbound
 from gateway.settings.programs.routes import Busy, RouteSettings
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import name_advice
 
 Condition = Literal["platform", "space", "chat", "thread"]
 
@@ -171,9 +171,7 @@ def _route(own: RouteSettings, where: str) -> Route:
 def _check_platforms(named: Sequence[str], platforms: Collection[str], where: str) -> None:
     for name in named:
         if name not in platforms:
-            near = difflib.get_close_matches(name, platforms, n=1)
-            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(sorted(platforms))}."
-            raise ConfigError(f'{where}: there is no platform "{name}"; {advice}')
+            raise ConfigError(f'{where}: there is no platform "{name}"; {name_advice(name, sorted(platforms))}')
 
 
 def _check_commands(commands: Sequence[str], reserved: Collection[str], where: str) -> None:

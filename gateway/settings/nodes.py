@@ -35,13 +35,13 @@ class NodeSettings(Section):
         if self.role != "all" and redis_url is None:
             raise ConfigError(
                 f"nodes.role is {self.role}, and there is no database that fronts and agent nodes share. Set "
-                "PARLEY_REDIS_URL, or start all of them on this machine with `parley standby`."
+                "PARLEY_REDIS_URL, or start all of them on this machine with `parley run --role standby`."
             )
         if self.role == "front" and debugs:
             raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
 
 
 class AgentSettings(Section):
-    """The agent nodes that `parley standby` starts."""
+    """The agent nodes that `parley run --role standby` starts."""
 
     processes: int = Field(default=2, ge=1, le=64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -16,6 +15,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from gateway.settings.dotenv import DOTENV_VARIABLE
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import file_advice, name_advice
 
 PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
@@ -59,8 +59,7 @@ class Layer:
             if key in spelled.values() or above in tables or above.rpartition(".")[0] in named_tables:
                 continue
             written = self.spell(key)
-            near = difflib.get_close_matches(written, spelled, n=1, cutoff=0.6)
-            advice = f'did you mean "{near[0]}"?' if near else "see config/parley.toml for every key."
+            advice = name_advice(written, spelled, "see config/parley.toml for every key.")
             raise ConfigError(f'{self.place}: there is no setting "{written}"; {advice}')
 
     def source(self, settings_type: type[BaseSettings]) -> PydanticBaseSettingsSource:
@@ -133,7 +132,8 @@ def toml_layer(path: Path | None) -> Layer:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check --config or {CONFIG_VARIABLE}.") from error
+        advice = file_advice(path, (".toml",), f"Check --config or {CONFIG_VARIABLE}.")
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}). {advice}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from error
     return Layer(str(path), {key: value for key, value in flat(tree).items() if value != ""}, str)

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -58,6 +57,7 @@ from gateway.settings.sources import (
     variable_name,
 )
 from runtime.core.errors import ConfigError, FileUnreadable
+from runtime.core.near_names import name_advice
 
 MASK = "********"
 
@@ -318,8 +318,7 @@ def _check_groups(settings: Settings) -> None:
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
                 if name not in groups:
-                    near = get_close_matches(name, groups, n=1)
-                    advice = f'did you mean "{near[0]}"?' if near else "write it under [access.groups]."
+                    advice = name_advice(name, groups, "write it under [access.groups].")
                     raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 

@@ -1,4 +1,4 @@
-"""`parley standby`: a front that takes in what people write, and agent nodes that may die."""
+"""`parley run --role standby`: a front that takes in what people write, and agent nodes that may die."""
 
 from __future__ import annotations
 

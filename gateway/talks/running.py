@@ -22,12 +22,15 @@ from gateway.talks.staging.stage import Stage
 from gateway.talks.staging.tools import KeptTools
 from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import file_advice
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.source import TALKS
 
 _PROGRAMS = (".pb", ".pbasm")
+_READ = (*_PROGRAMS, TALKS)
+_NAMED = f"Name a talk file, a program with talks beside it, or a folder; talks end in {TALKS}."
 LIMIT_S = 30.0
 """How long a talk may take by the machine's clock."""
 
@@ -82,7 +85,7 @@ def talk_files(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             found |= dict.fromkeys(sorted(one for one in path.rglob(f"*{TALKS}") if not _hidden(one, path)))
         elif not path.exists():
-            raise ConfigError(f"{path}: there is no such file or folder.")
+            raise ConfigError(f"{path}: there is no such file or folder. {file_advice(path, _READ, _NAMED)}")
         elif path.suffix in _PROGRAMS:
             talks = path.with_suffix(TALKS)
             if not talks.exists():

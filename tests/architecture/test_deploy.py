@@ -46,8 +46,8 @@ def test_what_a_file_starts_is_a_command_with_options_that_there_are(file: str) 
 @pytest.mark.parametrize("files", [UNITS, CONTAINERS, OWN], ids=["systemd", "quadlet", "compose"])
 def test_each_way_starts_a_front_agents_the_bus_and_the_tapes(files: Mapping[str, Any]) -> None:
     started = [words for name, words in commands().items() if name.removeprefix("compose.yaml ") in files]
-    assert {" ".join(words[:3]) if words[0] == "run" else words[0] for words in started} == {
-        *("run --role front", "run --role agents", "bus", "tape")
+    assert {" ".join(words[:3]) for words in started} == {
+        *("run --role front", "run --role agents", "run --role bus", "run --role tape")
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from gateway.cli.commands import app
+from gateway.cli.commands import OLD_NAMES, app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"} - {*(ROOT / "docs" / "decisions").iterdir()})
+
+COMMANDS = Path("gateway/cli/commands.py")
+"""Where the old names are listed."""
 
 PARLEY = get_command(app)
 WrongUse: Any = typer.BadParameter.__base__
@@ -64,6 +68,18 @@ def test_each_command_of_the_documentation_is_taken() -> None:
     named = list(commands())
     assert len(named) > 150
     assert {(page, command, said) for page, command in named if (said := refusal(command))} == set()
+
+
+def test_no_text_names_a_command_by_its_old_name() -> None:
+    old = re.compile(rf"(?<![\w.])parley ({'|'.join(OLD_NAMES)})(?![\w-])")
+    files = [Path(name) for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()]
+    texts = {
+        str(file): (ROOT / file).read_text(encoding="utf-8", errors="ignore")
+        for file in files
+        if (ROOT / file).is_file() and file.parts[0] != "tests" and file != COMMANDS
+    }
+    assert len(texts) > 1000
+    assert {(name, found[0]) for name, text in texts.items() if (found := old.search(text))} == set()
 
 
 def test_a_command_that_is_not_there_is_found() -> None:

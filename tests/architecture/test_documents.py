@@ -59,6 +59,26 @@ def test_links_to_files_lead_somewhere(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+def _decided(page: Path) -> list[int]:
+    """The numbers of the decisions on a page."""
+    return [int(number) for number in re.findall(r"^##? (\d+)\. ", page.read_text(), re.MULTILINE)]
+
+
+def test_each_decision_has_a_number_of_its_own() -> None:
+    numbers = [number for page in (ROOT / "docs" / "decisions").iterdir() for number in _decided(page)]
+    assert len(numbers) == len(set(numbers)) > 90
+
+
+def test_a_link_to_a_decision_leads_to_the_page_that_has_its_number() -> None:
+    found = [
+        (document, int(number), document.parent / page)
+        for document in DOCS
+        for number, page in re.findall(r"\[(?:decision\s+)?(\d+)\]\(([^)#]+\.md)\)", document.read_text())
+    ]
+    assert len(found) > 40
+    assert [(str(document), number) for document, number, page in found if number not in _decided(page)] == []
+
+
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_make_targets_in_the_documents_exist(document: Path) -> None:
     goals = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

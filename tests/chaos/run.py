@@ -236,7 +236,7 @@ class _Drama:
     async def _look_into_the_store(self) -> None:
         node = self._stage.nodes[0]
         more = {} if self._stage.server is None else {"PARLEY_REDIS_URL": f"unix://{self._stage.server.socket}"}
-        status, letters, error = await parley(node.data_dir, "dlq", "list", "--json", **more)
+        status, letters, error = await parley(node.data_dir, "debug", "letters", "list", "--json", **more)
         if status != 0 or letters.strip():
             self._outcome.problems.append(f"dead letters ({status}): {letters}{error}")
         sessions: list[str] = []

@@ -23,7 +23,7 @@ from playwright.async_api import Page, async_playwright
 from tests.e2e.browsing import entered, saying
 from tests.e2e.example_models import script
 from tests.e2e.gateway_process import gateway
-from tests.e2e.operation.test_getting_started import MODEL, block, talk
+from tests.e2e.operation.test_getting_started import MODEL, programs, talk
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 SIZE = {"width": 1080, "height": 640}
@@ -77,7 +77,7 @@ async def film(path: Path) -> None:
     """Play the talk and write its film."""
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        (folder / "pizza.pb").write_text(block("markdown"))
+        (folder / "pizza.pb").write_text(programs()["pizza"])
         async with OpenAIServer(_slowly) as model, async_playwright() as playwright:
             environment = {
                 "PARLEY_MODEL": "openai/test",

@@ -24,6 +24,9 @@ START_LIMIT_S = 120.0
 SEEN_LIMIT_S = 90.0
 """How long something that must become visible is waited for."""
 
+STANDBY = ("--role", "standby")
+"""The options of a gateway that keeps a front and agent nodes."""
+
 _WEB_CHAT = r"web chat\s+(http://\S+)"
 _URL = r"(?:web chat|health|bus|tape)\s+(http://\S+)"
 
@@ -96,7 +99,7 @@ class Gateway:
         self._tasks.start_soon(process.wait)
         with anyio.fail_after(START_LIMIT_S):
             # Of several processes that start at once, those without a web chat may be the first to say where they are.
-            self.url = (await self.prints(_WEB_CHAT if self._command == "standby" else _URL))[0][1]
+            self.url = (await self.prints(_WEB_CHAT if "standby" in self._options else _URL))[0][1]
 
     async def _begun(self, arguments: Sequence[str]) -> Process | WarmProcess:
         environment = environment_of(self.data_dir, self._environment)

@@ -17,6 +17,7 @@ from gateway.cli.output.terminal import (
     ConfigOption,
     extension_names,
     load_settings,
+    note,
     plain_errors,
     say,
 )
@@ -46,6 +47,9 @@ def check(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the problems in PROGRAM as JSON, for editors.")
     ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Correct misspelled and misplaced settings, and secrets that others can read.")
+    ] = False,
 ) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""
     import anyio
@@ -54,13 +58,32 @@ def check(
         if not _right(program, _extension_names(config), as_json=as_json):
             raise typer.Exit(BAD_INPUT)
         return
+    left = _repaired(config or Path("parley.toml"), fix=fix)
     with plain_errors():
         settings = load_settings(config)
     found = [_settings(settings), *anyio.run(_answers, settings)]
     _verdict(found)
     _show(found)
-    if any(mark == _BAD for mark, _, _ in found):
+    if left or any(mark == _BAD for mark, _, _ in found):
         raise typer.Exit(FAILED)
+
+
+def _repaired(toml: Path, *, fix: bool) -> bool:
+    """Correct what can be corrected in this folder, or say how it would be; whether anything is left."""
+    from gateway.dev.repairs import repairs
+
+    found = repairs(Path(), toml)
+    for one in found:
+        if not fix:
+            say(f"{_BAD} {one.what}. With --fix {one.how}.")
+            continue
+        try:
+            one.do()
+        except OSError as error:
+            note(f"parley: {error.filename} cannot be changed ({error.strerror}); check its permissions.")
+            raise typer.Exit(FAILED) from error
+        say(f"{_GOOD} {one.what}: {one.how}.")
+    return bool(found) and not fix
 
 
 def _extension_names(config: Path | None) -> Collection[str]:

@@ -14,6 +14,7 @@ import typer
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, extension_names, load_settings, note, plain_errors, say
 from gateway.cli.serve.until_stopped import serve_until_stopped
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import file_advice
 
 if TYPE_CHECKING:
     from gateway.dev.board import Look
@@ -48,12 +49,12 @@ def dev(
     from gateway.dev.board import DevBoard
 
     config = None if config is None else config.absolute()
-    script = _script(model)
-    files = _entered(folder)
+    script = talk_script(model)
+    files = entered(folder)
     with plain_errors():
-        flags = _flags(config, None if script is not None else model, port)
+        flags = dev_settings_flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
-        files = files or _alone(settings)
+        files = files or program_here(settings)
         check = partial(checked, calls=extension_names(settings))
         board = DevBoard(check, say)
         board.anew = anew
@@ -63,7 +64,7 @@ def dev(
             from gateway.assembly.app import serve as serve_gateway
 
             if script is not None:
-                board.models = await _scripted(script, settings, files)
+                board.models = await scripted_model(script, settings, files, say)
 
             def read() -> Settings:
                 return load_settings(config, flags)
@@ -78,7 +79,7 @@ def dev(
         serve_until_stopped(serve)
 
 
-def _script(model: str | None) -> list[Path] | None:
+def talk_script(model: str | None) -> list[Path] | None:
     """The talk files that answer in place of a model: the one named, none for those beside the programs; None where a
     model answers."""
     if model == _SCRIPTED:
@@ -86,15 +87,14 @@ def _script(model: str | None) -> list[Path] | None:
     if model is None or not model.endswith(_TALKS):
         return None
     if not Path(model).exists():
-        note(
-            f"parley: there is no {model}. Name a talk file, or use those beside the program with --model {_SCRIPTED}."
-        )
+        named = f"Name a talk file, or use those beside the program with --model {_SCRIPTED}."
+        note(f"parley: there is no {model}. {file_advice(Path(model), (_TALKS,), named)}")
         raise typer.Exit(BAD_INPUT)
     return [Path(model).absolute()]
 
 
-async def _scripted(
-    script: Sequence[Path], settings: Settings, files: Sequence[Path]
+async def scripted_model(
+    script: Sequence[Path], settings: Settings, files: Sequence[Path], tell: Callable[[str], None]
 ) -> Callable[[Bus], tuple[Models, str]]:
     """A model that answers from talks. Raises ProgramError and ConfigError for talks that are wrong."""
     from gateway.programs.loading import routes_of
@@ -102,21 +102,22 @@ async def _scripted(
 
     programs = [file for program in routes_of(settings, files).files.values() for file in program]
     beside = [file.with_suffix(_TALKS) for file in programs]
-    model = ScriptedModel(script or [file for file in dict.fromkeys(beside) if file.exists()], settings, say)
+    model = ScriptedModel(script or [file for file in dict.fromkeys(beside) if file.exists()], settings, tell)
     await model.read()
     return model.models
 
 
-def _entered(folder: Path) -> list[Path]:
+def entered(folder: Path) -> list[Path]:
     """Go into the folder; the file that was named."""
     if not folder.exists():
-        note(f"parley: there is no {folder}. Name the folder of a program, or create one with parley new {folder}.")
+        named = f"Name the folder of a program, or create one with parley new {folder}."
+        note(f"parley: there is no {folder}. {file_advice(folder, _PROGRAMS, named)}")
         raise typer.Exit(BAD_INPUT)
     os.chdir(folder if folder.is_dir() else folder.parent)
     return [] if folder.is_dir() else [Path(folder.name)]
 
 
-def _alone(settings: Settings) -> list[Path]:
+def program_here(settings: Settings) -> list[Path]:
     """The one program of this folder; none where the settings have routes."""
     if settings.route:
         return []
@@ -131,7 +132,7 @@ def _alone(settings: Settings) -> list[Path]:
     raise typer.Exit(BAD_INPUT)
 
 
-def _flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
+def dev_settings_flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
     """What holds while one writes, in place of what the settings say."""
     from gateway.settings.tree import changed
 

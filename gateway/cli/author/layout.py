@@ -8,11 +8,13 @@ from pathlib import Path
 
 from gateway.talks.formatting import formatted_talks
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import file_advice
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 from runtime.language.formatting.program import formatted_program
 from runtime.language.syntax.source import MAX_FILE_BYTES, TALKS, is_compiled
 
 _ENDINGS = (".pb", ".playbooks", TALKS)
+_NAMED = "Name a program, a talk file or a folder."
 _NOT_ENTERED = ("node_modules", "__pycache__")
 
 
@@ -23,7 +25,7 @@ def layout_files(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             found |= dict.fromkeys(_below(path))
         elif not path.exists():
-            raise ConfigError(f"{path}: there is no such file or folder.")
+            raise ConfigError(f"{path}: there is no such file or folder. {file_advice(path, _ENDINGS, _NAMED)}")
         else:
             found[path] = None
     return list(found)

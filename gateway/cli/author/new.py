@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.author.init import say_next, write_new
+from gateway.cli.author.plain_folder import say_next, write_new, write_plain
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
+from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
     from gateway.dev.templates import ProgramTemplate
@@ -28,8 +29,14 @@ def new(
     platform: Annotated[str | None, typer.Option(help="Where people talk: browser, or a platform's name.")] = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults for missing options.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Write only a parley.toml with every setting, .env.example and hello.pb.")
+    ] = False,
 ) -> None:
     """Create a folder with a program, its tests, its settings, and the files that a server needs. Then run one talk."""
+    if plain:
+        write_plain(folder or Path())
+        return
     from gateway.dev.folder import WantedFolder, files_of, variables_in
 
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
@@ -67,7 +74,7 @@ def _template(name: str | None, *, asks: bool) -> ProgramTemplate:
         name = _chosen("Number or name", [one.name for one in TEMPLATES])
     found = template(name or TEMPLATES[0].name)
     if found is None:
-        note(f"parley: there is no template {name}; there are {', '.join(one.name for one in TEMPLATES)}.")
+        note(f"parley: there is no template {name}; {name_advice(name or '', [one.name for one in TEMPLATES])}")
         raise typer.Exit(BAD_INPUT)
     return found
 
@@ -81,7 +88,7 @@ def _platform(name: str | None, switches: Mapping[str, str], *, asks: bool) -> s
             say(f"  {number}  {one}")
         name = _chosen("Number or name", known)
     if name is not None and name not in known:
-        note(f"parley: there is no platform {name}; there are {', '.join(known)}.")
+        note(f"parley: there is no platform {name}; {name_advice(name, known)}")
         raise typer.Exit(BAD_INPUT)
     return "" if name in (None, _BROWSER) else name or ""
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
+from gateway.cli.operate.database import checked_person
+from gateway.cli.operate.invite import invite
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ RoleOption = Annotated[GivenRole, typer.Option("--role", help="The role to give:
 _PATIENCE_S = 10.0
 
 app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
+app.command(short_help="Create a link into the web chat's team.")(invite)
 
 
 @app.command("list", short_help="Show roles, and people waiting for access.")
@@ -85,7 +88,7 @@ def block(person: PersonArgument, config: ConfigOption = None) -> None:
 @app.command(short_help="Remove a person's role or block.")
 def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
     """Remove a person's role or block, so that the settings decide again."""
-    if not _with_people(config, lambda people: people.forget(_checked(person, config))):
+    if not _with_people(config, lambda people: people.forget(checked_person(person, config))):
         note(f"parley: {person} has no role of their own; see parley access list.")
         raise typer.Exit(BAD_INPUT)
     say(f"{person} no longer has a role of their own.")
@@ -94,19 +97,8 @@ def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
 def _set(config: Path | None, person: str, role: str) -> None:
     from gateway.access.roles import Role
 
-    _with_people(config, lambda people: people.set(_checked(person, config), Role[role.upper()]))
+    _with_people(config, lambda people: people.set(checked_person(person, config), Role[role.upper()]))
     say(f"{person} now has the role {role}.")
-
-
-def _checked(person: str, config: Path | None) -> str:
-    from gateway.catalog import platform_names
-    from runtime.core.errors import ConfigError
-
-    names = platform_names(load_settings(config))
-    platform, _, rest = person.partition(":")
-    if not rest or platform not in names:
-        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
-    return person
 
 
 def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:

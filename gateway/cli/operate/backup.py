@@ -9,12 +9,9 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
-DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="The folder that keeps the state.")]
-
 
 def backup(
     file: Annotated[Path, typer.Argument(help="The file to write; an existing file is replaced.")],
-    data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Write everything that a gateway keeps to FILE. The gateway may be running."""
@@ -22,7 +19,7 @@ def backup(
     from gateway.cli.operate.database import size, when
 
     with plain_errors():
-        settings = load_settings(config, {"data_dir": data_dir})
+        settings = load_settings(config)
         made = back_up(settings, file)
     say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
     if settings.encryption.keys_file is not None or settings.encryption.keys:
@@ -31,7 +28,6 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A file written by parley backup.")],
-    data_dir: DataDirOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Move the existing state aside, and restore.")] = False,
     config: ConfigOption = None,
 ) -> None:
@@ -40,6 +36,6 @@ def restore(
     from gateway.cli.operate.database import size, when
 
     with plain_errors():
-        settings = load_settings(config, {"data_dir": data_dir})
+        settings = load_settings(config)
         made = parts.restore(settings, file, replace=replace)
     say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")

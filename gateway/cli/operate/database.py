@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from gateway.cli.output.terminal import load_settings, plain_errors, say
+from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,6 +49,19 @@ def nothing_kept(config: Path | None) -> bool:
     if settings.redis_url is not None or settings.retention.archive_url is not None:
         return False
     return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
+
+
+def checked_person(person: str, config: Path | None) -> str:
+    """A person's id. Raises ConfigError for a text that is no such id."""
+    from gateway.catalog import platform_names
+    from runtime.core.errors import ConfigError
+
+    names = platform_names(load_settings(config))
+    platform, _, rest = person.partition(":")
+    if not rest or platform not in names:
+        advice = name_advice(platform, names, f"write <platform>:<id>, with one of {', '.join(names)}.")
+        raise ConfigError(f'"{person}" is not a person; {advice}')
+    return person
 
 
 def say_json(item: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`parley invite`: links by which people come into the team of the web chat."""
+"""`parley access invite`: links by which people come into the team of the web chat."""
 
 from __future__ import annotations
 

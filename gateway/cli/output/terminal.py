@@ -6,6 +6,7 @@ import errno
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,9 @@ BAD_INPUT = 2
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (default: ./parley.toml).")]
+
+DATA_DIR: ContextVar[Path | None] = ContextVar("DATA_DIR", default=None)
+"""The folder for the state that the command line names: an option of every command with settings."""
 
 
 def say(text: str = "") -> None:
@@ -59,7 +63,7 @@ def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> S
     """The settings in force, with the sections of extensions. Raises ConfigError."""
     from gateway.settings.tree import load
 
-    return load(config=config, flags=flags, sections=_sections)
+    return load(config=config, flags={"data_dir": DATA_DIR.get(), **(flags or {})}, sections=_sections)
 
 
 def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.serve.alone import PORTS, serve_alone
+from gateway.cli.serve.standby import serve_standby
 from gateway.cli.serve.until_stopped import serve_until_stopped
 from gateway.with_parent import end_with_standard_input
 
@@ -28,8 +30,10 @@ def run(  # noqa: PLR0913 - options of a command
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state.")] = None,
-    role: Annotated[str | None, typer.Option(help="Role of this process: all, front or agents. [default: all]")] = None,
+    role: Annotated[
+        Literal["all", "front", "agents", "standby", "bus", "tape"] | None,
+        typer.Option(help="What this process does; standby is a front with agent nodes. [default: all]"),
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Let an editor on this machine debug.")] = False,
     debug_address: Annotated[
         str | None, typer.Option(help="Where the editor attaches, HOST:PORT on this machine. [default: 127.0.0.1:7529]")
@@ -42,8 +46,14 @@ def run(  # noqa: PLR0913 - options of a command
     """Start the gateway and print its address. Ctrl-C stops it."""
     if with_parent:
         end_with_standard_input()
+    if role in PORTS:
+        serve_alone(role, program or [], config, host, port)
+        return
+    if role == "standby":
+        serve_standby(program or [], config, model, host, port)
+        return
     with plain_errors():
-        flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir, "nodes.role": role}
+        flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
         settings = load_settings(config, flags)
         wanted = debug or debug_address is not None or stop_on_entry
         debugging = _debugging(debug_address, stop_on_entry) if wanted else None

@@ -25,8 +25,9 @@ Serve = Callable[[Callable[["Ready"], None]], Awaitable[None]]
 """Serves until cancelled, and calls what it is given when it is ready."""
 
 
-def serve_until_stopped(serve: Serve) -> None:
-    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once.
+def serve_until_stopped(serve: Serve, tell: Callable[[str], None] = say) -> None:
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once. `tell` says
+    so.
 
     SIGTERM lets work in progress finish, within the time of the settings. SIGINT (Ctrl-C) stops it where it is, and the
     next run continues it.
@@ -36,10 +37,10 @@ def serve_until_stopped(serve: Serve) -> None:
     from runtime.execution.frames.loop import FrameLoop
 
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
-        runner.run(_serve(serve))
+        runner.run(_serve(serve, tell))
 
 
-async def _serve(serve: Serve) -> None:
+async def _serve(serve: Serve, tell: Callable[[str], None]) -> None:
     import asyncio
 
     import anyio
@@ -54,12 +55,12 @@ async def _serve(serve: Serve) -> None:
         at_once = number is signal.SIGINT
         drains.extend(partial(one.drain, 0.0 if at_once else None) for one in readies)
         stopping.set()
-        say(_STOPPING_AT_ONCE if at_once else _STOPPING)
+        tell(_STOPPING_AT_ONCE if at_once else _STOPPING)
 
     def ready(now: Ready) -> None:
         keep_what_exists()
         readies.append(now)
-        _announce(now)
+        _announce(now, tell)
 
     hang_up, hung_up = anyio.create_memory_object_stream[None](1)
 
@@ -77,16 +78,21 @@ async def _serve(serve: Serve) -> None:
     with hang_up, hung_up:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_reloaded, hung_up, readies)
-            tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
+            tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope, tell)
             await serve(ready)
 
 
-async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
+async def _stopped(
+    stopping: Event,
+    drains: Sequence[Callable[[], Awaitable[None]]],
+    scope: CancelScope,
+    tell: Callable[[str], None],
+) -> None:
     """End on request, after everything that people have seen is stored."""
     await stopping.wait()
     for drain in drains:
         await drain()
-    say("Stopped.")
+    tell("Stopped.")
     scope.cancel()
 
 
@@ -98,7 +104,7 @@ async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[
                 await one.reload()
 
 
-def _announce(ready: Ready) -> None:
-    say("Parley is running. Ctrl-C stops it.")
+def _announce(ready: Ready, tell: Callable[[str], None]) -> None:
+    tell("Parley is running. Ctrl-C stops it.")
     for line in ready.lines:
-        say(f"  {line}")
+        tell(f"  {line}")

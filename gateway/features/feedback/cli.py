@@ -1,4 +1,4 @@
-"""`parley feedback`: what people think of the agents' answers."""
+"""`parley usage feedback`: what people think of the agents' answers."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.letters import app as letters
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, say
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 NumberArgument = Annotated[int, typer.Argument(help="The report's number, as parley debug list shows it.")]
 
-app = typer.Typer(help="Reports about failures that nobody caught.", no_args_is_help=True)
+app = typer.Typer(help="Reports about failures that nobody caught, and dead letters.", no_args_is_help=True)
+app.add_typer(letters, name="letters")
 
 
 @app.command("list")

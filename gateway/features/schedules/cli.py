@@ -1,4 +1,4 @@
-"""`parley cron`: the schedules of the settings and of conversations, and how their runs ended."""
+"""`parley schedule`: the schedules of the settings and of conversations, and how their runs ended."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
     from gateway.database import GatewayDatabase
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gateway.features.schedules.store import ScheduleRun
     from runtime.stores.inbox import InboxEvent
 
-NameArgument = Annotated[str, typer.Argument(help="The schedule's name, as parley cron list shows it.")]
+NameArgument = Annotated[str, typer.Argument(help="The schedule's name, as parley schedule list shows it.")]
 
 app = typer.Typer(help="Schedules: when they run, and how their runs ended.", no_args_is_help=True)
 
@@ -73,14 +74,14 @@ def run_now(
         return await begin_run(entry, event, RedisRuns(database.connection), database.inbox)
 
     with_database(config, ask)
-    say(f"{name} runs now. parley cron runs {name} shows how it ends.")
+    say(f"{name} runs now. parley schedule runs {name} shows how it ends.")
 
 
 @app.command()
 def pause(name: NameArgument, config: ConfigOption = None) -> None:
     """Pause a schedule until it is resumed."""
     _pause(name, config, paused=True)
-    say(f"{name} is paused. parley cron resume {name} continues it.")
+    say(f"{name} is paused. parley schedule resume {name} continues it.")
 
 
 @app.command()
@@ -132,7 +133,8 @@ def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | No
 def _named(name: str, entries: list[CronEntry]) -> CronEntry:
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
-        note(f"parley: There is no schedule {name}; see parley cron list.")
+        advice = name_advice(name, [entry.name for entry in entries], "see parley schedule list.")
+        note(f"parley: There is no schedule {name}; {advice}")
         raise typer.Exit(BAD_INPUT)
     return found
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -23,6 +22,7 @@ from gateway.jobs.runner import Job
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import schedule_id
+from runtime.core.near_names import name_advice
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.stores.inbox import LOCKED, Inbox, InboxEvent
 from runtime.stores.sessions import SHARDS
@@ -104,7 +104,8 @@ def check_schedules(settings: Sequence[CronSettings], routes: Routes, platforms:
     """Raise ConfigError for schedules that cannot be, and for one on a platform that there is not, or that is off."""
     for own in settings:
         if own.platform not in platforms:
-            raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {_advice(own.platform, platforms)}')
+            advice = name_advice(own.platform, sorted(platforms))
+            raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {advice}')
     for schedule in build_schedules(settings, routes):
         platform = schedule.address.platform
         if not platforms[platform]:
@@ -121,7 +122,8 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
     address = Address(own.platform, own.place, own.thread or None)
     program = own.program or routes.program(_arrival(own, address))
     if own.program and own.program not in routes.files:
-        raise ConfigError(f'{own.where}: there is no program "{own.program}"; {_advice(own.program, routes.files)}')
+        advice = name_advice(own.program, sorted(routes.files))
+        raise ConfigError(f'{own.where}: there is no program "{own.program}"; {advice}')
     if program is None:
         raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
     return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program), own)
@@ -132,11 +134,6 @@ def _arrival(own: CronSettings, address: Address) -> Inbound:
     return Inbound(
         address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
     )
-
-
-def _advice(wrong: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(wrong, known, n=1)
-    return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(sorted(known))}."
 
 
 def _short(text: str) -> str:

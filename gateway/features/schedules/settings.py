@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from gateway.settings.forms import Section
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import name_advice
 from runtime.core.times import zone_named
 
 Missed = Literal["once", "skip"]
@@ -141,9 +141,7 @@ class _Table:
         known = [name for name in CronSettings.model_fields if name != "where"]
         for key in row:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}."
-                raise ConfigError(f'{self._where(key)}: there is no key "{key}"; {advice}')
+                raise ConfigError(f'{self._where(key)}: there is no key "{key}"; {name_advice(key, known)}')
         try:
             found = CronSettings.model_validate({"where": self._where(), **row})
         except ValidationError as error:

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10.0
 
+app = typer.Typer(
+    invoke_without_command=True, help="Show which models were used, what they cost, and how answers fared."
+)
 
+
+@app.callback(short_help="Show which models were used and what they cost.")
 def usage(
+    context: typer.Context,
     days: Annotated[int, typer.Option("--days", min=1, help="The number of days up to today (UTC).")] = 30,
     by: Annotated[
         Literal["day", "person", "program", "agent", "model", "purpose"],
@@ -30,6 +36,8 @@ def usage(
     config: ConfigOption = None,
 ) -> None:
     """Show which models were used and what they cost, in US dollars."""
+    if context.invoked_subcommand is not None:
+        return
     from gateway.features.usage.ledger import grouped, prices_from
     from gateway.features.usage.store import total
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Annotated, get_args
@@ -11,6 +10,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import name_advice
 from runtime.llm.client import EMBED
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES
 from runtime.llm.options import Prices, Service
@@ -96,9 +96,7 @@ def _entry(name: str, value: object) -> Entry:
     known = list(ModelServer.model_fields)
     for key in value:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}."
-            raise ConfigError(f'{where}: there is no key "{key}"; {advice}')
+            raise ConfigError(f'{where}: there is no key "{key}"; {name_advice(key, known)}')
     try:
         return ModelServer.model_validate(dict(value))
     except ValidationError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from gateway.settings.forms import OneOrMore, Section
 from runtime.core.errors import ConfigError
+from runtime.core.near_names import name_advice
 
 Busy = Literal["queue", "steer", "interrupt"]
 """The handling of a message to a busy agent: it waits, it is seen between two steps, or it stops the work."""
@@ -55,9 +55,7 @@ def _read_route(row: Mapping[str, Any], where: str, directory: Path) -> RouteSet
     known = list(RouteSettings.model_fields)
     for key in row:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}."
-            raise ConfigError(f'{where}: there is no key "{key}"; {advice}')
+            raise ConfigError(f'{where}: there is no key "{key}"; {name_advice(key, known)}')
     if "program" not in row:
         raise ConfigError(f'{where}: it names no program; write program = "<file>.pb".')
     try:

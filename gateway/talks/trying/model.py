@@ -31,7 +31,7 @@ from runtime.llm.models import DEFAULT, SERVICES, Models
 _EXECUTES = re.compile(r"^You execute ", re.MULTILINE)
 _TASK = re.compile(r".*?It must do this: ", re.DOTALL)
 _NOW = re.compile(r" \(now .*?\)(?=[\s.,:;?!]|$)")
-_ONE_VALUE = re.compile(r"\bAnswer with \w+ alone: (a text|a whole number|a number|true \(yes\)).*\(null")
+_ONE_VALUE = re.compile(r"\bAnswer with \w+ alone: (a text|its value|a whole number|a number|true \(yes\)).*\(null")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _YES_OR_NO = re.compile(r"\b(?:(yes|y|sure|ok|okay|please|true)|(no|n|nope|not|false))\b", re.IGNORECASE)
 _QUESTIONS = ("execute", "decide")
@@ -162,7 +162,7 @@ def _read(question: str, heard: str) -> str:
     wanted = _ONE_VALUE.search(question)
     if wanted is None or not heard:
         return ""
-    if wanted[1] == "a text":
+    if wanted[1] in ("a text", "its value"):
         return heard
     found = (_NUMBER if wanted[1].endswith("number") else _YES_OR_NO).search(heard)
     if found is None:

@@ -6,10 +6,10 @@ import glob
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from runtime.core.near_names import file_advice
 from runtime.language.diagnostics import Span
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.syntax.yaml_text import load_mapping
@@ -235,13 +235,8 @@ def _expand(given: str) -> list[Path]:
 
 
 def _near(missing: Path) -> str:
-    """What to do about a file that does not exist: the most similar one beside it, if there is one."""
-    try:
-        beside = [one.name for one in missing.parent.iterdir() if one.suffix in _PROGRAMS]
-    except (OSError, ValueError):  # a name that no file can have
-        beside = []
-    near = get_close_matches(missing.name, beside, n=1)
-    return f"Did you mean {missing.parent / near[0]}?" if near else "Name a .pb, .playbooks or .pbasm file, or a glob."
+    """What to do about a file that does not exist."""
+    return file_advice(missing, _PROGRAMS, "Name a .pb, .playbooks or .pbasm file, or a glob.")
 
 
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:

@@ -54,9 +54,7 @@ def check_model(folder: Path, size: str) -> None:
     check_size(size)
     check_installed()
     if not is_there(folder):
-        raise ConfigError(
-            f"The Whisper model {size} is not in {folder}. Download it once: parley voice download {size}"
-        )
+        raise ConfigError(f"The Whisper model {size} is not in {folder}. Download it once: parley setup voice {size}")
 
 
 def download(size: str, folder: Path) -> None:

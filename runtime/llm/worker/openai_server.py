@@ -1,6 +1,6 @@
 """A model at a server that speaks OpenAI's protocol, read without a library.
 
-A piece costs a hundredth of what it costs through litellm (docs/decisions/0024). The protocol:
+A piece costs a hundredth of what it costs through litellm (decision 24). The protocol:
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
 

@@ -37,7 +37,7 @@ LISTING = set(SCOPE_OF_KIND.values())
 
 def _asked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = environment_of(folder, {})
-    command = parley_command(["slack", "manifest", *arguments], environment)
+    command = parley_command(["setup", "slack", *arguments], environment)
     return subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
 
 

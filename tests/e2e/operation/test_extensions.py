@@ -84,7 +84,7 @@ def test_a_command_says_which_package_cannot_be_loaded(tmp_path: Path) -> None:
 def test_init_writes_what_a_package_declares(tmp_path: Path) -> None:
     site = installed(tmp_path / "site")
     environment = environment_of(tmp_path, {"PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])})
-    command = [sys.executable, "-m", "gateway", "init", "new"]
+    command = [sys.executable, "-m", "gateway", "new", "--plain", "new"]
     subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True, timeout=120)
     assert "[line]\n# A port of this machine" in (tmp_path / "new" / "parley.toml").read_text()
     assert "#PARLEY_LINE__WORD=" in (tmp_path / "new" / ".env.example").read_text()

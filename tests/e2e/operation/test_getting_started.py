@@ -1,18 +1,23 @@
-"""The page for newcomers, followed: its program is understood, and the talk that it shows is held on Telegram."""
+"""The pages for newcomers, followed to the letter: their programs are understood, their talks are held and their
+commands do what is said of them; with a model, and with talks in its place.
+"""
 
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from tests.e2e.example_models import script
-from tests.e2e.gateway_process import ROOT, gateway, parley
+from tests.e2e.gateway_process import ROOT, START_LIMIT_S, environment_of, gateway, parley
 from tests.e2e.talks import TelegramTalk, WebTalk, until
+from tests.e2e.warm_starts import parley_command
 from tests.fakes.models.answers import Prompt, Rules, answer_with
 from tests.fakes.models.openai_server import OpenAIServer
 from tests.fakes.telegram.platform import PERSON, TOKEN, TelegramPlatform
@@ -20,18 +25,44 @@ from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
-PAGE = (ROOT / "docs" / "getting-started.md").read_text()
+PAGE, TUTORIAL, README = (
+    (ROOT / name).read_text() for name in ("docs/getting-started.md", "docs/tutorial.md", "README.md")
+)
+GUIDES = Path(__file__).parent / "guides"
+"""A talk with each program of the tutorial and of the README."""
 
 
-def block(kind: str) -> str:
-    """The page's one block of this kind."""
-    (found,) = re.findall(rf"^(`{{3,4}}){kind}\n(.*?)^\1$", PAGE, re.MULTILINE | re.DOTALL)
-    return str(found[1])
+def blocks(kind: str, page: str = PAGE) -> list[str]:
+    """The page's blocks of this kind."""
+    return [str(text) for _, text in re.findall(rf"^(`{{3,4}}){kind}\n(.*?)^\1$", page, re.MULTILINE | re.DOTALL)]
+
+
+def programs() -> dict[str, str]:
+    """The programs of the pages, by their files' names without an ending."""
+    parts = {f"tutorial-{number}": program for number, program in enumerate(blocks("markdown", TUTORIAL), 1)}
+    return {"pizza": blocks("markdown")[0], "greeter": blocks("markdown", README)[0], **parts}
+
+
+def written(folder: Path) -> None:
+    """Save what the pages say is to be saved, and a talk beside each program."""
+    for name, program in programs().items():
+        talks = blocks("markdown")[1] if name == "pizza" else (GUIDES / f"{name}.test.md").read_text()
+        (folder / f"{name}.pb").write_text(program)
+        (folder / f"{name}.test.md").write_text(talks)
+
+
+def commands(page: str) -> list[str]:
+    """What the page has one type behind `parley`, or behind `make run`."""
+    found = [
+        re.match(r"(?:\.venv/bin/parley|make run) (.+?)(?:  +#.*)?$", one)
+        for one in "".join(blocks("sh", page)).splitlines()
+    ]
+    return [one[1] for one in found if one is not None]
 
 
 def talk() -> Iterator[tuple[bool, str]]:
     """The talk of the page: whether the person says it, and what."""
-    for line in block("text").splitlines():
+    for line in blocks("text")[0].splitlines():
         who, _, text = line.partition(": ")
         yield who == "You", text
 
@@ -50,10 +81,12 @@ MODEL: Rules = {
 
 
 async def test_the_page_for_newcomers_followed_to_the_letter(tmp_path: Path) -> None:
-    (tmp_path / "pizza.pb").write_text(block("markdown"))
-    commands = re.findall(r"^(?:\.venv/bin/parley|make run) (.+?)$", PAGE, re.MULTILINE)
-    assert commands == ["compile pizza.pb --explain", "check", "PROGRAM=pizza.pb", "PROGRAM=pizza.pb"]
-    status, explained, _ = await parley(tmp_path, *commands[0].split())
+    (tmp_path / "pizza.pb").write_text(programs()["pizza"])
+    assert commands(PAGE) == [
+        *("compile pizza.pb --explain", "check", "PROGRAM=pizza.pb"),
+        *("test pizza.pb", "chat pizza.pb --model scripted", "PROGRAM=pizza.pb"),
+    ]
+    status, explained, _ = await parley(tmp_path, *commands(PAGE)[0].split())
     assert status == 0
     assert "Call PriceOf(pizza=$pizza)" in explained
     platform = TelegramPlatform()
@@ -80,28 +113,75 @@ async def test_the_page_for_newcomers_followed_to_the_letter(tmp_path: Path) -> 
                     await until(person, *shown)
 
 
-async def test_the_talk_of_the_page_is_held_to_the_letter_without_a_model(tmp_path: Path) -> None:
-    (tmp_path / "pizza.pb").write_text(block("markdown"))
-    options = [*re.findall(r"parley dev pizza.pb (--model scripted)`", PAGE)[0].split(), "--port", "0"]
-    person = WebTalk("lobby")
-    async with (
-        gateway(tmp_path, tmp_path / "pizza.pb", command="dev", options=options) as running,
-        AsyncExitStack() as stack,
-    ):
-        await person.look(running, stack)
-        await person.say("/new")
-        await person.until_that(lambda: len(person.texts()) == 2)
-        shown = 2
-        for said, text in list(talk())[2:]:
-            if said:
-                await person.say(text)
-                continue
-            shown += 1
-            await person.until_that(partial(_stands, person, shown, text))
+async def chat(folder: Path, *lines: str, until: str = "") -> list[str]:
+    """What `parley chat` prints with these lines as its input. It ends with them, or by Ctrl-C once it has printed
+    `until`.
+    """
+    command = parley_command(commands(PAGE)[4].split(), environment := environment_of(folder, {}))
+    printed = b""
+    with anyio.fail_after(START_LIMIT_S):
+        async with await anyio.open_process(command, cwd=folder, env=environment) as running:
+            assert running.stdin
+            assert running.stdout
+            assert running.stderr
+            await running.stdin.send("".join(f"{line}\n" for line in lines).encode())
+            if not until:
+                await running.stdin.aclose()
+            async for piece in running.stdout:
+                printed += piece
+                if until and until.encode() in printed:
+                    running.send_signal(signal.SIGINT)
+            told = b"".join([piece async for piece in running.stderr])
+    assert (running.returncode, told.decode().strip()) == (0, "Goodbye. The talk goes on with: parley chat pizza.pb")
+    return printed.decode().splitlines()
+
+
+async def test_the_talk_of_the_page_is_held_in_the_terminal_without_a_model_and_goes_on_after_ctrl_c(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path)
+    said, seen = [text for mine, text in talk() if mine], [f"Pizzeria: {text}" for mine, text in talk() if not mine]
+    status, told, _ = await parley(tmp_path, "test")
+    assert (status, told.count("✓")) == (0, 7), told
+    assert await chat(tmp_path, *said[:2], until=seen[-2]) == seen[:-1]
+    went_on = await chat(tmp_path, said[2])
+    assert [line for line in went_on if not line.startswith("You: ")] == seen
+    [_, _, listed, followed] = commands(TUTORIAL)
+    status, table, _ = await parley(tmp_path, *listed.split())
+    session = table.splitlines()[1].split()[0]
+    status, steps, _ = await parley(tmp_path, *followed.replace("SESSION", session).split())
+    assert (status, "PriceOf" in steps) == (0, True), steps
+
+
+async def test_the_programs_of_the_tutorial_and_the_readme_are_talked_with_without_a_model(tmp_path: Path) -> None:
+    written(tmp_path)
+    names = [name for name in programs() if name != "pizza"]
+    for name in names:
+        (tmp_path / f"{name}.test.md").unlink()
+    routes = [f'[[route]]\nprogram = "{name}.pb"\nchannel = "{name}"\n' for name in names]
+    (tmp_path / "parley.toml").write_text("".join(routes))
+    options = ["--model", "scripted", "--port", "0"]
+    async with gateway(tmp_path, tmp_path, command="dev", options=options) as running, AsyncExitStack() as stack:
+        for number, name in enumerate(names):
+            person = WebTalk(name, f"Ada {number}")  # one person may say only so much at once
+            await person.look(running, stack)
+            await person.say("/start")
+            shown = 0
+            for who, text in first_talk(GUIDES / f"{name}.test.md"):
+                if who == "Ada":
+                    await person.say(text)
+                    continue
+                shown += 1
+                await person.until_that(partial(_stands, person, shown, "" if who.endswith(" writes") else text))
+
+
+def first_talk(file: Path) -> list[tuple[str, str]]:
+    """Who says what in the first talk of a file, as far as no time passes."""
+    part = file.read_text().split("\n## ")[1].partition("- wait")[0]
+    return re.findall(r"^- (Ada|[A-Z]\w+(?: writes)?): (.+)$", part, re.MULTILINE)
 
 
 def _stands(person: WebTalk, count: int, text: str) -> bool:
-    """Whether the so-manieth text is that of the page; in place of the model's words, those of the step in brackets."""
+    """Whether the so-manieth text is this one; "" stands for the step's own words in brackets."""
     texts = person.texts()
-    own = text not in MODEL.values()
-    return len(texts) == count and (texts[-1] == text if own else texts[-1][:1] + texts[-1][-1:] == "[]")
+    return len(texts) == count and (texts[-1] == text if text else texts[-1][:1] + texts[-1][-1:] == "[]")

@@ -1,4 +1,4 @@
-"""`parley standby`: what dies is started again, and nothing outlives it."""
+"""`parley run --role standby`: what dies is started again, and nothing outlives it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway, parley
+from tests.e2e.gateway_process import SEEN_LIMIT_S, STANDBY, Gateway, Room, gateway, parley
 from tests.e2e.processes import family, processes
 from tests.e2e.tellers import HELLO, TELLER
 from tests.fakes.servers.ports import free_port
@@ -49,7 +49,7 @@ async def all_gone(ids: Sequence[int], handles: Sequence[int]) -> None:
 
 
 async def test_what_is_killed_comes_back_and_nothing_outlives_a_kill_of_the_standby(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER, settings(), command="standby") as standby:
+    async with gateway(tmp_path, TELLER, settings(), options=STANDBY) as standby:
         await standby.prints(r"agents-1 +health")
         async with standby.page() as page:
             room = Room(page)
@@ -75,7 +75,7 @@ async def test_what_is_killed_comes_back_and_nothing_outlives_a_kill_of_the_stan
 
 async def test_ctrl_c_ends_all_of_them_and_the_front_never_had_a_providers_key(tmp_path: Path) -> None:
     key = "sk-the-key-of-a-provider"
-    async with gateway(tmp_path, TELLER, settings(OPENAI_API_KEY=key), command="standby") as standby:
+    async with gateway(tmp_path, TELLER, settings(OPENAI_API_KEY=key), options=STANDBY) as standby:
         await standby.prints(r"agents-1 +health")
         ours = [standby.process_id, process_of(standby, "front"), process_of(standby, "agents")]
         environments = [began_with(one) for one in ours]
@@ -89,7 +89,7 @@ async def test_ctrl_c_ends_all_of_them_and_the_front_never_had_a_providers_key(t
 
 
 async def test_a_program_that_is_not_there_ends_it(tmp_path: Path) -> None:
-    code, _, errors = await parley(tmp_path, "standby", "nowhere.pb", **settings())
+    code, _, errors = await parley(tmp_path, "run", *STANDBY, "nowhere.pb", **settings())
     assert code == 2
     assert "nowhere.pb:1:1: error: no such file" in errors
     assert "cannot start, for the reason above." in errors

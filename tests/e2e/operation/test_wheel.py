@@ -28,7 +28,7 @@ async def test_the_wheel_alone_writes_a_first_folder_and_serves_the_tour(tmp_pat
     alone = {"PYTHONPATH": str(unpacked(tmp_path))}
     work = tmp_path / "work"
     work.mkdir()
-    status, output, errors = await parley(work, "init", **alone)
+    status, output, errors = await parley(work, "new", "--plain", **alone)
     assert (status, errors) == (0, "")
     assert "parley run hello.pb" in output
     assert (work / "parley.toml").read_text() == (ROOT / "config" / "parley.toml").read_text()

@@ -13,7 +13,7 @@ import anyio
 import httpx
 import pytest
 
-from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, Room, gateway, parley
+from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, STANDBY, Gateway, Room, gateway, parley
 from tests.e2e.operation.test_standby import process_of
 from tests.fakes.servers.ports import free_port
 
@@ -62,9 +62,9 @@ async def test_a_day_with_standby_bus_and_tape(tmp_path: Path) -> None:
         "PARLEY_CLIENTS__WATCHER__SCOPES": SCOPES,
     }
     async with (
-        gateway(tmp_path, WORKDAY, own, command="standby") as standby,
-        gateway(tmp_path, WORKDAY, own, options=["--port", str(bus)], command="bus"),
-        gateway(tmp_path, None, own, options=["--port", str(tape)], command="tape"),
+        gateway(tmp_path, WORKDAY, own, options=STANDBY) as standby,
+        gateway(tmp_path, WORKDAY, own, options=["--role", "bus", "--port", str(bus)]),
+        gateway(tmp_path, None, own, options=["--role", "tape", "--port", str(tape)]),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{bus}", headers=HEADERS, timeout=60) as on_bus,
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{tape}", headers=HEADERS, timeout=60) as on_tape,
         standby.page() as page,
@@ -81,7 +81,7 @@ async def test_a_day_with_standby_bus_and_tape(tmp_path: Path) -> None:
         studied = ["The desk is open.", "2 clerks are at it.", "all about salt; all about pepper"]
         await room.until(*studied)
         await look_at_tapes(on_tape)
-        assert (await parley(tmp_path, "cron", "run", "morning"))[0] == 0
+        assert (await parley(tmp_path, "schedule", "run", "morning"))[0] == 0
         await room.until(*studied, "1 clerks are at it.", "all about bread")
         await room.say("break")
         await watcher.until("agent.error", "debug.report", "cron.trigger")

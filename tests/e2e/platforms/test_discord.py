@@ -293,12 +293,12 @@ async def test_check_says_what_discord_refuses_and_which_rights_are_missing(tmp_
 async def test_invitation_is_printed_with_each_right(tmp_path: Path) -> None:
     platform = DiscordPlatform()
     async with discord_wire.serving(platform) as address:
-        code, out, _ = await parley(tmp_path, "discord", "invite", **discord_settings(address))
+        code, out, _ = await parley(tmp_path, "setup", "discord", **discord_settings(address))
     assert code == 0
     assert out.startswith("https://discord.com/oauth2/authorize?client_id=")
     assert f"client_id={platform.world.backend.application_id}&scope=bot+applications.commands&permissions=" in out
     assert "Manage Webhooks          to let each agent speak under its own name" in out
-    code, _, err = await parley(tmp_path, "discord", "invite")
+    code, _, err = await parley(tmp_path, "setup", "discord")
     assert code == 2
     assert "PARLEY_DISCORD__TOKEN" in err
 

@@ -34,7 +34,7 @@ async def test_what_people_think_of_an_answer_is_counted_once_also_over_a_kill(t
             await running.listens_to("slack")
             platform.say("are you there?", channel=DIRECT, thread=root)
             await platform.until(lambda: any("are you there?" in m.shown for m in platform.messages(DIRECT)))
-        status, told, errors = await parley(tmp_path, "feedback", "--json")
+        status, told, errors = await parley(tmp_path, "usage", "feedback", "--json")
         assert (status, errors) == (0, "")
     rows = [json.loads(line) for line in told.splitlines()]
     assert sorted((row["step"], row["rating"]) for row in rows) == [("Teller.Begin", "down"), ("Teller.Begin", "up")]

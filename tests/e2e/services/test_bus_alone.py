@@ -20,7 +20,7 @@ async def test_clients_are_served_over_kills_of_the_bus_and_of_the_gateway(tmp_p
     headers = {"authorization": f"Bearer {TOKENS['sender']}"}
     async with (
         gateway(tmp_path, ERRANDS, own) as running,
-        gateway(tmp_path, ERRANDS, own, options=["--port", str(port)], command="bus") as bus,
+        gateway(tmp_path, ERRANDS, own, options=["--role", "bus", "--port", str(port)]) as bus,
         reading("python", tmp_path, port) as read,
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as http,
     ):
@@ -42,7 +42,7 @@ async def test_clients_are_served_over_kills_of_the_bus_and_of_the_gateway(tmp_p
 
 
 async def test_without_clients_there_is_nothing_to_serve(tmp_path: Path) -> None:
-    code, _, errors = await parley(tmp_path, "bus", "--port", "0")
+    code, _, errors = await parley(tmp_path, "run", "--role", "bus", "--port", "0")
     assert (code, errors) == (
         2,
         "parley: There is no client for the bus to serve. Add one under [clients.<name>].\n",

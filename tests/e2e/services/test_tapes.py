@@ -131,7 +131,7 @@ async def test_tapes_are_served_by_a_process_of_their_own_beside_the_gateway(tmp
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with (
         gateway(tmp_path, ERRANDS, own) as running,
-        gateway(tmp_path, None, own, options=["--port", str(port)], command="tape"),
+        gateway(tmp_path, None, own, options=["--role", "tape", "--port", str(port)]),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as http,
     ):
         await append(tmp_path, port, 1)

@@ -142,7 +142,7 @@ async def test_a_poison_event_ends_in_the_dead_letters_and_dies_again_when_repla
         assert re.search(r"^text +look at this$", shown, re.MULTILINE)
         table = await done(tmp_path, "dlq", "list")
         assert table.splitlines()[0].split() == ["LETTER", "DIED", "(UTC)", "CONVERSATION", "KIND", "WHY", "TEXT"]
-        await done(tmp_path, "dlq", "replay", letter["letter"])
+        await done(tmp_path, "debug", "letters", "replay", letter["letter"])
         await until(talk, HELLO, not_taken, not_taken)
         (again,) = await listed(tmp_path, "dlq")
         assert again["letter"] != letter["letter"]
@@ -161,9 +161,9 @@ async def test_a_replayed_letter_is_processed_once(tmp_path: Path) -> None:
         await until(talk, HELLO)
         (letter,) = await listed(tmp_path, "dlq")
         assert (letter["kind"], letter["why"]) == ("who", "the archive did not answer")
-        assert "is back in the inbox" in await done(tmp_path, "dlq", "replay", letter["letter"])
+        assert "is back in the inbox" in await done(tmp_path, "debug", "letters", "replay", letter["letter"])
         await until_begun(talk, "• Ada Lovelace")
-        status, _, errors = await parley(tmp_path, "dlq", "replay", letter["letter"])
+        status, _, errors = await parley(tmp_path, "debug", "letters", "replay", letter["letter"])
         assert status == 1
         assert errors.startswith(f"parley: There is no dead letter {letter['letter']} (any more)")
         await talk.say("and now?")

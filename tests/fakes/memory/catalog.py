@@ -42,7 +42,7 @@ class MemoryDeadLetters:
     async def _found(self, letter: str) -> DeadLetter:
         found = await self.get(letter)
         if found is None:
-            raise LetterGone(f"There is no dead letter {letter} (any more); see parley dlq list.")
+            raise LetterGone(f"There is no dead letter {letter} (any more); see parley debug letters list.")
         return found
 
     def _without(self, letter: DeadLetter) -> DeadLetter:

@@ -54,7 +54,7 @@ async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
 
     old: list[object] = []
     seen: list[bool] = []
-    await until_stopped._serve(serve)
+    await until_stopped._serve(serve, print)
     assert seen == [False]
 
 

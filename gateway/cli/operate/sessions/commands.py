@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.operate.database import (
     JsonOption,
+    checked_person,
     lines_of,
     nothing_kept,
     say_json,
@@ -19,7 +20,7 @@ from gateway.cli.operate.database import (
     with_database,
 )
 from gateway.cli.operate.sessions.save_test import save_test
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -243,18 +244,6 @@ def _step_row(step: RetentionStep) -> list[str]:
     known = step.session
     about = [str(known.record.id), known.record.address.key, when(known.last_at), size(known.size_bytes)]
     return [*about, step.doing, step.rule]
-
-
-def checked_person(person: str, config: Path | None) -> str:
-    """A person's id. Raises ConfigError for a text that is no such id."""
-    from gateway.catalog import platform_names
-    from runtime.core.errors import ConfigError
-
-    names = platform_names(load_settings(config))
-    platform, _, rest = person.partition(":")
-    if not rest or platform not in names:
-        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
-    return person
 
 
 def _say_erased(person: str, erased: Erased) -> None:

@@ -65,7 +65,7 @@ class RedisDeadLetters:
                 [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S, event.program],
             )
         if found is None or outcome == "gone":
-            raise LetterGone(f"There is no dead letter {letter} (any more); see parley dlq list.")
+            raise LetterGone(f"There is no dead letter {letter} (any more); see parley debug letters list.")
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {shard}; the letter {letter} stays where it is. Try again later."

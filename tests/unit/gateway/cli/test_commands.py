@@ -9,16 +9,19 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
+from typer.testing import CliRunner
 
-from gateway.cli.commands import GROUPS, app, narrowed
+from gateway.cli.commands import GROUPS, OLD_NAMES, app, narrowed, renamed
 from gateway.version import VERSION
 from tests.e2e.gateway_process import parley
 
@@ -59,7 +62,7 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert "HEAVY []" in done.stdout
-    for command in ("run", "compile", "check", "init", "access", "sessions", "tasks", "dlq"):
+    for command in ("run", "compile", "check", "chat", "access", "sessions", "tasks", "debug"):
         assert f" {command} " in done.stdout
 
 
@@ -67,7 +70,81 @@ def test_each_command_is_in_one_group_of_the_help() -> None:
     listed = [name for names in GROUPS.values() for name in names]
     commands = get_command(app)
     assert isinstance(commands, TyperGroup)
-    assert sorted(listed) == sorted(commands.commands)
+    assert sorted(listed) == sorted(name for name, one in commands.commands.items() if not one.hidden)
+
+
+def _commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
+    for name, one in group.commands.items():
+        yield from _commands(one, *above, name) if hasattr(one, "commands") else [(" ".join([*above, name]), one)]
+
+
+def test_every_command_that_reads_settings_takes_the_folder_for_the_state() -> None:
+    options = {name: {param.name for param in one.params} for name, one in _commands(get_command(app))}
+    assert {name for name, has in options.items() if "config" in has and "data_dir" not in has} == set()
+    assert {name for name, has in options.items() if "data_dir" not in has} == {"fmt", "new"}
+
+
+def test_the_folder_for_the_state_that_a_command_names_holds_for_this_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["check", "--data-dir", "elsewhere"])
+    assert f"data_dir={tmp_path / 'elsewhere'}" in done.output
+    assert f"data_dir={tmp_path / 'elsewhere'}" not in CliRunner().invoke(app, ["check"]).output
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("chek", "Did you mean 'check'?"),
+        ("check --fx", "--fix"),
+        ("debug lst", "Did you mean 'list'?"),
+        ("compile piza.pb", "Did you mean pizza.pb?"),
+        ("run piza.pb", "Did you mean pizza.pb?"),
+        ("chat piza.pb", "Did you mean pizza.pb?"),
+        ("dev piza.pb", "Did you mean pizza.pb?"),
+        ("dev pizza.pb --model piza.test.md", "Did you mean pizza.test.md?"),
+        ("test piza.pb", "Did you mean pizza.pb?"),
+        ("fmt piza.pb", "Did you mean pizza.pb?"),
+        ("new --yes --template suport", 'did you mean "support"?'),
+        ("new --yes --platform telegramm", 'did you mean "telegram"?'),
+        ("access block telegramm:42", 'did you mean "telegram"?'),
+        ("sessions delete --person telegramm:42", 'did you mean "telegram"?'),
+        ("run --config parly.toml", "Did you mean parley.toml?"),
+        ("run --role frnt", "'front', 'agents'"),
+        ("new --yes --template zzz", "there are: support, "),
+        ("dev zzz", "create one with parley new zzz."),
+    ],
+)
+def test_an_error_names_what_is_probably_meant_or_says_what_to_do(
+    command: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pizza.pb").write_text(BROKEN)
+    (tmp_path / "pizza.test.md").write_text("")
+    (tmp_path / "parley.toml").write_text("")
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 2, done.output
+    assert meant in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_an_old_name_leads_to_the_command_that_there_is_now_and_says_so(
+    old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = renamed([*old.split(), "--help"])
+    assert f"`parley {old}` is now `parley {OLD_NAMES[old]}`" in capsys.readouterr().err
+    assert renamed(words) == words == [*OLD_NAMES[old].split(), "--help"]
+    part = get_command(app)
+    for word in [word for word in words if not word.startswith("-")][: 1 if "--role" in words else None]:
+        part = part.commands[word]  # type: ignore[attr-defined]
+
+
+def test_a_command_by_its_old_name_does_what_it_did(tmp_path: Path) -> None:
+    done = _parley(tmp_path, "init", "new")
+    assert (done.returncode, (tmp_path / "new" / "hello.pb").exists()) == (0, True)
+    assert "`parley init` is now `parley new --plain`" in done.stderr
 
 
 @pytest.mark.parametrize("name", [*chain.from_iterable(GROUPS.values()), "--help", "runn", ""])
@@ -76,14 +153,14 @@ def test_a_command_is_made_without_the_others_and_any_other_word_makes_all(
 ) -> None:
     for kind in ("registered_commands", "registered_groups"):
         monkeypatch.setattr(app, kind, getattr(app, kind))
-    listed = {name for names in GROUPS.values() for name in names}
+    listed = {"lsp", *chain.from_iterable(GROUPS.values())}
     made = get_command(narrowed(name))
     assert isinstance(made, TyperGroup)
     assert set(made.commands) == ({name} if name in listed else listed)
 
 
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
-    groups = ("sessions", "access", "tasks", "cron", "debug", "dlq", "keys", "slack", "discord")
+    groups = ("sessions", "access", "tasks", "schedule", "debug", "keys", "setup", "usage")
     for group in ((), *((name,) for name in groups)):
         listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n" if group else "Write:\n")[2]
         assert listed
@@ -105,10 +182,10 @@ def test_version_is_printed(tmp_path: Path) -> None:
     assert _parley(tmp_path, "--version").stdout == f"parley {VERSION}\n"
 
 
-def test_init_writes_a_folder_to_begin_with_and_overwrites_nothing(tmp_path: Path) -> None:
+def test_a_plain_folder_is_written_to_begin_with_and_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "hello.pb").write_text("mine")
-    done = _parley(tmp_path, "init", "new")
+    done = _parley(tmp_path, "new", "new", "--plain")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "new" / "hello.pb").read_text() == "mine"
     assert "kept     new/hello.pb" in done.stdout
@@ -118,7 +195,7 @@ def test_init_writes_a_folder_to_begin_with_and_overwrites_nothing(tmp_path: Pat
 
 
 def test_first_program_compiles(tmp_path: Path) -> None:
-    assert _parley(tmp_path, "init").returncode == 0
+    assert _parley(tmp_path, "new", "--plain").returncode == 0
     done = _parley(tmp_path, "compile", "hello.pb")
     assert done.returncode == 0, done.stderr
     assert "# Greeter" in done.stdout
@@ -128,7 +205,7 @@ def test_first_program_compiles(tmp_path: Path) -> None:
 
 
 def test_compile_writes_into_the_output_folder(tmp_path: Path) -> None:
-    _parley(tmp_path, "init")
+    _parley(tmp_path, "new", "--plain")
     done = _parley(tmp_path, "compile", "hello.pb", "--output", "out")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -136,7 +213,7 @@ def test_compile_writes_into_the_output_folder(tmp_path: Path) -> None:
 
 
 def test_compile_as_json_gives_the_agents(tmp_path: Path) -> None:
-    _parley(tmp_path, "init")
+    _parley(tmp_path, "new", "--plain")
     done = _parley(tmp_path, "compile", "hello.pb", "--json")
     assert done.returncode == 0, done.stderr
     assert [agent["name"] for agent in json.loads(done.stdout)["agents"]] == ["Greeter"]

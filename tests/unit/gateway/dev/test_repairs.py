@@ -1,4 +1,4 @@
-"""`parley doctor --fix` mends settings and permissions, and leaves everything else as it is."""
+"""`parley check --fix` mends settings and permissions, and leaves everything else as it is."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def test_what_is_not_sure_is_left_alone(toml: str, tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_would_mend_and_mends_it_when_asked(tmp_path: Path) -> None:
-    def doctor(*options: str) -> subprocess.CompletedProcess[str]:
+    def checked(*options: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-        command = parley_command(["doctor", *options], environment)
+        command = parley_command(["check", *options], environment)
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
         )
 
     (tmp_path / "parley.toml").write_text("[web]\nprot = 1234\n")
-    asked = doctor()
+    asked = checked()
     assert asked.returncode == 2
     assert '✗ parley.toml:2: there is no setting "web.prot". With --fix it is renamed to "web.port".' in asked.stdout
-    mends = doctor("--fix")
+    mends = checked("--fix")
     assert '✓ parley.toml:2: there is no setting "web.prot": it is renamed to "web.port".' in mends.stdout
     assert "web.port=1234" in mends.stdout

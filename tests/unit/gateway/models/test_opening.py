@@ -59,7 +59,7 @@ async def test_a_model_that_listens_is_of_this_machine_and_does_nothing_else(
         assert listener.model == "whisper/tiny"
     for wrong, words in (
         ({"default": "whisper/tiny"}, "whisper/tiny only listens: it can be models.transcription"),
-        ({"default": "openai/x", "transcription": "whisper/base"}, "parley voice download base"),
+        ({"default": "openai/x", "transcription": "whisper/base"}, "parley setup voice base"),
     ):
         with pytest.raises(ConfigError, match=words):
             async with open_models(Settings(data_dir=tmp_path, models=wrong)):

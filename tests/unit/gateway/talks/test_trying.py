@@ -89,6 +89,8 @@ async def test_what_somebody_wrote_is_understood_as_in_the_talk_that_has_it(tryi
 async def test_what_no_talk_has_is_read_in_the_words(trying: Trying) -> None:
     assert await trying.asks(VALUE.format("make it 30")) == "30"
     assert await trying.asks(VALUE.format("hm")) == "null"
+    for kind in ("a text", "its value"):
+        assert await trying.asks(VALUE.format("a lot").replace("a whole number", kind)) == "a lot"
 
 
 async def test_other_words_are_those_of_the_step_and_other_questions_are_refused(trying: Trying) -> None:

@@ -92,7 +92,7 @@ async def test_a_process_that_dies_is_begun_again_and_the_recording_asked_again(
     ("size", "words_"),
     [
         ("huge", "There is no Whisper model 'huge'; there are: tiny,"),
-        ("small", "Download it once: parley voice download small"),
+        ("small", "Download it once: parley setup voice small"),
     ],
 )
 def test_what_is_not_there_is_said_at_the_start(data_dir: Path, size: str, words_: str) -> None:

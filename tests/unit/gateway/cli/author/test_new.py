@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.cli.author.init import say_next
+from gateway.cli.author.plain_folder import say_next
 from gateway.dev.folder import WantedFolder, files_of
 from gateway.dev.templates import TEMPLATES, ProgramTemplate
 from gateway.programs.loading import routes_of
@@ -90,7 +90,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_an_unknown_choice_is_refused_with_those_that_there_are(option: str, kind: str, tmp_path: Path) -> None:
     done = _new(tmp_path, option, "nonsense")
     assert done.returncode == 2
-    assert f"there is no {kind} nonsense; there are " in done.stderr
+    assert f"there is no {kind} nonsense; there are: " in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
