@@ -264,14 +264,15 @@ async def test_a_person_who_asks_to_be_forgotten_leaves_nothing(tmp_path: Path) 
             await until(each, "Nothing is running.", HELLO)
         await done(tmp_path, "access", "role", WHO, "member")
     before = await everything(tmp_path)
-    assert _naming(before, r"(?<!\d)301(?!\d)")
+    assert _naming(before, _number(301))
     output = await done(tmp_path, "sessions", "delete", "--person", WHO)
     assert re.search(rf"^{WHO}: 1 sessions and [1-9]\d* other entries are deleted\.$", output, re.MULTILINE)
     after = await everything(tmp_path)
-    assert not _naming(after, r"(?<!\d)301(?!\d)")
+    assert not _naming(after, _number(301))
     (left,) = await listed(tmp_path, "sessions")
     assert left["conversation"] == "telegram:3012"
-    kept = {key for key in before if "3012" in key}
+    kept = {key for key in before if re.search(_number(3012), key)}
+    assert kept
     assert kept <= set(after)
     assert (await done(tmp_path, "access", "list")).startswith("Only the people in the settings")
 
@@ -295,6 +296,11 @@ async def test_what_somebody_said_in_the_browser_is_forgotten_too(tmp_path: Path
     for word in (person, "Marygold", "marmalade"):
         assert not _naming(left, re.escape(word))
     assert [each["conversation"] for each in await listed(tmp_path, "sessions")] == ["web:quiet"]
+
+
+def _number(chat: int) -> str:
+    """Where a chat is named; ids of sessions may have the same digits within."""
+    return rf"(?<![0-9a-f]){chat}(?![0-9a-f])"
 
 
 def _naming(database: Mapping[str, str], pattern: str) -> list[str]:
