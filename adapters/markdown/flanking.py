@@ -54,7 +54,7 @@ def flanks(text: str, start: int, end: int, until: int) -> tuple[bool, bool]:
 def _is_in_path(text: str, at: int) -> bool:
     """Whether an address without a scheme, or the path of a file, goes on here."""
     since = max(0, at - _PATH_MAX)
-    begun = max(text.rfind(" ", since, at), text.rfind("\n", since, at)) + 1
+    begun = max(since, text.rfind(" ", since, at) + 1, text.rfind("\n", since, at) + 1)
     return _PATH.fullmatch(text, begun, at) is not None
 
 

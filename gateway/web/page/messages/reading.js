@@ -16,6 +16,7 @@ const MEANING = {
 
 const PRODUCT = /(?:^|[^a-z\d_])[a-z]\*[a-z](?:[^a-z]|$)/i;
 const PATH = /^[("'[]*(?:(?:[a-z0-9-]+\.)+[a-z]{2,}\/|\.{0,2}\/|~\/)\S*$/i;
+const PATH_CHARS = 200; // of a path are looked at before a mark
 const DUNDER = /^__[a-z]\w*?__(?=[(/]|\.\w)|^__(?:init|main|name|file|all|doc|dict|class|call|str|repr|len|iter|next|enter|exit|new|del|eq|hash|slots|version|future|pycache)__(?!\w)/;
 
 const link = (raw, href, text) => ({ type: "link", raw, href, text, tokens: [{ type: "text", raw: text, text }] });
@@ -28,7 +29,7 @@ function sign(src, masked, before) {
   if (name && !/[\p{L}\d_*]/u.test(before)) return { type: "text", raw: name, text: name };
   const run = /^(?:\*+|_+)/.exec(src)?.[0] ?? "";
   const after = src.charAt(run.length);
-  const isPath = run.startsWith("_") && /[\p{L}\d/]/u.test(after) && PATH.test(/\S{0,200}$/.exec(masked.slice(0, at))[0]);
+  const isPath = run.startsWith("_") && /[\p{L}\d/]/u.test(after) && PATH.test(masked.slice(Math.max(0, at - PATH_CHARS), at).split(/\s/).at(-1));
   const isProduct = run === "*" && PRODUCT.test(masked.slice(Math.max(0, at - 2), at + 3));
   const around = before + after;
   const isSum = run.startsWith("*") && (run.length > 1 ? /^\d\d$/ : /^(?:\d[a-z\d]|[a-z]\d|\)[a-z\d])$/i).test(around);

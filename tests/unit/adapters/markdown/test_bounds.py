@@ -12,6 +12,7 @@ import pytest
 from adapters.discord.codec.markup import render as discord
 from adapters.markdown.bounds import TooMuchMarkdown, check_bounds
 from adapters.markdown.closing import close_open
+from adapters.markdown.flanking import flanks
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import split_pages
 from adapters.markdown.plain_text import plain
@@ -90,6 +91,13 @@ def test_no_text_of_any_length_takes_a_renderer_long(pattern: str, renderer: str
 def test_work_on_a_growing_text_grows_with_its_length_only(pattern: str, reader: str) -> None:
     one, two = (calls_of(READERS[reader], hostile(pattern, size)) for size in (40_000, 80_000))
     assert two < 2.5 * one + 1_000
+
+
+def test_the_beginning_of_a_path_is_not_looked_for_far_back() -> None:
+    """With all of it looked at again for each mark, this would not end within the test."""
+    text = "./" + "_a" * 150_000
+    marks = range(2, len(text), 2)
+    assert [flanks(text, at, at + 1, len(text)) for at in marks][:9] == [(False, False)] * 9
 
 
 @pytest.mark.parametrize("pattern", ["[@a\n", "[@a](person:", "`` ` ", "[a", "<p:"])
