@@ -28,8 +28,10 @@ export class Acts {
     this.chat.show(message, false);
   }
 
-  /** Undo the last exchange, and say again what began it. */
-  askAgain({ text, thread, quote }) {
+  /** Undo the last exchange, and say again what began it: `question`, null when others have spoken since. */
+  askAgain(question) {
+    if (!question) return toast("Somebody has said something since. It cannot be answered again.");
+    const { text, thread, quote } = question;
     this.chat.saying.say("/undo", thread);
     this.chat.saying.say(text, thread, { quote });
   }

@@ -364,3 +364,20 @@ async def test_on_a_phone_everything_is_reached_by_touch(browser: Browser) -> No
         await expect(page.locator(".reaction")).to_have_text("🎉 1")
         assert [each.act for each in heard] == ["message", "reaction"]
         assert await page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+async def test_only_the_last_exchange_is_answered_again_also_when_others_speak_meanwhile(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page, other = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
+        await say(page, "How many?")
+        await own(page, "How many?")
+        await chat.adapter.send(LOBBY, "Four.", speaker=GUIDE, nonce="a1", final=True)
+        answer = page.locator(".message.agent")
+        await answer.hover()
+        again = tool(answer, "Answer again")
+        await expect(again).to_be_visible()
+        await say(other, "Or five?")
+        await expect(page.locator(".message.person")).to_have_count(2)
+        await again.evaluate("(button) => button.click()")
+        await expect(page.get_by_role("alert").filter(has_text="It cannot be answered again.")).to_be_visible()
+        await expect(page.locator(".message.person .body")).to_have_text(["How many?", "Or five?"])
