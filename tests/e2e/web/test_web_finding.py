@@ -81,7 +81,7 @@ async def test_a_message_is_found_by_its_words_and_shown_in_its_place(browser: B
         await told(chat, 150)
         page = await entered(browser, chat.url, "Ada")
         await page.keyboard.press("Control+Shift+f")
-        await page.get_by_label("Words in this room").fill("MAT key")
+        await page.get_by_label("Words to find").fill("MAT key")
         found = page.locator("#search-list button")
         await expect(found).to_have_count(1)
         await expect(page.locator("#search-list mark")).to_have_text("mat")
@@ -90,7 +90,7 @@ async def test_a_message_is_found_by_its_words_and_shown_in_its_place(browser: B
         await page.keyboard.press("Enter")
         await expect(page.locator('[data-id="k1"] .row')).to_be_focused()
         await page.get_by_role("button", name="Search this room").click()
-        await page.get_by_label("Words in this room").fill("nothing of the kind")
+        await page.get_by_label("Words to find").fill("nothing of the kind")
         await expect(page.locator("#search-state")).to_have_text("Nothing found.")
         await chat.adapter.send(
             Address("web", "kitchen"), "Nothing of the kind.", speaker=GUIDE, nonce="k2", final=True
@@ -120,6 +120,14 @@ async def test_a_room_is_saved_whole_as_markdown_and_as_json(browser: Browser) -
             else:
                 assert saved.suggested_filename == "lobby.md"
                 assert text.count("**Guide**") == text.count("This is number") == 150
+        await page.get_by_role("button", name="Write to somebody").click()
+        await page.get_by_label("Name of a private room").fill("Secret plans")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#room-name")).to_have_text("Secret plans")
+        await page.get_by_role("button", name="People and room").click()
+        async with page.expect_download() as saving:
+            await page.get_by_role("button", name="Save as Markdown").click()
+        assert (await saving.value).suggested_filename == "Secret plans.md"
 
 
 async def test_the_theme_is_the_system_s_until_somebody_chooses_one_which_stays(browser: Browser) -> None:

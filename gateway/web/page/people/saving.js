@@ -1,12 +1,13 @@
 /** Saving a room: everything that was said in it, as a file that the browser makes. */
 
 import { fullTimeOf, toast } from "../look.js";
+import { titleOf } from "./rooms.js";
 
 const MOST_PAGES = 500;
 const FORMS = { md: ["text/markdown", asMarkdown], json: ["application/json", asJson] };
 
 export class SavedRoom {
-  /** `chat` has `room`, `askOlder()` and `people.here`. */
+  /** `chat` has `room`, `askOlder()` and `people.here`, whose title the file has. */
   constructor(chat) {
     this.chat = chat;
     this.form = null;
@@ -32,9 +33,10 @@ export class SavedRoom {
     }
     const messages = [...room.messages.values()].filter((each) => !each.pending && !each.failed && !each.alone && !each.deleted);
     const [type, text] = FORMS[form];
+    const title = titleOf(this.chat.people.here ?? room);
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text(room.id, messages.sort((one, other) => one.seq - other.seq))], { type }));
-    link.download = `${room.id}.${form}`;
+    link.href = URL.createObjectURL(new Blob([text(title, messages.sort((one, other) => one.seq - other.seq))], { type }));
+    link.download = `${title}.${form}`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     this.end(room.more ? "The newest messages are saved; there are too many for one file." : "");
