@@ -242,8 +242,9 @@ class Board {
     dialog.addEventListener("close", () => dialog.remove());
     const take = async (template) => {
       const body = JSON.stringify({ template });
-      const answer = await fetch("/dev/own", { method: "POST", headers: { "content-type": "application/json" }, body });
-      const { command, error } = await answer.json();
+      const { command, error } = await fetch("/dev/own", { method: "POST", headers: { "content-type": "application/json" }, body })
+        .then((answer) => answer.json())
+        .catch(() => ({ error: "Not connected. Try again in a moment." }));
       said.textContent = error ?? "It is written. This line, in a terminal, opens it beside a chat:";
       if (error) return;
       const copy = make("button", { type: "button", text: "Copy" });
