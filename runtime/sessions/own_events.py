@@ -71,7 +71,7 @@ class OwnEvents:
             self.questions.take(event)
         elif event.kind == TASK_AGAIN:
             self._orders.order_again(event)
-        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := self._orders.take(event)):
+        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self._orders.take(event)):
             self._pages.tell(told)
 
     async def _answer(self, event: InboxEvent) -> None:

@@ -173,17 +173,19 @@ class TaskOrders:
         ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep, *recalls)
         note_order(self._journal, ordered, limits)
 
-    def take(self, event: InboxEvent) -> str | None:
+    async def take(self, event: InboxEvent) -> str | None:
         """Take in how a task has ended, or a word, once; what people are told where nobody here has ordered the
         task."""
         if event.kind != TASK_OVER:
-            return self.words.take(event)
+            return await self.words.take(event)
         result = Result.read(event.text)
         task = self._journal.state.tasks.get(result.number)
         if task is not None and task.id == result.task:
             self._over(task, result)
             return None
-        return None if stands_for(self._record, result.orderer) else told_late(event, self._around.texts)
+        if await stands_for(self._record, result.orderer, self._around):
+            return None
+        return told_late(event, self._around.texts)
 
     def _over(self, task: TaskState, result: Result) -> None:
         if task.over:

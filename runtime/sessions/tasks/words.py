@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import Address
 from runtime.core.background import OnDemand
-from runtime.core.errors import QueueFull
+from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
@@ -19,7 +19,7 @@ from runtime.meetings.taking_part import within
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of, offer, pause
-from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent
+from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
 from runtime.tape.facts.calls import WaitEnded
@@ -136,7 +136,7 @@ class TaskWords:
             return None if order is None else (order.home, (order.number, order.orderer, session, True))
         return None if task is None or task.over else (address_of(task.id), (number, session, task.id, False))
 
-    def take(self, event: InboxEvent) -> str | None:
+    async def take(self, event: InboxEvent) -> str | None:
         """Take in a word for an agent here, which hears it where it waits, or that words were taken; what people are
         told of the word of a task that nobody here has ordered."""
         if event.kind == TASK_HEARD:
@@ -148,7 +148,7 @@ class TaskWords:
         found = self._meant(word)
         if found is not None:
             self._queue(event, word, *found)
-        elif not stands_for(self._record, word.orderer):
+        elif not await stands_for(self._record, word.orderer, self._around):
             return word_late(event, self._around.texts)
         return None
 
@@ -184,9 +184,15 @@ class TaskWords:
         self._journal.note(WordLost(sender, seq_of(message)))
 
 
-def stands_for(record: SessionRecord, orderer: SessionId) -> bool:
-    """Whether a session is the one that has ordered a task, or goes on from it after `/undo`, which ended the task."""
-    return orderer in (record.id, record.parent and record.parent.session)
+async def stands_for(record: SessionRecord, orderer: SessionId, around: NodeContext) -> bool:
+    """Whether a session is the one that has ordered a task, or that one went on by `/undo`, which ended the task."""
+    if orderer == record.id:
+        return True
+    try:
+        found = await around.store.session(shard_of(record.address.key), orderer)
+    except ArchiveUnavailable:
+        return False
+    return found is not None and found.replaced_by is not None
 
 
 def word_late(event: InboxEvent, texts: Texts) -> str | None:
