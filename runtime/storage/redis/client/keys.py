@@ -71,6 +71,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:runs-paused}               hash    schedule -> 1: it skips its times
 {parley:reports}                   hash    number -> a report about failures, JSON; the latest 500
 {parley:reports}:numbers           hash    fingerprint -> number of its report; last: the last number given out
+{parley:usage:<day>}               hash    ["person","program","agent","model","purpose"] measure -> its sum; 92 days
+{parley:hours:<hour>}              hash    measure -> its sum; gone after 2 days without an addition
 {parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
 {parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
 {parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
