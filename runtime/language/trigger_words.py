@@ -15,8 +15,8 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _EVENT = re.compile(
-    r"\b(?:user|users|customer|guest|client|patient|student|tenant|caller|reported|human|person|people|someone|somebody|anyone|agent|agents|message|messages|invited|invitation"
-    r"|asks?|asked|asking|says?|said|tells?|told|provides?|provided|gives?|sends?|sent|requests?|requested|mentions?"
+    r"\b(?:user|users|customer|caller|human|person|people|someone|somebody|anyone|agent|agents|message|messages|invited|invitation"
+    r"|asks?|asked|asking|reports?|reported|complains?|complained|says?|said|tells?|told|provides?|provided|gives?|sends?|sent|requests?|requested|mentions?"
     r"|receives?|received|arrives?|replies|answers?|joins?|leaves?|wants?|uploads?|called|calling|before|after|every)\b",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -86,19 +87,21 @@ def _repaired(toml: Path, *, fix: bool) -> bool:
     return bool(found) and not fix
 
 
-def _extension_names(config: Path | None) -> Collection[str]:
-    """The names that extensions add for programs. None are known where the settings cannot be read; programs can still
-    be checked.
+def _extension_names(config: Path | None) -> Collection[str] | None:
+    """The names that extensions add for programs. None where the settings cannot be read: programs can still be
+    checked, and what they call may be there.
     """
     try:
         return extension_names(load_settings(config))
     except ConfigError:
-        return ()
+        return None
 
 
-def _right(program: Sequence[Path], calls: Collection[str], *, as_json: bool) -> bool:
+def _right(program: Sequence[Path], calls: Collection[str] | None, *, as_json: bool) -> bool:
     """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
-    found, result = checked(program, calls)
+    found, result = checked(program, calls or ())
+    if calls is None and result is not None:
+        found = [replace(one, severity="warning") if one.severity == "error" else one for one in found]
     kinds = Counter(one.severity for one in found)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))

@@ -72,6 +72,7 @@ def made(clause: str) -> Action:
         direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?({_SEVERAL})", clause, re.IGNORECASE)
         if into := _INTO.match(clause):
             return Set((variable_of(into["target"]),), Prose(clause))
-        if direct and not _TAKES.match(clause):
+        part_of_it = direct is not None and clause[direct.end(1) :].startswith(("'", "\u2019"))
+        if direct and not part_of_it and not _TAKES.match(clause):
             return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

@@ -7,8 +7,11 @@ from collections.abc import Collection, Iterator
 from runtime.core.ids import is_human_word, parse_agent_id
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.syntax.humans import humans_of
 from runtime.language.syntax.metadata import MEETING_KEYS
 
+_SURELY = 0.88
+"""How near an agent's name is that is surely meant: Maria may be a person where there is an agent Mario."""
 _SHOWN = "Declare it (# Name, or # Name:Human); as it is, only a person who shows this name can come."
 
 
@@ -21,12 +24,17 @@ def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Ite
 
 def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Finding]:
     """Attendees of a meeting who do not exist or take part in no meetings."""
+    humans = humans_of(program)
     for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
         agent = program.agent(str(name))
-        if agent is None and not is_human_word(str(name)) and parse_agent_id(str(name)) is None:
+        known = is_human_word(str(name)) or any(human.is_called(str(name)) for human in humans)
+        if agent is None and not known and parse_agent_id(str(name)) is None:
             near = did_you_mean(str(name), (one.name for one in program.agents), cutoff=0.6)
+            meant = did_you_mean(
+                str(name), (one.name for one in program.agents if one.kind is AgentKind.AI), cutoff=_SURELY
+            )
             message = f"there is no agent {name} to attend {playbook.name}"
-            yield Finding(playbook.span, message, near or _SHOWN, severity="error" if near else "warning")
+            yield Finding(playbook.span, message, near or _SHOWN, severity="error" if meant else "warning")
         elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(
                 playbook.span,

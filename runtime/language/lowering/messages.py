@@ -56,6 +56,13 @@ _ANEW = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\bask(?:ing)?\b", re.IGNORECASE)
+_OF_WHAT = re.compile(r"\b(?:whether|if|how|why|about)\b", re.IGNORECASE)
+"""A question about a value, which it does not ask for: "Ask how the new name sounds"."""
+_NOTHING_ELSE = re.compile(
+    r"\s*(?:[.;,!?:(]|$|(?:again|once more|anew|and|or|because|since|as|that|which|until|instead|please|too)\b)",
+    re.IGNORECASE,
+)
+"""What may stand behind a noun that is meant as it is: not in "the other name of the dog"."""
 IS_ASKED = re.compile(
     r"\bask(?:ing)?(?:\s+(?:the\s+)?\w+)?\s+(?:the\s+)?\$(\w+)(?=\s*(?:[.;?]|$|(?:and|,)\s))", re.IGNORECASE
 )
@@ -106,6 +113,12 @@ BEGUN_BY = re.compile(
     r"^(?:when|whenever|if|once|as soon as)\s+(?:an?|the|some)\s+(?:new\s+)?([a-z]\w+)\b", re.IGNORECASE
 )
 """Who does something in a trigger: "When a tenant reports a problem"."""
+SPEAKS = re.compile(
+    r"\s+(?:asks?|says?|wants?|wish(?:es)?|would|writes?|tells?|complains?|requests?|reports?|greets?|orders?|books?"
+    r"|calls?|speaks?|messages?|joins?|signs?|submits?|contacts?|sends?|begins?|starts?|enquires?|inquires?)\b",
+    re.IGNORECASE,
+)
+"""What people do who write to a program, and dogs and alarms do not."""
 TO_WHO_ASKED = re.compile(
     r"^(?:reply|respond|answer)\b|\b(?:whoever|who|the one who)\s+(?:asked|called|wrote)\b"
     r"|\bto\s+the\s+(?:sender|asker)\b",
@@ -163,6 +176,10 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a time of day."""
+_PRINTS = re.compile(
+    r"(?:re)?print\b.*\b(?:cop(?:y|ies)|labels?|stickers?|badges?|tickets?|printer|on paper)\b", re.IGNORECASE
+)
+"""Work with a printer: "Print 1,000 copies"."""
 _PAUSES = re.compile(r"(?:wait|sleep|pause|hold on)\s+(?:until|till)\b", re.IGNORECASE)
 _HOLDS = re.compile(r"(?:invite|bring|add)\b.*\b(?:in)?to\s+an?\s+(?:\w+\s+)?meeting\b", re.IGNORECASE)
 _EACH_ALONE = (["everyone"], ["everybody"])
@@ -239,6 +256,8 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     words = bare.lower().replace(",", " ").replace(":", " ").split()
     if _HOLDS.match(bare):
         return "a meeting is held by a playbook of its own, with `meeting: true`"
+    if _PRINTS.match(unquoted(bare)):
+        return "it may be work with a printer"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
         typed += [kept[1]] if (kept := ANSWER_KEPT.search(bare)) else []
@@ -273,9 +292,13 @@ def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
     """The noun of a question that names one of the variables `asked` for before: "ask for another date"; None where
     there is none."""
     begins = _ASKS.search(plain)
-    for found in _ANEW.finditer(plain, begins.end()) if begins else ():
+    if begins is None or _OF_WHAT.search(plain, begins.end()):
+        return None
+    for found in _ANEW.finditer(plain, begins.end()):
         kind = found.lastgroup or "same"
         for noun in (found[kind], found[kind].partition(" ")[0]):
+            if not _NOTHING_ELSE.match(plain, found.start(kind) + len(noun)):
+                continue
             if noun.lower().replace(" ", "_") in asked:
                 return re.compile(re.escape(noun)).search(plain, found.start(kind))
     return None

@@ -126,7 +126,8 @@ class Reach:
     def _begin(self) -> frozenset[str]:
         """Who begins the agent's playbooks, by their triggers."""
         triggers = (trigger.text for playbook in self._agent.playbooks for trigger in playbook.triggers)
-        return frozenset(_singular(found[1]) for text in triggers if (found := messages.BEGUN_BY.match(text)))
+        found = [(text, found) for text in triggers if (found := messages.BEGUN_BY.match(text))]
+        return frozenset(_singular(who[1]) for text, who in found if messages.SPEAKS.match(text, who.end()))
 
     def is_an_agent(self, word: str) -> bool:
         """Whether an agent has this name."""

@@ -71,7 +71,7 @@ def test_editors_get_the_end_of_the_word_and_what_cannot_work_is_an_error(tmp_pa
 
 
 def test_checking_a_program_reads_no_settings_and_starts_no_server(tmp_path: Path) -> None:
-    (tmp_path / "hello.pb").write_text(HELLO)
+    (tmp_path / "hello.pb").write_text(f"{HELLO}- Perhaps_of_an_extension()\n")
     (tmp_path / "parley.toml").write_text("this is no TOML")
     done = _check(tmp_path, "hello.pb", PARLEY_DATA_DIR=str(tmp_path / "data"), PATH="")
     assert (done.returncode, done.stderr) == (0, "")

@@ -129,6 +129,20 @@ async def test_loops_over_lists_counts_and_conditions_are_the_runtimes(sandbox: 
         assert await walk.say("hi") == ["tea 1", "tea 2", "jam 3", "jam 4", "8"]
 
 
+async def test_a_loop_over_a_text_goes_through_what_its_noun_means_and_not_its_letters(sandbox: MontySandbox) -> None:
+    steps = (
+        '- Set $outline to "Tea, then jam"',
+        '- Set $word to "ab"',
+        "- For each chapter of $outline",
+        '  - Say "{chapter}"',
+        "- For each letter of $word",
+        '  - Say "{letter}"',
+        "- End program",
+    )
+    async with walking(main(*steps), '["Tea", "jam"]', sandbox=sandbox) as walk:
+        assert await walk.say("hi") == ["Tea", "jam", "a", "b"]
+
+
 async def test_the_ways_out_of_loops_and_jumps(sandbox: MontySandbox) -> None:
     steps = (
         "- Set $rounds to 0",
