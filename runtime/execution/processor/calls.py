@@ -12,7 +12,7 @@ from runtime.core.prompt_forms import Form
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.questioner import Questioner
+from runtime.execution.processor.questioner import Questioner, expression_text
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Value
 from runtime.language.instructions.evaluation import FUNCTIONS
@@ -40,6 +40,9 @@ MAX_NOTE_CHARS = 600
 
 _TOLD = frozenset({"Spawn", "Result"})
 """Built-in calls whose results later steps speak of, in a variable or not."""
+
+_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
+"""The variables of loops that go through a text one letter after the other."""
 
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""
@@ -188,6 +191,15 @@ class StepCalls:
         told = await self._looked_up(operand)
         question = Value((line, "operand"), f"Give {what}: {told.text}.", {"value": kind})
         return (await self._exchange.answer(lambda: [question]))["value"]
+
+    async def items(self, loop: Loop, line: str) -> Any:
+        """What a loop goes through: of a text, what the noun of the loop means; a model says which parts these are."""
+        what, each = "the items, in order", loop.variable
+        items = await self.evaluate_or_ask(loop.over, what, "list", line)
+        if isinstance(items, str) and items and each is not None and each.name not in _LETTERS:
+            parts = Prose(f"each {each.name} of {expression_text(loop.over)}")
+            return await self.evaluate_or_ask(parts, what, "list", line)
+        return items
 
 
 def _name(call: Expression) -> str:

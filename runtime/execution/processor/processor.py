@@ -65,10 +65,6 @@ STEPS_AT_ONCE = 50
 MAX_STEPS = 10_000
 """A playbook that takes more steps without waiting for anybody is taken to go in circles."""
 
-_ITEMS = "the items, in order"
-_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
-"""The variables of loops that go through a text one letter after the other; of others, a model says what is meant."""
-
 
 class Returned:
     """The playbook has ended with a value."""
@@ -298,10 +294,7 @@ class Processor:
 
     async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
         if state is None:
-            items = await self._calls.evaluate_or_ask(part.over, _ITEMS, "list", line)
-            if isinstance(items, str) and items and part.variable is not None and part.variable.name not in _LETTERS:
-                over = Prose(f"each {part.variable.name} of {expression_text(part.over)}")
-                items = await self._calls.evaluate_or_ask(over, _ITEMS, "list", line)
+            items = await self._calls.items(part, line)
             items = list(items) if isinstance(items, list | dict | str) else None
             if items is None:
                 raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is not a list")

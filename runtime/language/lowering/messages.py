@@ -59,7 +59,7 @@ _ASKS = re.compile(r"\bask(?:ing)?\b", re.IGNORECASE)
 _OF_WHAT = re.compile(r"\b(?:whether|if|how|why|about)\b", re.IGNORECASE)
 """A question about a value, which it does not ask for: "Ask how the new name sounds"."""
 _NOTHING_ELSE = re.compile(
-    r"\s*(?:[.;,!?:(]|$|(?:again|once more|anew|and|or|because|since|as|that|which|until|instead|please|too)\b)",
+    r"\s*(?:[.;,!?:(]|$|(?:again|once more|anew|because|since|as|that|which|until|instead|please|too)\b)",
     re.IGNORECASE,
 )
 """What may stand behind a noun that is meant as it is: not in "the other name of the dog"."""
