@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import asdict
 from datetime import datetime
 
@@ -11,8 +10,7 @@ from runtime.bus import Bus
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMAnsweredInPart
-from runtime.llm.client import ChatMessage
-from runtime.stores.model_calls import KeptCalls, ModelCall, Prompted
+from runtime.stores.model_calls import KeptCalls, ModelCall
 
 _UNHEARD_CALLS = 500
 
@@ -54,7 +52,7 @@ def call_of(what: LLMAnswered, prompt: AskedPrompt, at: datetime) -> ModelCall:
         prompt.step,
         what.model,
         what.purpose,
-        tuple(map(_prompted, prompt.messages)),
+        tuple(prompt.messages),
         what.reply,
         not isinstance(what, LLMAnsweredInPart),
         what.seconds,
@@ -65,8 +63,3 @@ def call_of(what: LLMAnswered, prompt: AskedPrompt, at: datetime) -> ModelCall:
         what.cost_usd,
         what.estimated,
     )
-
-
-def _prompted(message: ChatMessage) -> Prompted:
-    pictures = (f"{one.media_type}, {len(base64.b64decode(one.data)):,} bytes" for one in message.pictures)
-    return Prompted(message.role, message.content, tuple(pictures))

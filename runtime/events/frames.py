@@ -161,8 +161,8 @@ class LLMRequested(AtWork):
 
 @dataclass(frozen=True, slots=True)
 class AskedPrompt:
-    """What a model was sent: its messages, the step that asked, and the session's last facts when it was asked and when
-    its last word came."""
+    """What a model was sent: its messages without the bytes of pictures (`Prompted`), the step that asked, and the
+    session's last facts when it was asked and when its last word came."""
 
     messages: Sequence[Any]
     step: str | None

@@ -14,7 +14,8 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.prompt.with_files import sent
-from runtime.llm.client import Completion, CompletionRequest, Usage, model_for, name_for
+from runtime.llm.client import ChatMessage, Completion, CompletionRequest, Usage, model_for, name_for
+from runtime.stores.model_calls import Prompted
 from runtime.tape.facts.session import ModelAnswered
 
 
@@ -170,7 +171,7 @@ class ModelCalls:
             estimated=usage.estimated,
             prompt=None
             if self._sending is None
-            else AskedPrompt(sent(*self._sending), asked.step, asked.seq, self._heard_seq),
+            else AskedPrompt(tuple(map(_prompted, sent(*self._sending))), asked.step, asked.seq, self._heard_seq),
         )
         self.publish(answered)
 
@@ -205,3 +206,11 @@ class ModelCalls:
     def publish(self, what: AtWork) -> None:
         """Tell of something that the frame does."""
         self._context.bus.publish(what)
+
+
+def _prompted(message: ChatMessage) -> Prompted:
+    """A message without its pictures' bytes: whoever hears of the call may hear of many before it gets to them."""
+    pictures = (
+        f"{one.media_type}, {len(one.data) * 3 // 4 - one.data[-2:].count('='):,} bytes" for one in message.pictures
+    )
+    return Prompted(message.role, message.content, tuple(pictures))
