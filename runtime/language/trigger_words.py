@@ -6,26 +6,13 @@ import re
 
 from runtime.core.cloud_event import is_pattern
 from runtime.language.program import TriggerKind
+from runtime.language.vocabulary.phrase import phrase
 
-_BEGIN = re.compile(
-    r"^(?:at|on|upon)\s+(?:the\s+)?(?:very\s+)?(?:beginning|start|startup|launch)\b"
-    r"|\b(?:programs?|programms?|programmes?|apps?|application|bot|conversation|session|chat|agent)\s+"
-    r"(?:is\s+|has\s+|have\s+|are\s+)?(?:starts?|started|starting|begins?|begun|launch(?:es|ed)?|runs?|is run)\b"
-    r"|^(?:program\s+)?(?:start|begin|startup)$",
-    re.IGNORECASE,
-)
-_EVENT = re.compile(
-    r"\b(?:user|users|customer|caller|human|person|people|someone|somebody|anyone|agent|agents|message|messages|invited|invitation"
-    r"|asks?|asked|asking|reports?|reported|complains?|complained|says?|said|tells?|told|provides?|provided|gives?|sends?|sent|requests?|requested|mentions?"
-    r"|receives?|received|arrives?|replies|answers?|joins?|leaves?|wants?|uploads?|called|calling|before|after|every)\b",
-    re.IGNORECASE,
-)
+_BEGIN = phrase("start of the program")
+_EVENT = phrase("people act")
 _OF_A_VARIABLE = re.compile(r"^(?:(?:when|whenever|once|if|as soon as)\s+)?(?:the\s+)?\$\w", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\w+")
-_CONDITION = re.compile(
-    r"\$\w|[<>=]|\b(?:is|are|becomes?|equals?|exceeds?|reaches|reached|has|have|more|less|fewer|need|needs)\b",
-    re.IGNORECASE,
-)
+_CONDITION = phrase("state")
 
 _AN_EVENT = r"(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?events?\s+"
 _OF_OTHERS = re.compile(
@@ -46,17 +33,17 @@ def event_trigger(text: str) -> str | None:
 
 def speaks_of_people(text: str) -> bool:
     """Whether a text speaks of what people and agents do."""
-    return _EVENT.search(_VARIABLE.sub("", text)) is not None
+    return _EVENT.inside(_VARIABLE.sub("", text)) is not None
 
 
 def trigger_kind(text: str) -> TriggerKind:
     """BGN for the start of the program, EVT for what people and agents do, CND for the state of things."""
     if event_trigger(text) is not None:
         return TriggerKind.EVT
-    if _BEGIN.search(text.strip().rstrip(".")):
+    if _BEGIN.inside(text.strip().rstrip(".")):
         return TriggerKind.BGN
     if _OF_A_VARIABLE.match(text.strip()):
         return TriggerKind.CND
     if speaks_of_people(text):
         return TriggerKind.EVT
-    return TriggerKind.CND if _CONDITION.search(text) else TriggerKind.EVT
+    return TriggerKind.CND if _CONDITION.inside(text) else TriggerKind.EVT

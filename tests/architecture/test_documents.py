@@ -11,6 +11,7 @@ import pytest
 
 from runtime.core import errors
 from runtime.core.errors import ParleyError
+from runtime.language.vocabulary.phrase import ENTRIES
 from tests.architecture.source_tree import ROOT, modules
 from tests.fakes.observing.happenings import KINDS
 
@@ -51,6 +52,14 @@ def test_glossary_has_every_word_once() -> None:
     words = [word for row in rows for word in row.split(", ")]
     assert sorted(words) == sorted(set(words))
     assert set(WORDS) <= set(words)
+
+
+def test_verbs_in_the_reference_are_those_of_the_vocabulary() -> None:
+    shown = (ROOT / "docs" / "reference" / "steps.md").read_text(encoding="utf-8")
+    for name in ("tell", "tell if named", "ask always", "ask if object", "think", "work"):
+        plain = (one.strip() for one in ENTRIES[name].notation.split(" | "))
+        words = ", ".join(one for one in plain if re.fullmatch(r"[a-z -]+", one))
+        assert f"| {ENTRIES[name].about.rstrip('.')} | {words} |" in shown
 
 
 @pytest.mark.parametrize("document", DOCS, ids=lambda path: str(path.relative_to(ROOT)))

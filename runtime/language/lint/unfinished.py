@@ -12,6 +12,7 @@ from itertools import islice
 from runtime.language.diagnostics import Span
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import PlaybookSpec, Step
+from runtime.language.vocabulary.phrase import phrase
 
 _MARKER = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
 _CODED = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b")
@@ -36,7 +37,7 @@ _OPERATOR = re.compile(r".*(?:\s([-+*/%=<>]|and|or|not))", re.I | re.S)
 _COMPARES = re.compile(
     r".*\$\w+\s+(?:(?:is|are)(?:\s+(?:not|equal to|more than|less than))?|equals|[=!<>]=|[<>])", re.I
 )
-_IN_NOTHING = re.compile(r"(?:for each|for every|for all|for)\s+\$\w+\s+(?:in|of|from)", re.I)
+_IN_NOTHING = phrase("over nothing")
 _EMPTY_LOOP = re.compile(
     r"(?:for each|for every|for all|for)\s+\$\w+\s+in\s+(?:\[\s*\]|\(\s*\)|\{\s*\}|range\(0\))\W*\Z"
     r"|repeat\s+(?:this\s+)?(?:0|zero|no)\s+times\b",
@@ -44,11 +45,8 @@ _EMPTY_LOOP = re.compile(
 )
 _DANGLING = re.compile(r".*\s(and|or|the|an|because|whether|than)", re.S)
 _VERB = r"ask|say|tell|set|let|remember|forget|call|send|show|invite|inform|notify|go to|go to step|jump to|wait for"
-_ALONE = re.compile(rf"(?:{_VERB}|use|add|get|write|create|store|save|find|increase|decrease)", re.I)
-_TO_WHOM = re.compile(
-    r"(?:ask|tell|inform|notify)\s+(?:the\s+)?(?:user|human|customer|caller|person|everyone|everybody|them|him|her)",
-    re.I,
-)
+_ALONE = phrase("verb alone")
+_TO_WHOM = phrase("to whom alone")
 _WHOLE = {
     "ask": "Ask the user for their $name",
     "say": 'Say "Hello"',
@@ -150,7 +148,7 @@ def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:
         yield Finding(step.span, f"nothing follows `{match[1]}`", "Write the rest of the expression.", written)
     elif _EMPTY_LOOP.match(text):
         yield Finding(step.span, "this loop is over nothing: what is below it is never done", word=written)
-    elif _IN_NOTHING.fullmatch(text.rstrip(" ,:")):
+    elif _IN_NOTHING.is_all_of(text.rstrip(" ,:")):
         hint = "Write what to go through: For each $item in $items."
         yield Finding(step.span, f"`{written}` says nothing to go through", hint, written)
     elif _COMPARES.fullmatch(text.rstrip(" ,:")) and re.match(r"(?:if|when|while|until|unless)\b", text, re.I):
@@ -160,7 +158,7 @@ def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:
 
 
 def _words(span: Span, text: str, written: str) -> Iterator[Finding]:
-    if _ALONE.fullmatch(text) or _TO_WHOM.fullmatch(text):
+    if _ALONE.is_all_of(text) or _TO_WHOM.is_all_of(text):
         whole = _WHOLE.get(text.split()[0].casefold(), "Find the order with $number")
         yield Finding(span, f"`{written}` does not say all of it", f"Write the rest, as in: {whole}.", written)
     elif match := _DANGLING.fullmatch(text):

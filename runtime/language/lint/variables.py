@@ -16,6 +16,7 @@ from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Program, Step, TriggerKind
 from runtime.language.syntax.signature import parse_python
+from runtime.language.vocabulary.phrase import phrase
 
 _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -23,18 +24,10 @@ _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTAL
 _FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)
 _YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 _WAITS = re.compile(r"\bYLD for (?!call\b)")
-_PEOPLE = re.compile(
-    r"\b(?:users?|they|them|their|human|people|person|customers?|guests?|everyone|somebody|someone|anyone|gives?|provides?"
-    r"|says?|tells?|answers?|repl(?:y|ies)|enters?|chooses?|wants?|asks?|names?|mentions?)\b",
-    re.IGNORECASE,
-)
+_PEOPLE = phrase("of people")
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
 """Endings in which two names of the same variable may differ."""
-_INVENTS = re.compile(
-    r"\b(?:suggest|propos|recommend|invent|offer|creat|generat|writ|compos|pick|choos|mak|think|come up|draw)\w*\b",
-    re.IGNORECASE,
-)
-"""Verbs after which a message may invent its content."""
+_INVENTS = phrase("invents")
 _NEW = re.compile(r"\b(?:an?|another|some|new|random)\s+(?=\$)", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:CreateAgent|IdleAgent|CallAgent)\(")
 _ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
@@ -143,7 +136,7 @@ def _uses(agent: AgentSpec) -> Iterator[_Use]:
 def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
     yield from _prose(playbook.description, playbook.span)
     for trigger in playbook.triggers:
-        reads = trigger.kind is TriggerKind.CND and not _PEOPLE.search(trigger.text)
+        reads = trigger.kind is TriggerKind.CND and not _PEOPLE.inside(trigger.text)
         yield from _named(trigger.text, trigger.span, reads=reads)
     for step in playbook.walk_steps():
         yield from _step(step)
@@ -176,7 +169,7 @@ def _step(step: Step) -> Iterator[_Use]:
     elif loop:
         yield _Use(loop[1] or loop[2], step.span, reads=False)
         yield from _named(text[: loop.start()], step.span, reads=False)
-        yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.search(text))
+        yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.inside(text))
     elif _reads(step):
         yield from _named(text, step.span, reads=True)
     else:
@@ -187,11 +180,11 @@ def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
         case Op.QUE if step.text.startswith("Say("):
-            return not (_WAITS.search(step.text) or _INVENTS.search(step.text) or _NEW.search(step.text))
+            return not (_WAITS.search(step.text) or _INVENTS.inside(step.text) or _NEW.search(step.text))
         case Op.QUE | Op.RET:
             return not _WAITS.search(step.text) and _is_exact(step.text)
         case Op.CND | Op.LOP | Op.ELS:
-            return not _PEOPLE.search(step.text) and not _WAITS.search(step.text)
+            return not _PEOPLE.inside(step.text) and not _WAITS.search(step.text)
     return False
 
 

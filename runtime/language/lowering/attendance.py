@@ -79,6 +79,6 @@ def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
     """The agents named in steps that hold a meeting or invite to it."""
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
-            gathers = phrases.HOLD.search(step.text) or phrases.INVITES.search(step.text)
+            gathers = phrases.HOLD.begins(step.text) or phrases.INVITES.inside(step.text)
             if gathers and _GATHERS.search(step.text):
                 yield from reach.agents_in(step.text)

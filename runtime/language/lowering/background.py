@@ -14,11 +14,12 @@ from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import Op
 from runtime.language.syntax.nodes import ParsedPlaybook
+from runtime.language.vocabulary.phrase import phrase
 
 _VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
 _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
-_BACKGROUND = re.compile(r"\b(?:in the background|as a (?:background )?task(?: in the background)?)\b,?", re.I)
-_STARTS = re.compile(r"^(?:start|launch|spawn|begin|run|kick off|execute|order)\s+(.+)$", re.IGNORECASE | re.DOTALL)
+_BACKGROUND = phrase("in the background")
+_STARTS = phrase("start a task")
 _NAMED_AS = re.compile(
     rf",?\s+(?:as|and call it|to get|giving|and (?:store|save|keep|put) (?:it|the task|its name) (?:as|in))"
     rf"\s+({_VARIABLE})$",
@@ -35,35 +36,25 @@ _VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
 _VALUES = re.compile(rf"{_VALUE}(?:\s*(?:,\s*and|,|\band)\s*{_VALUE})*")
 _KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*(.+)$", re.DOTALL)
 
-_AWAITS = re.compile(r"^(?:wait\s+(?:for|until)|await)\s+(.+)$", re.IGNORECASE | re.DOTALL)
-_GETS = re.compile(r"^(?:get|take|fetch|collect)\s+(?=(?:the\s+)?results?\s+of\b)(.+)$", re.IGNORECASE | re.DOTALL)
-_RESULT_OF = re.compile(r"^(?:the\s+)?(?:results?|answer|outcome)\s+(?:of|from)\s+", re.IGNORECASE)
-_ENDED = re.compile(
-    r"\s+(?:to\s+(?:finish|end|complete|come back|return|be (?:done|finished|ready|complete|over))"
-    r"|(?:is|are)\s+(?:done|finished|ready|complete|completed|over)|has\s+(?:finished|ended|returned|come back))$",
-    re.IGNORECASE,
-)
+_AWAITS = phrase("await a task")
+_GETS = phrase("get a result")
+_RESULT_OF = phrase("result of")
+_ENDED = phrase("task has ended")
 _TASK = re.compile(r"^(?:the\s+)?task\s+(\$[^\W\d]\w*|#?\d{1,9})$", re.IGNORECASE)
-_ANY_TASK = re.compile(r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?(?:task|work|job|results?)$", re.IGNORECASE)
+_ANY_TASK = phrase("any task")
 _ORNAMENT = re.compile(
     r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?|\s+(?:task|work|job|results?)$", re.IGNORECASE
 )
 _ORDERED = re.compile(r'^(?:\$([^\W\d]\w*)(?::\w+)?\s*=\s*)?Spawn\("(\w+)",\s*"(\w+)"')
 
 _WHOM_ORDERED = r"(?:(?:the|its|my|your)\s+)?orderer|who(?:ever)?\s+(?:has\s+)?ordered\s+(?:this|the)(?:\s+task)?"
-_ORDERER = re.compile(rf"^(?:{_WHOM_ORDERED})$", re.IGNORECASE)
+_ORDERER = phrase("orderer")
 _SPEAKS = re.compile(
     rf"^(?:tell|inform|ask|let|notify|remind)\s+(?P<whom>{_WHOM_ORDERED}|(?:the\s+)?task\s+(?:\$[^\W\d]\w*|#?\d{{1,9}})"
     r"|\$[^\W\d]\w*|(?:(?:the|its|this|that)\s+)?(?:(?:[\w'\u2019-]+\s+)?(?:task|work|job)|\w+))(?![\w'\u2019.])\s*(?P<rest>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_OTHER_TASKS = re.compile(
-    r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?:each|every|all|both|any|my|our|your|these|those)\s+(?:of\s+)?"
-    r"(?:(?:the|my|our|your|its|these|those)\s+)?|the\s+(?:first|second|next|last|latest|other|same)\s+)"
-    r"(?:background\s+)?tasks?(?=\s+(?:that|to|know|about|at|in|when|what|how)\b|\s*[:\"]|$)",
-    re.IGNORECASE,
-)
-"""Words to tasks of which nobody knows which they are."""
+_OTHER_TASKS = phrase("other tasks")
 _ALSO = re.compile(
     r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?!(?:that|to|about|what|if|whether|how|why|when)\b)[\w'\u2019-]+,?\s+){1,5}"
     rf"and\s+(?P<whom>{_WHOM_ORDERED}|the\s+task)(?=\s+(?:that|to|know|about|what|how)\b|\s*[:\"]|$)",
@@ -74,10 +65,7 @@ _TO_PERSON = re.compile(rf"\s+to\s+(?:the\s+)?{phrases.PERSON.pattern}", re.IGNO
 _TOLD = re.compile(
     r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
 )
-_WORD_FROM = re.compile(
-    r"^(?:(?:a|the|its|another|the next)\s+)?(?:words?|messages?|answers?|repl(?:y|ies)|news)\s+(?:from|of|by)\s+(.+)$",
-    re.IGNORECASE,
-)
+_WORD_FROM = phrase("word from")
 _QUOTES = re.compile(r"[\"\u201c\u201d\u201e{}]")
 
 _STEM = 4
@@ -129,13 +117,13 @@ class Background:
     def starting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Start a Researcher on $topic in the background": a task, if one playbook is meant for certain."""
         given, rest = _given(bare)
-        around = _BACKGROUND.search(unquoted(rest))
+        around = _BACKGROUND.inside(unquoted(rest))
         if around is None:
             return None
-        ordered = _STARTS.match(f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip())
+        ordered = _STARTS.begins(f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip())
         if ordered is None:
             return None
-        what = ordered[1].strip().rstrip(".; ")
+        what = ordered["what"].strip().rstrip(".; ")
         if given is None and (named := _NAMED_AS.search(what)):
             given, what = named[1], what[: named.start()].strip()
         called = phrases.CALL.match(what) is not None
@@ -198,15 +186,16 @@ class Background:
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Wait for the research": the result of the one task that it can mean."""
         given, rest = _given(bare)
-        awaited = _AWAITS.match(rest) or _GETS.match(rest)
+        awaited = _AWAITS.begins(rest) or _GETS.begins(rest)
         if awaited is None:
             return None
-        what = awaited[1].strip().rstrip(".; ")
+        what = awaited["what"].strip().rstrip(".; ")
         if given is None and (kept := _KEPT_AS.search(what)):
             given, what = kept[1], what[: kept.start()]
         if given is None and (heard := self._hearing(what)):
             return heard
-        what = _RESULT_OF.sub("", _ENDED.sub("", what)).strip()
+        ended = _ENDED.inside(what)
+        what = _RESULT_OF.without(what[: ended.start()] if ended else what).strip()
         target = f"{given} = " if given is not None else ""
         if task := _TASK.match(what):
             name = task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
@@ -223,11 +212,11 @@ class Background:
 
     def _hearing(self, what: str) -> LoweredInstruction | None:
         """ "Wait for the orderer", "Wait for a word from $task"."""
-        word = _WORD_FROM.match(what)
-        whom = word[1].strip() if word else what
+        word = _WORD_FROM.begins(what)
+        whom = word["who"].strip() if word else what
         if self._reach.agents_in(whom):
             return None
-        if _ORDERER.match(whom):
+        if _ORDERER.is_all_of(whom):
             return LoweredInstruction(Op.YLD, "for orderer")
         named = self._named(whom) if word else None
         return None if named is None else LoweredInstruction(Op.YLD, f"for {named.strip(chr(34))}")
@@ -244,8 +233,8 @@ class Background:
     def telling(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
         where it is surely for a task, and for no agent or person of that name."""
-        others = _OTHER_TASKS.match(bare)
-        if others and not self._reach.agents_in(others[0]) and not _TO_PERSON.match(bare[others.end() :]):
+        others = _OTHER_TASKS.begins(bare)
+        if others and not self._reach.agents_in(others.whole) and not _TO_PERSON.match(bare[others.end() :]):
             return free(text, "which task is meant is unclear")
         also = _ALSO.match(bare)
         if also and not self._reach.agents_in(also["whom"]):
@@ -254,10 +243,10 @@ class Background:
         if spoken is None or self._reach.agents_in(spoken["whom"]):
             return None
         whom = spoken["whom"].strip()
-        named = '"orderer"' if _ORDERER.match(whom) else self._named(whom)
+        named = '"orderer"' if _ORDERER.is_all_of(whom) else self._named(whom)
         if named is None:
             meant = self.started if whom.lower() == "it" else self._meant(whom)
-            return free(text, "which task is meant is unclear") if meant or _ANY_TASK.match(whom) else None
+            return free(text, "which task is meant is unclear") if meant or _ANY_TASK.begins(whom) else None
         told = _TOLD.fullmatch(spoken["rest"])
         if told is None:
             return free(text, "what the task is told is left to a model")
@@ -267,13 +256,13 @@ class Background:
         if _QUOTES.search(said) or any(True for _ in joints(said)):
             return free(text, "what exactly the task is told is unclear")
         words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
-        called = "" if _ANY_TASK.match(whom) or named in (whom, '"orderer"') or _TASK.match(whom) else f": {text}"
+        called = "" if _ANY_TASK.begins(whom) or named in (whom, '"orderer"') or _TASK.match(whom) else f": {text}"
         return LoweredInstruction(Op.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:
         if what.startswith("$"):
             return [one for one in self.started if one.variable == what[1:]]
-        if _ANY_TASK.match(what):
+        if _ANY_TASK.begins(what):
             return self.started
         words = _ORNAMENT.sub("", what)
         return [one for one in self.started if one.is_called(words)]
@@ -295,7 +284,7 @@ class _Order:
 def _given(bare: str) -> tuple[str | None, str]:
     """The variable that a step sets, and the rest of it."""
     given = _GIVEN_TO.match(bare)
-    return (None, bare) if given is None else (given[1], phrases.PREFIX.sub("", bare[given.end() :]))
+    return (None, bare) if given is None else (given[1], phrases.PREFIX.without(bare[given.end() :]))
 
 
 def _fits(playbook: ParsedPlaybook, count: int) -> bool:

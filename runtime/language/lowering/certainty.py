@@ -13,12 +13,9 @@ from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
-_GOES = re.compile(
-    r"^(?:go|jump|return|start|begin|repeat|restart|continue|proceed|move|skip|retry)\b"
-    r"(?=.*\b(?:back|again|over|start|beginning|step|top|menu|question|from|to)\b|\s*$)",
-    re.IGNORECASE,
-)
+_GOES = phrase("goes")
 _TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
 _KEPT = re.compile(
     r"(?:,?\s+(?:and|then)\s+|[,;]\s*)(?P<verb>save|store|keep|put|record|remember|hold|write|note|call|add|append)\s+"
@@ -28,10 +25,7 @@ _KEPT = re.compile(
 )
 """The end of a sentence that names the variable for what it makes."""
 _LISTS = frozenset({"add", "append"})
-_BOUND = re.compile(
-    r"\b(?:up\s+to|at\s+most|no\s+more\s+than|not\s+more\s+than)\s+(?:\w+\s+times|once|twice)\b|\b(?:once|twice|\w+\s+times)\s+at\s+most\b",
-    re.IGNORECASE,
-)
+_BOUND = phrase("at most")
 _EACH = re.compile(
     r"^(?P<head>for\s+(?:each|every|all)\s+\$?[^\s,:]+(?:\s+in|\s+of)\s+(?:the\s+)?\$[\w.]+)\s+(?P<body>[a-z]\w*\s+\S.*)$",
     re.IGNORECASE,
@@ -111,7 +105,7 @@ class Certainty:
             why = messages.NO_CLOCK
         elif found.talk is not None and not found.after:
             why = _of_a_message(plain, asks=found.talk.asks, ends="YLD for exit" in found.text)
-            if not why and found.talk.asks and not phrases.ASK_ALWAYS.match(plain) and lasts_a_time(plain):
+            if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
 
@@ -127,23 +121,23 @@ def _repeats_steps(bare: str) -> bool:
 def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
     plain = messages.ANSWER_KEPT.sub("", plain)
-    if _BOUND.search(plain):
+    if _BOUND.inside(plain):
         return "the largest number of times is part of the sentence"
     words = plain.lower().split()
     lasting = any(one == "to" and two in vocabulary.LASTING for one, two in pairwise(words))
-    if asks and lasting and phrases.UNTIL.search(plain):
+    if asks and lasting and phrases.UNTIL.inside(plain):
         return "until when may be part of what is asked"
     for head, tail in joints(plain):
-        bare = phrases.PREFIX.sub("", tail).strip(" .;")
+        bare = phrases.PREFIX.without(tail).strip(" .;")
         first = bare.partition(" ")[0].lower()
         apart = "," in plain[len(head) : len(plain) - len(tail)] or not messages.is_indirect(head)
-        jumps = not apart if bare.lower() == "return" else _GOES.match(bare) and not _TO_PEOPLE.search(head)
+        jumps = not apart if bare.lower() == "return" else _GOES.begins(bare) and not _TO_PEOPLE.search(head)
         if jumps:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
         works = re.search(r"\$\w|\b(?:it|them|that|this|again)\b", bare) or (
-            " " in bare and phrases.REPLIES.match(head)
+            " " in bare and phrases.REPLIES.begins(head)
         )
         if first in vocabulary.WORK and works and not _TO_PEOPLE.search(head):
             return f"{bare[:40]!r} may be part of what is said"

@@ -107,8 +107,8 @@ class Classifier:
         cuts = [match for match in phrases.CLAUSE_START.finditer(open_text(text)) if text[match.end() :].strip()]
         rest = text[cuts[0].end() :] if cuts else ""
         above = text.lower().split()[1:2] in _ABOVE
-        repeats = phrases.REPEATS_NOTHING.match(text) and (above if not cuts else not self.classify(rest).known)
-        endless = not cuts and phrases.LOOP.match(text) and " " in text
+        repeats = phrases.REPEATS_NOTHING.begins(text) and (above if not cuts else not self.classify(rest).known)
+        endless = not cuts and phrases.LOOP.begins(text) and " " in text
         if repeats or (endless and not isinstance(decode_text(Op.CND, text).head, Loop)):
             return free(text, "the repeated steps are not below it")
         if not cuts:
@@ -116,7 +116,7 @@ class Classifier:
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
             return free(text, "the end of its condition is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
-        return LoweredInstruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
+        return LoweredInstruction(Op.CND, head, rest, phrases.LOOP.begins(_bare(text)) is not None)
 
     def _one(self, text: str) -> LoweredInstruction:
         bare = _bare(text)
@@ -129,7 +129,7 @@ class Classifier:
     def _named(self, text: str, bare: str) -> LoweredInstruction | None:
         if (name := phrases.whole_call(bare)) and self._reach.knows(name):
             return self._calling(name, bare)
-        called = phrases.CALL_WORD.sub("", bare)
+        called = phrases.CALL_WORD.without(bare)
         known = self._meant(bare) or (self._reach.meant(called) if called != bare else None)
         return LoweredInstruction(Op.QUE, f"{known}(); YLD for call") if known else None
 
@@ -146,39 +146,39 @@ class Classifier:
     def _asks_again(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
         checks = [tail for head, tail in joints(bare) if head.partition(" ")[0].lower() in _CHECKS and "(" not in head]
-        bare = next((tail for tail in checks if phrases.KEEP_ASKING.match(tail)), bare)
-        until = phrases.UNTIL.search(bare)
-        if self.asked_before is None or until is None or not phrases.KEEP_ASKING.match(bare):
+        bare = next((tail for tail in checks if phrases.KEEP_ASKING.begins(tail)), bare)
+        until = phrases.UNTIL.inside(bare)
+        if self.asked_before is None or until is None or not phrases.KEEP_ASKING.begins(bare):
             return None
-        condition = until[1] if " " in until[1] else f"it is {until[1]}"
+        what = until["what"]
+        condition = what if " " in what else f"it is {what}"
         said = bare[: until.start()].rstrip(" ,")
-        wanted = phrases.VARIABLE.findall(until[1]) or phrases.VARIABLE.findall(self.asked_before)
+        wanted = phrases.VARIABLE.findall(what) or phrases.VARIABLE.findall(self.asked_before)
         names = [f"${name}" for name in dict.fromkeys(wanted) if f"${name}" not in said]
         return LoweredInstruction(
             Op.CND, f"Until {condition}", f"{said} for {' and '.join(names)}" if names else said, loop=True
         )
 
     def _control(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.GO_TO.match(bare):
+        if phrases.GO_TO.begins(bare):
             return None
-        if (jump := phrases.IF_JUMP.match(bare)) and (goes := phrases.GO_TO.match(jump[2])):
-            return LoweredInstruction(Op.JMP, f"{int(goes[1]):02} {jump[1]}")
+        if (jump := phrases.IF_JUMP.begins(bare)) and (goes := phrases.GO_TO.begins(jump["jump"])):
+            return LoweredInstruction(Op.JMP, f"{int(goes['number']):02} {jump['condition']}")
         if found := self._compound.if_so(text, bare):
             return found
-        loop = phrases.LOOP.match(bare) is not None
-        otherwise = phrases.ELSE.match(bare)
-        if not (loop or otherwise or phrases.BRANCH.match(bare)):
+        loop = phrases.LOOP.begins(bare) is not None
+        otherwise = phrases.ELSE.begins(bare)
+        if not (loop or otherwise or phrases.BRANCH.begins(bare)):
             return None
         if times := phrases.REPEAT_TIMES.match(bare.rstrip(":")):
             often = f"{times[1]}x" if bare.rstrip(":").endswith("x") else f"{times[1]} times"
             return LoweredInstruction(Op.CND, f"Repeat {often if times[1] else times[2]}", loop=True)
-        if otherwise and bare[otherwise.end() :] and not phrases.BRANCH.match(bare[otherwise.end() :]):
-            head = bare[: otherwise.end()].rstrip(" ,:")
-            return LoweredInstruction(Op.CND, head, bare[otherwise.end() :])
-        if phrases.SWITCH.match(bare):
+        if otherwise and otherwise.rest and not phrases.BRANCH.begins(otherwise.rest):
+            return LoweredInstruction(Op.CND, otherwise.whole.rstrip(" ,:"), otherwise.rest)
+        if phrases.SWITCH.begins(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
-        again = phrases.AGAIN_IF.match(bare) is not None
-        whole = phrases.BEFORE_A_CONDITION.sub("", text)
+        again = phrases.AGAIN_IF.begins(bare) is not None
+        whole = phrases.BEFORE_A_CONDITION.without(text)
         head, body = (whole, None) if again else self._split_clause(whole)
         return LoweredInstruction(Op.CND, head.rstrip(" :"), body, loop or again)
 
@@ -190,7 +190,7 @@ class Classifier:
                 break
             if phrases.REPEAT_TIMES.match(rest.rstrip(": ")):
                 continue  # how often belongs to the condition
-            if not rest or phrases.BRANCH.match(rest):
+            if not rest or phrases.BRANCH.begins(rest):
                 continue
             if self.classify(rest).known:
                 several = phrases.ELSE_INSIDE.search(open_text(rest))
@@ -207,14 +207,14 @@ class Classifier:
         first = self.classify(rest[: cut.start()]) if cut and cut.start() else None
         if cut is None or first is None:
             return False
-        speaks = phrases.TELL.match(rest) or phrases.ASK_ALWAYS.match(rest)
+        speaks = phrases.TELL.begins(rest) or phrases.ASK_ALWAYS.begins(rest)
         return (
             first.op is Op.QUE if first.known else bool(speaks) and len(rest[: cut.start()].split()) > _MORE_THAN_A_VERB
         )
 
     def _split_at_verb(self, text: str) -> tuple[str, str] | None:
         """An exact condition and the action right behind it: "If $kind is "red" call Find". None for any other."""
-        branch = phrases.BRANCH_AT_START.match(text)
+        branch = phrases.BRANCH_AT_START.begins(text)
         if branch is None or phrases.ELSE_INSIDE.search(open_text(text), branch.end()):
             return None
         gaps = [gap.start() for gap in re.finditer(r"\s(?=[a-z]\w+\s|[A-Za-z_]\w*\()", unquoted(text), re.IGNORECASE)]
@@ -222,7 +222,7 @@ class Classifier:
             rest = text[at:].strip()
             test = read_condition(text[branch.end() : at])
             if (
-                phrases.JOINS.match(rest)
+                phrases.JOINS.begins(rest)
                 or test is None
                 or isinstance(test.tree, ast.Name | ast.Attribute | ast.Subscript)
             ):
@@ -232,35 +232,35 @@ class Classifier:
         return None
 
     def _ending(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.END_PROGRAM.match(bare):
+        if phrases.END_PROGRAM.begins(bare):
             return LoweredInstruction(Op.YLD, "for exit")
-        if phrases.GO_TO.match(bare):
+        if phrases.GO_TO.begins(bare):
             return None
-        if phrases.LEAVE_LOOP.match(bare):
+        if phrases.LEAVE_LOOP.begins(bare):
             return LoweredInstruction(Op.EXE, text)
-        match = phrases.RETURN.match(bare)
+        match = phrases.RETURN.begins(bare)
         if match is None:
             return None
-        value = phrases.TO_CALLER.sub("", match[1].strip()).strip()
-        if phrases.RETURNED_TO.search(unquoted(value)):
+        value = phrases.TO_CALLER.sub("", match["what"].strip()).strip()
+        if phrases.RETURNED_TO.inside(unquoted(value)):
             return free(text, "it returns to a place, or something to somebody: not from the playbook")
         return LoweredInstruction(Op.RET, value)
 
     def _meeting(self, text: str, bare: str) -> LoweredInstruction | None:
         for call, phrase in (("EndMeeting", phrases.END_MEETING), ("LeaveMeeting", phrases.LEAVE_MEETING)):
-            over = phrase.match(bare)
+            over = phrase.begins(bare)
             if over:
-                which = f'"meeting {over[1]}"' if over[1] else ""
+                which = f'"meeting {number}"' if (number := over["number"]) else ""
                 return LoweredInstruction(Op.QUE, f"{call}({which})")
-        invited = phrases.INVITE.match(bare)
+        invited = phrases.INVITE.begins(bare)
         if invited:
-            names = self._reach.agents_in(invited[1]) or [f'"{invited[1]}"']
+            names = self._reach.agents_in(invited["whom"]) or [f'"{invited["whom"]}"']
             return LoweredInstruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
-        held = phrases.HOLD.match(bare)
-        meeting = held_meeting(held[1], self._meetings) if held else None
+        held = phrases.HOLD.begins(bare)
+        meeting = held_meeting(held["what"], self._meetings) if held else None
         if held is None or meeting is None:
             return None
-        named = named_after_with(held[1], meeting, self._reach)
+        named = named_after_with(held["what"], meeting, self._reach)
         if named is None:
             return free(text, "who takes part in the meeting is unclear")
         names = named or self._reach.agents_in(bare)
@@ -270,8 +270,8 @@ class Classifier:
     def _jump_or_note(self, text: str, bare: str) -> LoweredInstruction | None:
         if note := phrases.NOTE.match(bare):
             return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}")
-        if jump := phrases.GO_TO.match(bare):
-            return LoweredInstruction(Op.JMP, f"{int(jump[1]):02} {_jump_condition(jump[2] or '')}".rstrip())
+        if jump := phrases.GO_TO.begins(bare):
+            return LoweredInstruction(Op.JMP, f"{int(jump['number']):02} {_jump_condition(jump['condition'])}".rstrip())
         return None
 
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -320,10 +320,10 @@ class Classifier:
 
     def _assigned(self, text: str, expression: str) -> LoweredInstruction:
         """A variable that gets something other than a call's result: a person's answer, or a computed value."""
-        bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
+        bare = phrases.PREFIX.without(expression).rstrip(". ;")
         if called := self._meant(bare):
             return LoweredInstruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
-        if not phrases.ASK_ALWAYS.match(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
+        if not phrases.ASK_ALWAYS.begins(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
             return LoweredInstruction(Op.EXE, text)
         names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
         said = f"{expression.rstrip('. ;')}, for {names}"
@@ -339,7 +339,7 @@ class Classifier:
 
     def _contains_call(self, text: str) -> bool:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""
-        tells = not phrases.ASKS_OR_WAITS.search(text)
+        tells = not phrases.ASKS_OR_WAITS.inside(text)
         named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
         return any(self._reach.knows(name) and name not in named for name in phrases.CALLED.findall(text))
 
@@ -379,9 +379,9 @@ class Classifier:
         return free(text, f"the arguments of {known} are not given")
 
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.AND_RETURN.search(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
+        if phrases.AND_RETURN.inside(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
             return LoweredInstruction(Op.RET, text)
-        return LoweredInstruction(Op.EXE, text) if phrases.WORK.match(bare) else None
+        return LoweredInstruction(Op.EXE, text) if phrases.WORK.begins(bare) else None
 
 
 def _jump_condition(said: str) -> str:
@@ -395,4 +395,4 @@ def _jump_condition(said: str) -> str:
 @lru_cache(maxsize=1024)
 def _bare(text: str) -> str:
     """A step's sentence without ornaments, "then", "please" and the full stop."""
-    return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text
+    return phrases.PREFIX.without(phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

@@ -25,10 +25,11 @@ from runtime.language.lowering.messages import (
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
 _LASTS = frozenset({Op.RET, Op.JMP})
 _WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
-_WHOSE = re.compile(r"\w+\s+(?:the\s+)?\w+['\u2019]s\b", re.IGNORECASE)
+_WHOSE = phrase("whose")
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -62,31 +63,31 @@ class Compound:
         if both := self._both_sides(text, bare):
             return both
         parts = clauses(text)
-        if self._meeting and (lasting := phrases.WHILE_IT_LASTS.search(parts[0])):
-            head = f"While the meeting is {lasting[1]}"
-            first = f"{parts[0][: lasting.start()]}{parts[0][lasting.end() :]}"
+        if self._meeting and (lasting := phrases.WHILE_IT_LASTS.inside(parts[0])):
+            head = f"While the meeting is {lasting['how']}"
+            first = f"{parts[0][: lasting.start()].rstrip()}{parts[0][lasting.end() :]}"
             rest = [re.sub(r"[,;]?\s*YLD for meeting\b", "", first).strip(" ,"), *parts[1:]]
             kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
-            if kept and phrases.TAKE_PART.match(kept[0]):
+            if kept and phrases.TAKE_PART.begins(kept[0]):
                 return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
         if len(parts) < 2 or phrases.IF_SO.match(bare):
             return None
-        if any(pattern.match(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
-            more = [phrases.PREFIX.sub("", part) for part in parts[1:]]
+        if any(pattern.begins(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
+            more = [phrases.PREFIX.without(part) for part in parts[1:]]
             again = any(
-                pattern.match(part) for part in more for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)
+                pattern.begins(part) for part in more for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)
             )
-            sure = all(phrases.MODIFIES.match(part) for part in more) or (";" in unquoted(text) and not again)
+            sure = all(phrases.MODIFIES.begins(part) for part in more) or (";" in unquoted(text) and not again)
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
     def _both_sides(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "If $ready, call Go; otherwise tell the user": a condition and its other side, below a heading."""
         plain = unquoted(text)
-        if not phrases.BRANCH_AT_START.match(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
+        if not phrases.BRANCH_AT_START.begins(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
             return None
         cut = phrases.OTHER_SIDE.search(plain)
-        if cut is None or phrases.ELSE.match(bare):
+        if cut is None or phrases.ELSE.begins(bare):
             return None
         sides = text[: cut.start()].rstrip(), text[cut.end() :]
         first, second = map(self._classify, sides)
@@ -109,10 +110,10 @@ class Compound:
             return self._besides_a_value(text) or found
         if phrases.ASSIGN.match(text) or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
             return found
-        if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
+        if phrases.BOUNDED.inside(unquoted(text)) and (found.talk is None or found.talk.asks):
             return free(text, "the largest number of times is part of the sentence")
         for head, tail in joints(text):
-            if phrases.BRANCH.match(tail):
+            if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(found, text, head, tail) or found
             if apart := self._taken_apart(found, text, head, tail):
                 return apart
@@ -135,12 +136,12 @@ class Compound:
         for head, tail in joints(text):
             if SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
-            if phrases.BRANCH.match(tail):
+            if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
-            bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+            bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = SET_AS_WELL.match(bare) is not None
             second = self._classify(f"set {bare}" if again else tail)
-            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.match(bare) is not None
+            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.begins(bare) is not None
             follows = follows or (second.op is Op.QUE and self._speaks(second, bare))
             if second.known and (again or follows):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
@@ -149,14 +150,14 @@ class Compound:
     @staticmethod
     def _speaks(second: LoweredInstruction, bare: str) -> bool:
         """Whether a clause is certainly a call, a message or a question."""
-        return second.talk is None or bool(phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
+        return second.talk is None or bool(phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
 
     def _call_and_more(self, text: str) -> LoweredInstruction | None:
         """ "Get order status and tell the user": a call, and a second action."""
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = _is_call(called)
-            if is_call and (WAITS_FOR_CALL.match(tail) or self._classify(tail).known):
+            if is_call and (WAITS_FOR_CALL.begins(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not is_indirect(head)
             if speaks and not NAMES_A_VALUE.match(tail) and _is_call(self._classify(tail)):
@@ -206,18 +207,18 @@ class Compound:
                 return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
             if again.text.startswith(kept[1]):
                 return _Part(f"{before.text}{mark} {part}", again)
-        if whole_call and WAITS_FOR_CALL.match(part):
+        if whole_call and WAITS_FOR_CALL.begins(part):
             call = before.found.text.removesuffix("; YLD for call")
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
-        if whole_call and WAITS_ALONE.match(part):
+        if whole_call and WAITS_ALONE.begins(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
-        modifies = phrases.MODIFIES.match(part) is not None
+        modifies = phrases.MODIFIES.begins(part) is not None
         asks_itself = before.found.op is Op.TNK and part.rstrip().endswith("?")
         same = before.found.op is found.op and found.op in (Op.TNK, Op.EXE) and not found.after
         same = same and not phrases.DOES_ONE_THING.match(part)
@@ -235,14 +236,14 @@ class Compound:
             worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
             more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
-        if talk.asks and found.known and phrases.REPLIES.match(phrases.PREFIX.sub("", part)):
+        if talk.asks and found.known and phrases.REPLIES.begins(phrases.PREFIX.without(part)):
             return None
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
-        same = same and not (phrases.LASTS.search(talk.said) and re.match(r"then\b", part, re.IGNORECASE))
+        same = same and not (phrases.LASTS.inside(talk.said) and re.match(r"then\b", part, re.IGNORECASE))
         a_call = found.op is Op.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
-        if same or listed or (phrases.MODIFIES.match(part) and not a_call and found.op is not Op.CND):
+        if same or listed or (phrases.MODIFIES.begins(part) and not a_call and found.op is not Op.CND):
             asks = found.talk.asks if same and found.talk else False
             more = with_words(talk, f"{mark} {part}", asks=asks)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
@@ -250,40 +251,40 @@ class Compound:
 
     def _behind(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A condition after its action: "End program if $done"."""
-        cuts = [cut for cut in phrases.BEHIND.finditer(unquoted(text)) if cut.start()]
+        cuts = list(phrases.BEHIND.all_inside(unquoted(text)))
         if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
             return None
         cut = cuts[-1]
-        head, condition = text[: cut.start(1)].rstrip(), text[cut.end() :].rstrip(" .;:")
+        head, condition = text[: cut.start()].rstrip(), text[cut.end() :].lstrip().rstrip(" .;:")
         head = head.removesuffix(" only")
         if phrases.ELSE_INSIDE.search(open_text(condition)):
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
-        if cut[1].lower() == "if" and self._means_whether(head):
+        if cut["word"].lower() == "if" and self._means_whether(head):
             return None
         first, several = self._classify(head), any(joints(head))
         unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
-        told = is_indirect(head) or STATES.search(unquoted(head))
+        told = is_indirect(head) or STATES.inside(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
-            belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.match(condition)
+            belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.begins(condition)
             return None if belongs else unclear
         if "," in unquoted(condition):
             return unclear
-        return LoweredInstruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
+        return LoweredInstruction(Op.CND, f"{cut['word'].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
         if re.search(r"\b(?:as|even|what|and|or|know|see|decide|check|wonder|whether|ask)\s*$", head, re.IGNORECASE):
             return True
-        words = phrases.PREFIX.sub("", head)
-        if phrases.ASKS_SOMEBODY.match(words):
+        words = phrases.PREFIX.without(head)
+        if phrases.ASKS_SOMEBODY.begins(words):
             return True
-        if not phrases.SAYS_WHETHER.match(words):
+        if not phrases.SAYS_WHETHER.begins(words):
             return False
         who = rf"\b(?:{self._reach.any_agent})\b|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
-        rest = re.sub(who, " ", phrases.SAYS_WHETHER.sub("", words, count=1), flags=re.IGNORECASE)
+        rest = re.sub(who, " ", phrases.SAYS_WHETHER.without(words), flags=re.IGNORECASE)
         return (
             re.fullmatch(r"(?:\s|the\b|each\b|every\b|agent\b|back\b|me\b|us\b|,|\w+ly\b|and\b|in private\b)*", rest)
             is not None
@@ -295,8 +296,8 @@ class Compound:
         """
         if found.talk is None or found.talk.asks:
             return None
-        cut = phrases.LASTS.search(unquoted(text))
-        if cut is None or is_indirect(text[: cut.start(1)]):
+        cut = phrases.LASTS.inside(unquoted(text))
+        if cut is None or is_indirect(text[: cut.start()]):
             return None
         if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
@@ -304,29 +305,29 @@ class Compound:
 
     def _taken_apart(self, found: LoweredInstruction, text: str, head: str, tail: str) -> LoweredInstruction | None:
         """The two halves of a sentence, if the second is another action; else None."""
-        bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+        bare = phrases.PREFIX.without(tail).rstrip(". ;")
         if found.op is Op.RET:
             return self._besides_a_return(text, bare)
-        if found.talk is not None and phrases.INVITE.match(phrases.PREFIX.sub("", head)):
+        if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
             return self._sequence(text, [head, tail])
-        if phrases.END_PROGRAM.match(bare) and in_a_list(head, text[len(head) :]):
+        if phrases.END_PROGRAM.begins(bare) and in_a_list(head, text[len(head) :]):
             return None
         indirect = is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):
             return after
-        if indirect and found.op is Op.TNK and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare)):
+        if indirect and found.op is Op.TNK and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare)):
             apart = text[len(head) :].lstrip().startswith(",")
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.match(bare):
+        if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.begins(bare):
             besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if HANDS_ON.match(bare) and phrases.ASK_ALWAYS.match(head) and self._for_another(self._classify(head), bare):
+        if HANDS_ON.match(bare) and phrases.ASK_ALWAYS.begins(head) and self._for_another(self._classify(head), bare):
             return self._sequence(text, [head, tail])
-        if (phrases.ACTS.match(bare) or read_change(bare)) and not self._reach.meant(bare):
-            exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.match(phrases.PREFIX.sub("", head)))
+        if (phrases.ACTS.begins(bare) or read_change(bare)) and not self._reach.meant(bare):
+            exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
             exact = exact and (second.op is not Op.EXE or _is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")
             return self._sequence(text, [head, tail]) if exact else other
@@ -338,10 +339,10 @@ class Compound:
         self, found: LoweredInstruction, text: str, head: str, tail: str
     ) -> LoweredInstruction | None:
         """A question, and what is said when its answer is there: "Ask for it, then tell them …"."""
-        bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
+        bare = phrases.PREFIX.without(tail).rstrip(". ;")
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         then = "then" in text[len(head) : len(text) - len(tail)].lower()
-        tells = phrases.TELL.match(bare) if then else phrases.REPLIES.match(bare)
+        tells = phrases.TELL.begins(bare) if then else phrases.REPLIES.begins(bare)
         if asked is None or not asked.asks or (is_indirect(head) and not (then and tells)):
             return None
         second = self._classify(tail)
@@ -352,7 +353,7 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        speaks = phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare) or HANDS_ON.match(bare)
+        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or HANDS_ON.match(bare)
         if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)
@@ -362,7 +363,7 @@ class Compound:
         if vocabulary.beginning(text, vocabulary.COMPUTES):
             return None
         second = self._classify(bare)
-        speaks = second.talk is not None and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
+        speaks = second.talk is not None and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
         acts = second.op in (Op.YLD, Op.JMP) or (second.op is Op.QUE and second.talk is None)
         return free(text, f"{bare!r} comes after a return") if second.known and (speaks or acts) else None
 
@@ -376,9 +377,9 @@ class Compound:
             return True
         if second.talk is None:
             return False
-        explicit = self._speech.addressee(bare) is not None and not _WHOSE.match(bare)
+        explicit = self._speech.addressee(bare) is not None and not _WHOSE.begins(bare)
         if found.talk is None:
-            return phrases.TELL.match(bare) is not None or phrases.ASK_ALWAYS.match(bare) is not None
+            return phrases.TELL.begins(bare) is not None or phrases.ASK_ALWAYS.begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
 
 
@@ -395,6 +396,6 @@ def _else_alone(groups: Sequence[_Part]) -> bool:
     """Whether an "otherwise" follows a step that is no condition."""
     pairs = zip([None, *groups], groups, strict=False)
     return any(
-        phrases.ELSE.match(group.text) is not None and (before is None or before.found.op is not Op.CND)
+        phrases.ELSE.begins(group.text) is not None and (before is None or before.found.op is not Op.CND)
         for before, group in pairs
     )

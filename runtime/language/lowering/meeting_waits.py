@@ -85,7 +85,7 @@ class MeetingWaits:
         step = replace(step, children=tuple(map(self._step, step.children)))
         head = decode(step).head
         lasts = isinstance(head, Loop) and head.kind in (LoopKind.WHILE, LoopKind.UNTIL) and not head.waits
-        if not lasts or not phrases.WHILE_ACTIVE.search(step.text) or self._each_round_waits(step):
+        if not lasts or not phrases.WHILE_ACTIVE.inside(step.text) or self._each_round_waits(step):
             return step
         return replace(step, text=f"{step.text}; YLD for meeting")
 
@@ -154,7 +154,7 @@ class _Course:
             case Wait() | Ask():
                 return True
             case Free(text=text):
-                return waited or phrases.WAIT.match(text.text) is not None
+                return waited or phrases.WAIT.begins(text.text) is not None
             case Return() | End():
                 self.ends.append(waited)
                 return None

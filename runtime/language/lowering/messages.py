@@ -9,37 +9,17 @@ from runtime.language.instructions.conditions.reading import read_answer
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
-ADDRESSED = re.compile(
-    r"\bto\s+(?:the\s+|each\s+|every\s+|both\s+)?(?:users?|customers?|clients?|guests?|players?|visitors?|person|people|them|him|her"
-    r"|everyone|everybody|all|others|participants|attendees|team|group|room|meeting|(?-i:[A-Z])\w+)\b",
-    re.IGNORECASE,
-)
-CHOICES = re.compile(r"\b(?:options?|choices?|commands?|words?|buttons?|menu|keys?|between|one of)\b", re.IGNORECASE)
+ADDRESSED = phrase("to people")
+CHOICES = phrase("choices")
 LISTED = re.compile(r"[,:]\s*(?:or\s+)?([\w'-]+)\s*$")
 """The last word of a list."""
-LATER = re.compile(
-    r"\b(?:in|after)\s+(?:\d+|\$\w+|an?|one|two|three|four|five|six|ten|twelve|half an|some)\s+(?:more\s+)?"
-    r"(?:second|minute|hour|day|week|month)s?\b"
-    r"|\b(?:second|minute|hour|day|week|month)s?\s+(?:before|after|later|from now|ahead|prior)\b",
-    re.IGNORECASE,
-)
-LATER_REMINDED = re.compile(
-    r"\b(?:at\s+(?:\d|the\s+time)|(?:tomorrow|tonight|later|daily|weekly)\b|every\s+(?:\w+\s+)?(?:hour|day|week|morning|evening)"
-    r"|on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day)",
-    re.IGNORECASE,
-)
-"""The time at which somebody is to be told, or reminded."""
-ASKS_QUOTED = re.compile(
-    r"^ask(?:\s+(?:the\s+)?(?:user|customer|them))?\b\s*:?\s*(?:\"[^\"]*\"|\u201c[^\u201d]*\u201d)$", re.IGNORECASE
-)
-ASKS_AGAIN = re.compile(
-    r"\bask(?:ing)?(?:\s+(?:the\s+)?(?:user|customer|person|them|him|her|for it|for them))*"
-    r"\s+(?:again|once more|anew)\b"
-    r"|^re-?ask\b|\brepeat the question\b",
-    re.IGNORECASE,
-)
+LATER = phrase("later")
+LATER_REMINDED = phrase("later reminded")
+ASKS_QUOTED = phrase("asks a quotation")
+ASKS_AGAIN = phrase("asks again")
 ASKS_TO_DO_AGAIN = re.compile(
     r"\bask(?:ing)?\s+(?:(?:the\s+)?\w+\s+)?to\s+(?:try|guess|rate|enter|choose|pick|select|type|say|answer|give|repeat"
     r"|tell|provide|name|confirm|decide|vote|bid|write|spell|specify)(?:\s+(?:it|them|that|this|one))?"
@@ -78,32 +58,13 @@ HANDS_ON = re.compile(
     re.IGNORECASE,
 )
 """What is handed on is no listener: "report them to Safety"."""
-STATES = re.compile(
-    r"\b(?:we|I|he|she|it|they|there|you|nobody|somebody|someone)(?:['\u2019](?:s|re|ll|ve|d|m)\b|\s+[a-z])",
-    re.IGNORECASE,
-)
-"""A statement in a message, which may have a condition of its own: "Tell them we call if it is urgent"."""
+STATES = phrase("states")
 NAMES_A_VALUE = re.compile(r"(?:wh\w+|how)\s+\(", re.IGNORECASE)
 """The end of a question that looks like a call: "and if so, which ($tea)"."""
-WAITS_FOR_CALL = re.compile(
-    r"^(?:and\s+|then\s+)*wait\s+(?:for\s+(?:it|that|(?:the|its)\s+(?:results?|call|outcome|return(?:ed)?(?:\s+value)?))"
-    r"(?:\s+to\s+\w+|\s+to\s+be\s+\w+)?|(?:until|till)\s+it(?:['\u2019]s|\s+\w+)?\s+\w+)[.;]?$",
-    re.IGNORECASE,
-)
-"""Behind a call, the wait that it has anyway: "and wait for it to finish"."""
-WAITS_ALONE = re.compile(r"^(?:and\s+|then\s+)*wait[.;]?$", re.IGNORECASE)
-TO_A_ROLE = re.compile(
-    r"^(?:ask|tell|inform|notify|remind|consult|alert|warn|message|offer|show|give|send)\s+(?:our|the|an?|my)\s+"
-    r"(?:new\s+|first\s+)?(?P<role>[a-z]\w+)\b",
-    re.IGNORECASE,
-)
-"""A step for somebody whom a common noun names: "Tell the tenant when it is repaired"."""
-AND_ANOTHER = re.compile(
-    r"^(?:ask|tell|inform|notify|remind|alert|warn|message|thank)\s+(?:both\s+)?(?:the|our|an?)\s+(?P<first>\w+)"
-    r",?\s+and\s+(?:the|our|an?)\s+(?P<role>[a-z]\w+)\b",
-    re.IGNORECASE,
-)
-"""Somebody besides the user: "Tell the parent and the school"."""
+WAITS_FOR_CALL = phrase("wait for the call")
+WAITS_ALONE = phrase("wait alone")
+TO_A_ROLE = phrase("to a role")
+AND_ANOTHER = phrase("to another, too")
 ADDRESSED_ROLES = re.compile(
     r"\b(?:ask|tell|inform|notify|remind|consult|alert|warn|message|thank|greet|welcome)\s+(?:our|the|an?|my)\s+"
     r"(?:new\s+|first\s+)?([a-z]\w+)\b",
@@ -132,36 +93,13 @@ FOR_PEOPLE = re.compile(
     re.IGNORECASE,
 )
 """People behind a verb that may be work: "List the rules for the people here", and not "List the people here"."""
-_ANSWERS = frozenset(
-    {
-        *("answer", "answers", "reply", "replies", "response", "responses", "input", "confirmation", "them"),
-        *("user", "him", "her"),
-    }
-)
-_SILENT = frozenset({"waiting", "listening", "quiet", "silent", "still", "watching", "patient"})
-_SAYS_A_THING = frozenset(
-    {
-        *(
-            "explain",
-            "share",
-            "present",
-            "describe",
-            "state",
-            "report",
-            "announce",
-            "mention",
-            "summarize",
-            "summarise",
-        ),
-        *("discuss", "print", "display", "output", "repeat", "review", "provide", "express", "demonstrate", "read"),
-    }
-)
+_ANSWERS = words_of("of an answer")
+_SILENT = words_of("silent")
+_SAYS_A_THING = words_of("says a thing")
 _OWN = frozenset({"their", "his", "her"})
 _NEAR = 3
-_SAYS_THAT = re.compile(r"^(?:say|(?:tell|inform|let)\b[^,]*|announce|explain)\s+(?:know\s+)?that\b", re.IGNORECASE)
-"""A statement, behind which ", and end" is no part of it."""
-_PERHAPS_ASKED = re.compile(r"\b(?:and|,)\s+if\s+(?:so|yes|any|not|they\s+(?:do|are|have))\b.*\$", re.IGNORECASE)
-"""A second question that depends on the answer to the first: "whether they want it, and if so, when ($when)"."""
+_SAYS_THAT = phrase("says that")
+_PERHAPS_ASKED = phrase("perhaps asked")
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset(
     {
@@ -209,15 +147,15 @@ def in_a_list(before: str, end: str) -> bool:
         return False
     plain = unquoted(before)
     listed = LISTED.search(plain)
-    if listed is None or phrases.TELL.match(listed[1]) or phrases.ASK_ALWAYS.match(listed[1]):
+    if listed is None or phrases.TELL.begins(listed[1]) or phrases.ASK_ALWAYS.begins(listed[1]):
         return False
     joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
-    return not joined or ":" in plain or CHOICES.search(plain) is not None
+    return not joined or ":" in plain or CHOICES.inside(plain) is not None
 
 
 def is_indirect(text: str) -> bool:
     """Whether what comes after a text may be part of its message: "Tell the user that …"."""
-    return phrases.INDIRECT.search(ADDRESSED.sub(" ", unquoted(text))) is not None
+    return phrases.INDIRECT.inside(ADDRESSED.left_out_of(unquoted(text))) is not None
 
 
 def is_a_thing(said: str) -> bool:
@@ -241,7 +179,7 @@ def belongs_to_a_person(whom: str) -> bool:
 def only_waits(bare: str) -> bool:
     """Whether somebody in a meeting is to be there, and to say nothing: "Keep quiet until asked"."""
     first, _, rest = bare.lower().partition(" ")
-    return rest.partition(" ")[0] in _SILENT or (first in ("stay", "remain") and phrases.UNTIL.search(rest) is not None)
+    return rest.partition(" ")[0] in _SILENT or (first in ("stay", "remain") and phrases.UNTIL.inside(rest) is not None)
 
 
 def about_what_is_given(bare: str, given: Collection[str]) -> bool:
@@ -269,12 +207,12 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "it asks several people, and one answer would end it"
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.search(bare) or _MAY_BE_LEFT_OUT.search(bare)):
+    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.search(bare)):
         return "a value that may be left out is asked for until it is given"
-    until = phrases.UNTIL.search(bare)
-    if until and _CLOCK.match(until[1]):
+    until = phrases.UNTIL.inside(bare)
+    if until and _CLOCK.match(until["what"]):
         return NO_CLOCK
-    return "until when is not said" if until and read_answer(until[1]) else ""
+    return "until when is not said" if until and read_answer(until["what"]) else ""
 
 
 def waits_for_a_time(bare: str) -> bool:
@@ -284,8 +222,8 @@ def waits_for_a_time(bare: str) -> bool:
 
 def lasts_until_a_time(plain: str) -> bool:
     """Whether a time of day ends something: "Loop until midnight"."""
-    until = phrases.UNTIL.search(plain)
-    return until is not None and _CLOCK.match(until[1]) is not None
+    until = phrases.UNTIL.inside(plain)
+    return until is not None and _CLOCK.match(until["what"]) is not None
 
 
 def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
@@ -312,20 +250,20 @@ def before_what(text: str) -> str:
 
 def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
-    whole = ADDRESSED.sub(" ", unquoted(bare)).replace("that time", "the time")
-    told = phrases.INDIRECT.search(whole) or re.search(r"\b(?:if|whether)\b", whole)
+    whole = ADDRESSED.left_out_of(unquoted(bare)).replace("that time", "the time")
+    told = phrases.INDIRECT.inside(whole) or re.search(r"\b(?:if|whether)\b", whole)
     whole = whole[: told.start()] if told else whole
-    when = LATER.search(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.search(whole))
+    when = LATER.inside(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.inside(whole))
     return free(text, "when it is said is part of the sentence") if when else None
 
 
 def perhaps_over(text: str, said: str) -> LoweredInstruction | None:
     """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
-    over = phrases.AND_END.search(said)
-    if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
+    over = phrases.AND_END.inside(said)
+    if over is None or " " in over.whole.strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
     before = said[: over.start()]
-    if in_a_list(before, over[0]) or (before.rstrip().endswith(",") and _SAYS_THAT.match(before)):
+    if in_a_list(before, over.whole) or (before.rstrip().endswith(",") and _SAYS_THAT.begins(before)):
         return None
     told = is_indirect(before) or ":" in unquoted(before)
-    return free(text, f"{over[0].strip(' ,;.')!r} may be part of what is said") if told else None
+    return free(text, f"{over.whole.strip(' ,;.')!r} may be part of what is said") if told else None

@@ -43,7 +43,7 @@ class AskedVariables:
         about = [*dict.fromkeys(self.about)]
         if about and (it := messages.ASKS_FOR_IT.search(plain)):
             return f"{talk.said[: it.start(1)]}{_joined(about)}", about
-        again = messages.ASKS_AGAIN.search(plain) or messages.ASKS_TO_DO_AGAIN.search(plain)
+        again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.search(plain)
         names = [name for name in about if name in self._asked] or self._asked_last
         if again is None or not names:
             return talk.said, ()
@@ -64,11 +64,11 @@ class AskedVariables:
         whether $total is right"."""
         about = {
             name
-            for match in phrases.TALKED_ABOUT.finditer(said)
-            for name in phrases.VARIABLE.findall(match[0])
-            if name in self.given or phrases.ITS_STATE.search(match[0])
+            for match in phrases.TALKED_ABOUT.all_inside(said)
+            for name in phrases.VARIABLE.findall(match.whole)
+            if name in self.given or phrases.ITS_STATE.inside(match.whole)
         }
-        asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
+        asked_for = {match["name"] for match in phrases.ASKED_FOR.all_inside(said)}
         said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
         about |= {
             name for one in messages.PLACEHOLDER.findall(said) for name in phrases.VARIABLE.findall(one)
@@ -85,7 +85,7 @@ class AskedVariables:
 
     def thinking(self, text: str, bare: str) -> LoweredInstruction | None:
         """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
-        if not phrases.THINK.match(bare):
+        if not phrases.THINK.begins(bare):
             return None
         new = {*phrases.VARIABLE.findall(bare)} - self.given
         notes = new and vocabulary.beginning(bare, vocabulary.NOTES)

@@ -8,6 +8,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
 _VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
 _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
@@ -15,18 +16,10 @@ _KEPT_AS = re.compile(
     rf",?\s+(?:as|into|and (?:store|save|keep|put) (?:it|this|that|the (?:answer|result)) (?:as|in))\s+({_VARIABLE})$",
     re.IGNORECASE,
 )
-_REMEMBERS = re.compile(r"^(?:remember|memori[sz]e|keep in mind)\s+that\s+(.+)$", re.IGNORECASE | re.DOTALL)
-_REMEMBERS_VALUE = re.compile(r"^(?:remember|memori[sz]e)\s+(\$[^\W\d]\w*)$", re.IGNORECASE)
-_RECALLS = re.compile(
-    r"^(?:recall|(?:look up|find out) what (?:you|we) (?:know|remember) (?:about|of)"
-    r"|what (?:do|did) (?:you|we) (?:know|remember|learn) (?:about|of)|what is (?:known|remembered) (?:about|of))"
-    r"\s+(?!that\b)(.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_OF_A_PLACE = re.compile(
-    r"^(?:we|(?:this|the) (?:group|room|channel|team|place|thread|chat)|(?:people|everybody) here)\b",
-    re.IGNORECASE,
-)
+_REMEMBERS = phrase("remember that")
+_REMEMBERS_VALUE = phrase("remember a value")
+_RECALLS = phrase("recall")
+_OF_A_PLACE = phrase("of a place")
 _NAMED = re.compile(r"\{?\$([^\W\d]\w*)\}?")
 
 
@@ -41,20 +34,20 @@ class Remembering:
         if not self._reach.has_memory:
             return None
         given = _GIVEN_TO.match(bare)
-        target, rest = (None, bare) if given is None else (given[1], phrases.PREFIX.sub("", bare[given.end() :]))
+        target, rest = (None, bare) if given is None else (given[1], phrases.PREFIX.without(bare[given.end() :]))
         rest = rest.rstrip("?.; ")
         said = text.rstrip(".; ")
-        remembered = _REMEMBERS.match(rest)
+        remembered = _REMEMBERS.begins(rest)
         if remembered is not None and target is None:
-            about = ', about="place"' if _OF_A_PLACE.match(remembered[1]) else ""
-            return LoweredInstruction(Op.QUE, f"Remember({_literal(remembered[1])}{about}): {said}; YLD for call")
-        value = _REMEMBERS_VALUE.match(rest)
+            about = ', about="place"' if _OF_A_PLACE.begins(remembered["what"]) else ""
+            return LoweredInstruction(Op.QUE, f"Remember({_literal(remembered['what'])}{about}): {said}; YLD for call")
+        value = _REMEMBERS_VALUE.begins(rest)
         if value is not None and target is None:
-            return LoweredInstruction(Op.QUE, f"Remember({value[1]}): {said}; YLD for call")
-        recalled = _RECALLS.match(rest)
+            return LoweredInstruction(Op.QUE, f"Remember({value['what']}): {said}; YLD for call")
+        recalled = _RECALLS.begins(rest)
         if recalled is None:
             return None
-        question = recalled[1]
+        question = recalled["what"]
         if target is None and (kept := _KEPT_AS.search(question)):
             target, question = kept[1], question[: kept.start()]
         result = "" if target is None else f"{target} = "

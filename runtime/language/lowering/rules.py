@@ -180,9 +180,9 @@ class _StepLowering:
     def _other_side(self, item: ListItem, before: Step | None, line: str) -> Step | None:
         """An "otherwise" after a condition that stays free: nothing exact says when it is meant, so it is free, too."""
         said = phrases.plain(item.text)
-        if before is None or before.op is not Op.EXE or not phrases.ELSE.match(said):
+        if before is None or before.op is not Op.EXE or not phrases.ELSE.begins(said):
             return None
-        if not (phrases.BRANCH_AT_START.match(before.text) or phrases.ELSE.match(before.text)):
+        if not (phrases.BRANCH_AT_START.begins(before.text) or phrases.ELSE.begins(before.text)):
             return None
         return self._written(*_whole(item, "the condition that it belongs to is free"), line)
 
@@ -200,7 +200,7 @@ class _StepLowering:
         if once and self._occasions.is_for_later(found.text):
             found, item = _whole(item, "it may be meant for later, and a trigger of a playbook waits for that")
         noted, started = len(self._notes), len(self._classifier.background.started)
-        again = phrases.AGAIN_IF.match(found.text) is not None
+        again = phrases.AGAIN_IF.begins(found.text) is not None
         if found.loop and found.known and not (again or _is_loop(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         step = self._written(found, item, line)
@@ -254,8 +254,8 @@ class _StepLowering:
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:
                 return replace(first, after=(*first.after, item.text[condition.end() :]))
-        asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.match(text)
-        if not found.after and phrases.REPEATS.search(text) and not asks:
+        asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.begins(text)
+        if not found.after and phrases.REPEATS.inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found
 

@@ -15,22 +15,15 @@ from runtime.language.lowering.instruction import LoweredInstruction, LoweredTal
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import PhraseMatch, phrase
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
 _TO_PERSON = re.compile(_LEAD + phrases.PERSON.pattern, re.IGNORECASE)
 _TO_PERSON_OUTSIDE = re.compile(_LEAD + phrases.PERSON_OUTSIDE.pattern, re.IGNORECASE)
 _YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
-_PRIVATE = re.compile(
-    r"\b(?:in (?:private|secret|confidence)|quietly|secretly|one[- ]on[- ]one|whisper\w*|aside|off the record"
-    r"|behind closed doors|(?:nobody|no one|no-one|none) else|secretive\w*|dms?"
-    r"|(?:private|confidential|secret|direct)\s+(?:message|note|word|chat|talk|question|reply|hint|conversation)s?)\b",
-    re.IGNORECASE,
-)
-_PERHAPS_PRIVATE = re.compile(
-    r"\b(?:directly|alone|only|just|personally|individually|separately|without\s+(?:the\s+)?(?:others?|anyone|anybody|rest))\b",
-    re.IGNORECASE,
-)
+_PRIVATE = phrase("in private")
+_PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
 """An addressee that by its name can only be an agent."""
@@ -98,10 +91,10 @@ class Speech:
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         if (seconds := read_pause(bare)) is not None:
             return LoweredInstruction(Op.QUE, f"Sleep({seconds}); YLD for call")
-        match, clock = phrases.WAIT.match(bare), messages.waits_for_a_time(bare)
+        match, clock = phrases.WAIT.begins(bare), messages.waits_for_a_time(bare)
         if match is None or clock:
             return free(text, messages.NO_CLOCK) if clock else None
-        whom = match[1] or "user"
+        whom = match["whom"] or "user"
         if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
             return LoweredInstruction(Op.YLD, f"for {over[1].lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
@@ -126,12 +119,12 @@ class Speech:
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
         if self._named.server.search(bare):
             return LoweredInstruction(Op.EXE, text)
-        if phrases.TO_ITSELF.match(bare):
+        if phrases.TO_ITSELF.begins(bare):
             return None
         target = self.addressee(bare)
         asks = self._asks(text, bare, target)
         if not (asks or self._tells(bare, target)):
-            if not (self._meeting and phrases.TAKE_PART.match(bare)):
+            if not (self._meeting and phrases.TAKE_PART.begins(bare)):
                 return None
             asks, target = True, "meeting"
             if messages.only_waits(bare):
@@ -140,7 +133,7 @@ class Speech:
         if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said, asks):
             return unsure
         if target is None and not self._meeting and self.partners and "user" not in self.partners:
-            if len(self.partners) > 1 or not phrases.REPLIES.match(bare):
+            if len(self.partners) > 1 or not phrases.REPLIES.begins(bare):
                 names = ", ".join(self.partners)
                 return free(text, f"it does not say to whom: {names}, or the user")
             target = self.partners[0]
@@ -167,7 +160,7 @@ class Speech:
         if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
             return free(text, "it does not say who is spoken to in private")
         whom = messages.before_what(text)
-        if not private and _PERHAPS_PRIVATE.search(whom) and self._reach.agents_in(whom):
+        if not private and _PERHAPS_PRIVATE.inside(whom) and self._reach.agents_in(whom):
             return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
         if others and 0 < len(direct) <= len(others) and not private:
@@ -185,18 +178,18 @@ class Speech:
         target, others = talk.target, talk.others
         said, anew = self.questions.in_full(talk)
         instruction = "; ".join([f"Say({target}, {said})", *(f"Say({other}, the same)" for other in others)])
-        over = phrases.AND_END.search(said)
-        if over and not messages.in_a_list(said[: over.start()], over[0]):
+        over = phrases.AND_END.inside(said)
+        if over and not messages.in_a_list(said[: over.start()], over.whole):
             before = said[: over.start()].rstrip(" ,")
-            if phrases.SAYS_QUOTED_WHOLE.match(before):
+            if phrases.SAYS_QUOTED_WHOLE.begins(before):
                 instruction = f"Say({target}, {before})"
             return LoweredInstruction(Op.QUE, f"{instruction}; YLD for exit", talk=talk)
-        if phrases.AND_RETURN.search(unquoted(said)):
+        if phrases.AND_RETURN.inside(unquoted(said)):
             return LoweredInstruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return LoweredInstruction(Op.QUE, instruction, talk=talk)
         kept = messages.ANSWER_KEPT.search(said)
-        if kept and not others and messages.ASKS_QUOTED.match(said[: kept.start()]):
+        if kept and not others and messages.ASKS_QUOTED.begins(said[: kept.start()]):
             instruction = f"Say({target}, {said[: kept.start()]})"
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
@@ -214,34 +207,34 @@ class Speech:
         if messages.SEVERAL.search(bare) and len({*self.partners} - {"user"}) > 1:
             return free(text, "which of them are meant is known only when it runs")
         variable = self._named.variable.match(bare)
-        behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
-        if found := variable or behind:
-            return free(text, f"who {found[1]} is, is known only when it runs")
-        named = phrases.TO_A_NAME.match(bare)
-        if named and target is None and not phrases.PERSON.match(named[1]):
-            return free(text, f"there is no agent {named[1]}")
-        also = messages.AND_ANOTHER.match(bare)
+        behind = phrases.TO_VARIABLE_BEHIND.begins(bare) if target is None else None
+        if who := variable[1] if variable else behind and behind["who"]:
+            return free(text, f"who {who} is, is known only when it runs")
+        named = phrases.TO_A_NAME.begins(bare)
+        if named and target is None and not phrases.PERSON.match(named["who"]):
+            return free(text, f"there is no agent {named['who']}")
+        also = messages.AND_ANOTHER.begins(bare)
         person = also and (phrases.PERSON.fullmatch(also["first"]) or self._reach.is_the_user(also["first"]))
         if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
         other = self._somebody_else(bare) if target is None else None
-        if other and not (phrases.PERSON.match(other[1]) or phrases.EVERYBODY.match(other[1])):
-            return free(text, f"it is for {other[1]!r}, and there is no such agent")
+        if other and not (phrases.PERSON.match(other["who"]) or phrases.EVERYBODY.match(other["who"])):
+            return free(text, f"it is for {other['who']!r}, and there is no such agent")
         if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.search(bare):
             return free(text, "who is answered is known only when it runs") if self._reach.is_named_by_others else None
-        meant = phrases.TO_A_NAME_BEHIND.search(unquoted(bare)) if target is None else None
-        if meant and self._reach.nearly_an_agent(meant[1]):
-            return free(text, f"there is no agent {meant[1]}")
+        meant = phrases.TO_A_NAME_BEHIND.begins(unquoted(bare)) if target is None else None
+        if meant and self._reach.nearly_an_agent(meant["who"]):
+            return free(text, f"there is no agent {meant['who']}")
         agent = _AN_AGENT.search(unquoted(bare)) if target is None else None
         unknown = agent is not None and not self._reach.is_an_agent(agent[1])
         return free(text, f"there is no agent {agent[1]}") if agent and unknown else None
 
     @staticmethod
-    def _somebody_else(bare: str) -> re.Match[str] | None:
+    def _somebody_else(bare: str) -> PhraseMatch | None:
         """The common noun of a step for somebody who may be another person than the user."""
-        role = messages.TO_A_ROLE.match(bare)
-        known = role is not None and vocabulary.ROLES & {role["role"].lower(), role["role"].lower().removesuffix("s")}
-        return role if known else phrases.TO_SOMEBODY_ELSE.match(bare)
+        role = messages.TO_A_ROLE.begins(bare)
+        known = role is not None and vocabulary.ROLES & {role["who"].lower(), role["who"].lower().removesuffix("s")}
+        return role if known else phrases.TO_SOMEBODY_ELSE.begins(bare)
 
     def begun_by_the_user(self, trigger: str) -> bool:
         """Whether a trigger is about what the user does."""
@@ -250,22 +243,22 @@ class Speech:
         return named or (who is not None and not self._meeting and self._reach.is_the_user(who[1]))
 
     def _tells(self, bare: str, target: str | None) -> bool:
-        to_somebody = target is not None and phrases.TELL_IF_NAMED.match(bare)
-        to_all = self._meeting and phrases.TELL_A_MEETING.match(bare)
-        return bool(phrases.TELL.match(bare) or to_somebody or to_all)
+        to_somebody = target is not None and phrases.TELL_IF_NAMED.begins(bare)
+        to_all = self._meeting and phrases.TELL_A_MEETING.begins(bare)
+        return bool(phrases.TELL.begins(bare) or to_somebody or to_all)
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
-        if phrases.ASK_ALWAYS.match(bare) or (text.rstrip().endswith("?") and not phrases.THINK.match(bare)):
+        if phrases.ASK_ALWAYS.begins(bare) or (text.rstrip().endswith("?") and not phrases.THINK.begins(bare)):
             return True
-        if phrases.TOGETHER.match(bare) and self._with_somebody(bare):
+        if phrases.TOGETHER.begins(bare) and self._with_somebody(bare):
             return True
-        if target and phrases.ASK.match(bare):
+        if target and phrases.ASK.begins(bare):
             from_agent = target != "user" and self._named.from_agent.search(bare)
-            if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
+            if phrases.ASK_IF_OBJECT.begins(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
-        asks = phrases.ASKS_INSIDE.search(bare) if self._tells(bare, target or "user") else None
-        return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks[0])
+        asks = phrases.ASKS_INSIDE.inside(bare) if self._tells(bare, target or "user") else None
+        return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
     def _with_somebody(self, bare: str) -> bool:
         return self._named.with_somebody.search(bare) is not None
@@ -281,19 +274,19 @@ class Speech:
             return self._reach.agents_in(agent[0])[0]
         if person:
             return self._person(person[0])
-        role = messages.TO_A_ROLE.match(bare)
-        if role and not self._meeting and self._reach.is_the_user(role["role"]):
+        role = messages.TO_A_ROLE.begins(bare)
+        if role and not self._meeting and self._reach.is_the_user(role["who"]):
             return "user"
         if self._meeting:
             return "meeting" if phrases.EVERYBODY.search(bare) else None
-        if phrases.SAYS_QUOTED.match(bare):
+        if phrases.SAYS_QUOTED.begins(bare):
             return "user"  # fixed words without an addressee are for whom the program is for
-        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.match(bare) else phrases.PERSON).search(bare)
+        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.begins(bare) else phrases.PERSON).search(bare)
         return self._person(anywhere[0]) if anywhere else None
 
     def _person(self, words: str) -> str | None:
         """The person or agent that a pronoun means: "him" may be an agent in the conversation."""
-        if self.partners and "user" not in self.partners and phrases.PRONOUN.search(words):
+        if self.partners and "user" not in self.partners and phrases.PRONOUN.inside(words):
             return self.partners[0] if len(self.partners) == 1 else None
         return "user"
 
@@ -307,7 +300,7 @@ class Speech:
 
     def _to_whom(self, bare: str) -> str:
         """A sentence from the part that names the listener: "Introduce Cook to the user"."""
-        about_others = phrases.ABOUT_OTHERS.match(bare) or messages.HANDS_ON.match(bare)
+        about_others = phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.match(bare)
         to = self._named.to_somebody.search(bare) if about_others else None
         return bare[to.start() :] if to else bare
 
@@ -329,7 +322,7 @@ class Speech:
 
     def _private(self, text: str) -> bool:
         words = unquoted(text)
-        if _PRIVATE.search(words):
+        if _PRIVATE.inside(words):
             return True
         return any(
             get_close_matches(word.lower(), _PRIVATELY, n=1, cutoff=0.8) for word in re.findall(r"\w{6,}", words)
@@ -338,14 +331,14 @@ class Speech:
     def wait_for(self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = ()) -> str:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
         name itself."""
-        until = phrases.UNTIL.search(said)
+        until = phrases.UNTIL.inside(said)
         if target != "user":
-            asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
+            asked_for = {match["name"] for match in phrases.ASKED_FOR.all_inside(said)}
             states = {
                 name
-                for match in phrases.TALKED_ABOUT.finditer(said)
-                if phrases.ITS_STATE.search(match[0])
-                for name in phrases.VARIABLE.findall(match[0])
+                for match in phrases.TALKED_ABOUT.all_inside(said)
+                if phrases.ITS_STATE.inside(match.whole)
+                for name in phrases.VARIABLE.findall(match.whole)
             }
             named = (
                 []
@@ -356,16 +349,16 @@ class Speech:
             new = [f"${kept[1]}"] if (kept := messages.ANSWER_KEPT.search(said)) and not several else new
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
-            when += [until[1]] if until else []
+            when += [until["what"]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
-        tells = phrases.TELL.match(said) or vocabulary.beginning(said, vocabulary.HANDS)
-        asked = phrases.ASKS_INSIDE.search(said) if tells else None
+        tells = phrases.TELL.begins(said) or vocabulary.beginning(said, vocabulary.HANDS)
+        asked = phrases.ASKS_INSIDE.inside(said) if tells else None
         kept = messages.ANSWER_KEPT.search(said)
         wanted = anew or ([kept[1]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
-        kind = kept[2] or "" if kept and messages.ASKS_QUOTED.match(said[: kept.start()]) else ""
+        kind = kept[2] or "" if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""
         gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:
-            what = until[1] if " " in until[1] or not wanted else f"it is {until[1]}"
+            what = until["what"] if " " in until["what"] or not wanted else f"it is {until['what']}"
             done = f"{gave} and {what}" if wanted else what
         else:
             done = gave

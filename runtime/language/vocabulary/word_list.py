@@ -1,0 +1,38 @@
+"""The words of a text, with their places."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+
+_PIECE = re.compile(r"\w+|[^\w\s]")
+
+
+class WordList:
+    """The words and marks of a text in lower case. A typographic apostrophe is a plain one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        found = _PIECE.search(text)
+        self.first = found[0].lower().replace("\u2019", "'") if found else ""
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All of them, in order."""
+        return tuple(_PIECE.findall(self.text.lower().replace("\u2019", "'")))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Where each word begins and ends."""
+        return tuple(one.span() for one in _PIECE.finditer(self.text))
+
+    def joined(self, at: int) -> bool:
+        """Whether a word, or the end, follows the word before without a blank."""
+        end = self.places[at - 1][1] if at else -1
+        return end == (self.places[at][0] if at < len(self.words) else len(self.text))
+
+
+@lru_cache(maxsize=4096)
+def words_of_text(text: str) -> WordList:
+    """The words and marks of a text."""
+    return WordList(text)
