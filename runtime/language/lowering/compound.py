@@ -25,11 +25,9 @@ from runtime.language.lowering.messages import (
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
-from runtime.language.vocabulary.phrase import phrase
 
 _LASTS = frozenset({Op.RET, Op.JMP})
 _WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
-_WHOSE = phrase("whose")
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -377,7 +375,7 @@ class Compound:
             return True
         if second.talk is None:
             return False
-        explicit = self._speech.addressee(bare) is not None and not _WHOSE.begins(bare)
+        explicit = self._speech.addressee(bare) is not None and not phrases.WHOSE.begins(bare)
         if found.talk is None:
             return phrases.TELL.begins(bare) is not None or phrases.ASK_ALWAYS.begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
