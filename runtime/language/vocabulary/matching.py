@@ -144,16 +144,22 @@ def rest(*, within_a_clause: bool = False) -> Maker:
 
 def named(name: str, inner: Maker) -> Maker:
     """A part whose words are asked for by name."""
+    begun = f"{name} begun"
 
     def maker(then: Part) -> Part:
-        def part(words: WordList, at: int, groups: Groups) -> int:
-            def behind(words: WordList, end: int, groups: Groups) -> int:
-                last = then(words, end, groups)
-                if last >= 0:
-                    groups[name] = at, end
-                return last
+        def behind(words: WordList, end: int, groups: Groups) -> int:
+            start = groups[begun]
+            last = then(words, end, groups)
+            groups[begun] = start
+            if last >= 0:
+                groups[name] = start[0], end
+            return last
 
-            return inner(behind)(words, at, groups)
+        whole = inner(behind)
+
+        def part(words: WordList, at: int, groups: Groups) -> int:
+            groups[begun] = at, at
+            return whole(words, at, groups)
 
         return part
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from runtime.language.vocabulary import matching
@@ -12,6 +12,8 @@ from runtime.language.vocabulary.notation import read_phrase
 from runtime.language.vocabulary.word_list import WordList, words_of_text
 
 FILE = Path(__file__).parent / "phrases.md"
+_KEPT = 4096
+"""How many answers are kept: the rules ask for the same phrase in the same sentence again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,7 @@ class PhrasePattern:
         part, firsts = self._read
         if (firsts is not None and words.first not in firsts) or text[:1].isspace():
             return None
-        groups: matching.Groups = {}
-        end = part(words, 0, groups)
-        return PhraseMatch(words, 0, end, groups) if end >= 0 else None
+        return _begun(part, words)
 
     def is_all_of(self, text: str) -> PhraseMatch | None:
         """The phrase that is the whole text."""
@@ -115,7 +115,7 @@ class PhrasePattern:
 
     def inside(self, text: str) -> PhraseMatch | None:
         """The first place of a text that is this phrase."""
-        return next(self.all_inside(text), None)
+        return _first_inside(self, text)
 
     def all_inside(self, text: str) -> Iterator[PhraseMatch]:
         """The places of a text that are this phrase, from the left, none over another."""
@@ -144,6 +144,18 @@ class PhrasePattern:
         for found in self.all_inside(text):
             kept, at = f"{kept}{text[at : found.start()]} ", found.end()
         return kept + text[at:]
+
+
+@lru_cache(maxsize=_KEPT)
+def _begun(part: matching.Part, words: WordList) -> PhraseMatch | None:
+    groups: matching.Groups = {}
+    end = part(words, 0, groups)
+    return PhraseMatch(words, 0, end, groups) if end >= 0 else None
+
+
+@lru_cache(maxsize=_KEPT)
+def _first_inside(pattern: PhrasePattern, text: str) -> PhraseMatch | None:
+    return next(pattern.all_inside(text), None)
 
 
 def phrase(name: str) -> PhrasePattern:

@@ -13,13 +13,9 @@ class WordList:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        found = _PIECE.search(text)
-        self.first = found[0].lower().replace("\u2019", "'") if found else ""
-
-    @cached_property
-    def words(self) -> tuple[str, ...]:
+        self.words = tuple(map(str.lower, _PIECE.findall(text.replace("\u2019", "'"))))
         """All of them, in order."""
-        return tuple(_PIECE.findall(self.text.lower().replace("\u2019", "'")))
+        self.first = self.words[0] if self.words else ""
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:

@@ -29,6 +29,8 @@ MATCHES = (
     ("say [:] QUOTATION END", 'say: "a b"', 'say: "a b"'),
     ("(and | then)+ go", "and then go", "and then go"),
     ("case =(.. :) !(x)", "case good: yes", "case"),
+    ("tell {who: WORD} office", "Tell \u0130stanbul office that", "Tell \u0130stanbul office"),
+    ("(to NAME)+ END", "to Stra\u00dfe to Oslo", "to Stra\u00dfe to Oslo"),
 )
 
 
@@ -42,6 +44,12 @@ def test_named_parts_and_what_stands_behind_are_texts_of_the_sentence() -> None:
     found = PhrasePattern("wait [for {whom: NAME}] [{how: long}]").begins("Wait  for  Head, please")
     assert found is not None
     assert (found["whom"], found["how"], found.rest) == ("Head", "", ", please")
+
+
+def test_a_part_that_is_tried_again_begins_where_it_began() -> None:
+    found = PhrasePattern("go {where: WORD ..} {where: to WORD} END").begins("Go \u0130lk to to \u00df")
+    assert found is not None
+    assert found["where"] == "\u0130lk to"
 
 
 def test_places_inside_do_not_overlap_and_none_is_found_where_there_is_none() -> None:
