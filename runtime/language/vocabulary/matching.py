@@ -53,6 +53,19 @@ def word(said: str, *, joined: bool = False) -> Maker:
     return maker
 
 
+def word_beginning(starts: tuple[str, ...]) -> Maker:
+    """One word that begins in one of these ways."""
+
+    def maker(then: Part) -> Part:
+        def part(words: WordList, at: int, groups: Groups) -> int:
+            fits = at < len(words.words) and words.words[at].startswith(starts)
+            return then(words, at + 1, groups) if fits else -1
+
+        return part
+
+    return maker
+
+
 def _is_word(words: WordList, at: int) -> bool:
     first = words.words[at][0]
     return first.isalnum() or first == "_"

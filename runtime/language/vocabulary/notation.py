@@ -19,6 +19,8 @@ class _Read:
     maker: Maker
     firsts: frozenset[str] | None
     """The words with which it can begin; None where these are not all known."""
+    start: str = ""
+    """The letters of what is only the beginning of a word: `whisper*`."""
 
 
 def read_phrase(said: str, named: Callable[[str], str]) -> tuple[Maker, frozenset[str] | None]:
@@ -58,6 +60,8 @@ class _Reader:
             ways.append(self._way())
         if len(ways) == 1:
             return ways[0]
+        if all(way.start for way in ways):
+            return _Read(matching.word_beginning(tuple(way.start for way in ways)), None)
         firsts = [way.firsts for way in ways]
         known = [words for words in firsts if words is not None]
         begins = frozenset().union(*known) if len(known) == len(ways) else None
@@ -73,7 +77,8 @@ class _Reader:
             if open_still:
                 begins = None if begins is None or item.firsts is None else begins | item.firsts
                 open_still = may_be_absent
-        return _Read(matching.in_order([item.maker for item in items]), None if open_still else begins)
+        start = items[0].start if len(items) == 1 else ""
+        return _Read(matching.in_order([item.maker for item in items]), None if open_still else begins, start)
 
     def _go_on(self) -> str:
         token, self.token = self.token, next(self._tokens, "")
@@ -117,10 +122,10 @@ def _worded(token: str) -> _Read:
         return _Read(matching.KINDS[token], frozenset("$") if token in ("VARIABLE", "PLACE") else None)
     letters = token.strip("*")
     if token != letters and letters:
-        fits = str.endswith if token.startswith("*") else str.startswith
-        least = len(letters) + token.startswith("*")
+        if not token.startswith("*"):
+            return _Read(matching.word_beginning((letters,)), None, letters)
         return _Read(
-            matching.word_where(lambda words, at: fits(words.words[at], letters) and len(words.words[at]) >= least),
+            matching.word_where(lambda words, at: words.words[at].endswith(letters) and words.words[at] != letters),
             None,
         )
     ways = [_PIECE.findall(form) for form in forms(token.strip("`"))]
