@@ -30,8 +30,12 @@ class Verdict:
         return not (self.missing or self.growing or self.choices)
 
 
-def judge(shown: Sequence[Shown], expected: Sequence[str], speakers: Sequence[str]) -> Verdict:
-    """Compare what is shown with what was to be said. What a platform does with Markdown and names does not count."""
+def judge(
+    shown: Sequence[Shown], expected: Sequence[str], speakers: Sequence[str], *, asks_on: bool = False
+) -> Verdict:
+    """Compare what is shown with what was to be said. What a platform does with Markdown and names does not count.
+
+    `asks_on`: the program ends what it says with a question that stays open."""
     wanted = [plain(text) for text in expected]
     seen = [_without_speaker(_CHOSEN.sub("", one.text), speakers, wanted) for one in shown]
     due = 0
@@ -49,7 +53,7 @@ def judge(shown: Sequence[Shown], expected: Sequence[str], speakers: Sequence[st
         tuple(strange),
         orphans,
         tuple(one.text for one in shown if one.growing),
-        tuple(choice for one in shown for choice in one.choices),
+        tuple(choice for one in (shown[:-1] if asks_on else shown) for choice in one.choices),
     )
 
 

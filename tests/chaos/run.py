@@ -70,7 +70,8 @@ class Talk:
 
     def verdict(self) -> Verdict:
         """How what people see compares with what was to be said."""
-        return judge(self.place.shown(), self.story.expected(self.said), self.story.speakers)
+        story = self.story
+        return judge(self.place.shown(), story.expected(self.said), story.speakers, asks_on=story.asks_on)
 
     def describe(self) -> str:
         """For people."""

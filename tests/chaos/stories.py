@@ -37,7 +37,8 @@ Speaks = Callable[[random.Random, Sequence[Said], int], Said]
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A program and the conversation about it. `speakers` are the names that may stand above a text."""
+    """A program and the conversation about it. `speakers` are the names that may stand above a text; `asks_on`: a
+    question stays open below what was said last."""
 
     name: str
     program: Path
@@ -45,6 +46,7 @@ class Story:
     expected: Expected
     speakers: tuple[str, ...]
     needs_model: bool = False
+    asks_on: bool = False
 
 
 _HOUSE_WORDS = ("echo", "echo", "story", "story", "sleep", "wait", "ask", "meet", "watch", "other", "file", "bye")
@@ -304,6 +306,7 @@ STORIES = {
             _tour_says,
             _tour_expected,
             ("Guide", "Librarian", "Painter", "Poet"),
+            asks_on=True,
         ),
         Story("workshop", WORKSHOP, _tasks_say, _tasks_expected, ("Workshop", "Hand")),
         Story("asking-workshop", WORKSHOP, _tasks_ask, _tasks_expected, ("Workshop", "Hand")),

@@ -28,6 +28,7 @@ Answers.
 - Wait for the user
 - Say "Thanks."
 - Wait for the user
+- Say "That makes {$total}."
 """
 
 
@@ -97,8 +98,8 @@ async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_co
         await room.until("Welcome.")
         (tmp_path / "shop.pb").write_text(PROGRAM + "### Stepz\n")
         view = await seen(running, lambda now: bool(now["problems"]))
-        assert "shop.pb:13:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
-        await running.prints(r"shop\.pb:13:5: error")
+        assert "shop.pb:14:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
+        await running.prints(r"shop\.pb:14:5: error")
         before = await seen(running, lambda _: True)
         (tmp_path / "shop.pb").write_text(
             PROGRAM.replace('Say "Thanks."', 'Say(Pager, "One came.")\n- Say "Thank you."')
