@@ -125,21 +125,20 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 
 def _package(state: StateInline, silent: bool) -> bool:
-    found = PACKAGE.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "@" else None
-    if found is None:
-        return False
-    if not silent:
-        state.push("code_inline", "code", 0).content = found[0]
-    state.pos = found.end()
-    return True
+    return _as_it_is(state, silent, PACKAGE, "@", ("code_inline", "code"))
 
 
 def _dunder(state: StateInline, silent: bool) -> bool:
-    found = DUNDER.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "_" else None
+    return _as_it_is(state, silent, DUNDER, "_", ("text", ""))
+
+
+def _as_it_is(state: StateInline, silent: bool, form: re.Pattern[str], begins: str, token: tuple[str, str]) -> bool:
+    """Take what has the form here as one token, without looking for marks in it."""
+    found = form.match(state.src, state.pos, state.posMax) if state.src[state.pos] == begins else None
     if found is None:
         return False
     if not silent:
-        state.push("text", "", 0).content = found[0]
+        state.push(*token, 0).content = found[0]
     state.pos = found.end()
     return True
 

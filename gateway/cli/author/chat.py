@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.author.dev import dev_settings_flags, entered, program_here, scripted_model, talk_script
+from gateway.cli.author.dev import ModelOption, dev_settings_flags, entered, program_here, scripted_model, talk_script
 from gateway.cli.author.exec import Lines
 from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors
 from gateway.cli.serve.until_stopped import serve_until_stopped
@@ -28,9 +28,7 @@ def chat(
         Path, typer.Argument(metavar="[FILE|FOLDER]", help="The file of a program, or its folder.")
     ] = Path(),
     config: ConfigOption = None,
-    model: Annotated[
-        str | None, typer.Option(help="Language model, by litellm's name. `scripted` or a talk file uses none.")
-    ] = None,
+    model: ModelOption = None,
 ) -> None:
     """Talk with a program in the terminal. Ctrl-C ends; the talk goes on when you come back.
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -29,15 +29,17 @@ STATE = ".parley"
 _PROGRAMS = (".pb", ".pbasm")
 _SCRIPTED, _TALKS = "scripted", ".test.md"
 
+ModelOption: TypeAlias = Annotated[
+    str | None, typer.Option(help="Language model, by litellm's name. `scripted` or a talk file uses none.")
+]
+
 
 def dev(
     folder: Annotated[
         Path, typer.Argument(metavar="[FOLDER|FILE]", help="The folder of a program, or its file.")
     ] = Path(),
     config: ConfigOption = None,
-    model: Annotated[
-        str | None, typer.Option(help="Language model, by litellm's name. `scripted` or a talk file uses none.")
-    ] = None,
+    model: ModelOption = None,
     port: Annotated[
         int | None, typer.Option(help="Port of the web chat. [default: the port in the settings, if it is free]")
     ] = None,

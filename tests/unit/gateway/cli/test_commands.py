@@ -120,6 +120,7 @@ def test_an_error_names_what_is_probably_meant_or_says_what_to_do(
     command: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PARLEY_DATA_DIR", str(tmp_path / "data"))  # not that of whoever runs the tests
     (tmp_path / "pizza.pb").write_text(BROKEN)
     (tmp_path / "pizza.test.md").write_text("")
     (tmp_path / "parley.toml").write_text("")
