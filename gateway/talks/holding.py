@@ -309,11 +309,11 @@ class Holding:
         """Let work go on. Where nothing happens for a moment, it waits for a short time, as talk in a meeting does."""
         with anyio.move_on_after(_MOMENT_S):
             await stirred.wait()
-            await settle()
-            return
+        await self._clock.runs()
         next_s = self._clock.next_short_s(within_s=SILENCE_S)
-        if next_s is None:
+        if stirred.is_set() or next_s is None:
             await stirred.wait()
+            await settle()
         else:
             await self._clock.pass_to(next_s)
 

@@ -16,8 +16,6 @@ from runtime.execution.frames.loop import FrameLoop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TALKS = Path(__file__).with_name("talks")
-_AT_ONCE = 3
-"""More talks at once than cores find each other slow, and their clocks go on meanwhile."""
 
 
 def test_every_example_has_talks() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import anyio
@@ -22,6 +24,26 @@ class TalkClock:
         self._passed_s = 0.0
         self._order = itertools.count()
         self._sleepers: list[tuple[float, int, float, anyio.Event]] = []
+        self._at_work = 0
+        self._idle = anyio.Event()
+        self._idle.set()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """No time of the talk passes meanwhile: a sandbox or a model is at work, as slowly as this machine lets it."""
+        self._at_work += 1
+        if self._at_work == 1:
+            self._idle = anyio.Event()
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if self._at_work == 0:
+                self._idle.set()
+
+    async def runs(self) -> None:
+        """Return when nothing stops it."""
+        await self._idle.wait()
 
     def now(self) -> datetime:
         return self._start + timedelta(seconds=self._passed_s)

@@ -15,13 +15,15 @@ from gateway.extensions.loading import Extensions, load_extensions
 from gateway.inbound.memory import remembers
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
+from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.files import TalkFiles
+from gateway.talks.staging.stopping import StoppingModel, StoppingSandbox
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes
 from runtime.channels.outbox import Outbox
-from runtime.core.clock import Clock, SystemClock
+from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
@@ -40,7 +42,7 @@ class Ports:
     store: SessionStore
     outbox: Outbox
     llm: LLMClient
-    clock: Clock
+    clock: TalkClock
     bus: Bus
     mailboxes: Mailboxes
     tasks: TaskGroup
@@ -68,8 +70,8 @@ class Stage:
             {program.name: program},
             ports.store,
             ports.outbox,
-            self.sandbox,
-            ports.llm,
+            StoppingSandbox(self.sandbox, ports.clock),
+            StoppingModel(ports.llm, ports.clock),
             ports.clock,
             ports.bus,
             idle_s=float("inf"),

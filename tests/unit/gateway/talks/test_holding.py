@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 
+from gateway.talks import holding
+from gateway.talks.staging.clock import settle
 from tests.unit.gateway.talks.rig import ECHO, GREETER, differing, held
 
 GREETED = """## Somebody says their name
@@ -277,3 +280,19 @@ def test_words_stand_in_the_order_in_which_they_were_begun(tmp_path: Path) -> No
     )
     talk = "## A\n- Ada: /start\n- Ada: one\n- Echo: Go on\n- Echo: one\n"
     assert len(differing(tmp_path, program, talk)) == 2
+
+
+def test_a_slow_machine_is_given_the_time_to_settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+
+    async def settle_late() -> None:
+        steps.append("begun")
+        late_s = anyio.current_time() + holding._MOMENT_S
+        while anyio.current_time() < late_s:
+            pass
+        await settle()
+        steps.append("settled")
+
+    monkeypatch.setattr(holding, "settle", settle_late)
+    assert differing(tmp_path, ECHO, "## A\n- Ada: /start\n- Ada: one\n- Echo: You said one\n") == []
+    assert len(steps) >= 4 and steps == ["begun", "settled"] * (len(steps) // 2)
