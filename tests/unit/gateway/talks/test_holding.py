@@ -282,6 +282,31 @@ def test_words_stand_in_the_order_in_which_they_were_begun(tmp_path: Path) -> No
     assert len(differing(tmp_path, program, talk)) == 2
 
 
+PATIENT = """# Patient
+```python
+import asyncio
+
+
+async def words():
+    yield "Good "
+    await asyncio.sleep(0.001)
+    yield "morning"
+
+
+@playbook(triggers=["When program starts"])
+async def Main():
+    await Say("user", words())
+    await Offer()
+
+
+@playbook
+async def Offer():
+    await WaitForMessage("user", 0)
+    await Ask("What would you like?", ["Tea"])
+```
+"""
+
+
 def test_a_slow_machine_is_given_the_time_to_settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
 
@@ -294,5 +319,7 @@ def test_a_slow_machine_is_given_the_time_to_settle(tmp_path: Path, monkeypatch:
         steps.append("settled")
 
     monkeypatch.setattr(holding, "settle", settle_late)
-    assert differing(tmp_path, ECHO, "## A\n- Ada: /start\n- Ada: one\n- Echo: You said one\n") == []
-    assert len(steps) >= 4 and steps == ["begun", "settled"] * (len(steps) // 2)
+    talk = "## A\n- Ada: /start\n- Patient: Good morning\n- Patient: What would you like?\n- expect: choices Tea\n"
+    assert differing(tmp_path, PATIENT, talk) == []
+    assert len(steps) >= 4
+    assert steps == ["begun", "settled"] * (len(steps) // 2)
