@@ -10,12 +10,11 @@ import os
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
-from tests.sampling import Sample, sample
-from tests.spread import record, recorded, spread
+from tests.sampling import sample
+from tests.spread import file_of, record, recorded, spread
 
 COMMITS = 20
 
@@ -37,55 +36,33 @@ _ROOT = Path(__file__).parents[1]
 _SERVERS = "several_servers"
 
 
-class Process(Protocol):
-    """One of the processes of a run."""
-
-    workeroutput: dict[str, list[int]]
-
-
 class Selection:
-    """A plugin of pytest, in each process of a run and in the one that begins them."""
+    """A plugin of pytest."""
 
     def __init__(self) -> None:
-        self._others = Sample(sample().turn)
         self._left_out = 0
         self._seconds: Counter[str] = Counter()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out, and put in order."""
-        if not hasattr(config, "workerinput"):
+        if not config.getoption("copies", 0):
             return
         kept = [item for item in items if not item.get_closest_marker(_SERVERS)]
         if len(kept) < len(items) and not sample().is_whole and are_untouched(_ROOT):
             self._left_out = len(items) - len(kept)
             items[:] = kept
-        files = spread(dict.fromkeys(_file(item.nodeid) for item in items), recorded())
+        files = spread(dict.fromkeys(file_of(item.nodeid) for item in items), recorded())
         places = {file: place for place, file in enumerate(files)}
-        items.sort(key=lambda item: places[_file(item.nodeid)])
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Tell the process that began this one."""
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput[_SERVERS] = [self._left_out, sample().tried, sample().known]
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Process) -> None:
-        """Hear it of each process."""
-        if told := getattr(node, "workeroutput", {}).get(_SERVERS):
-            self._left_out, tried, known = told
-            self._others.tried += tried
-            self._others.known += known
+        items.sort(key=lambda item: places[file_of(item.nodeid)])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add up how long files take."""
-        self._seconds[_file(report.nodeid)] += report.duration  # type: ignore[assignment]
+        self._seconds[file_of(report.nodeid)] += report.duration  # type: ignore[assignment]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what this run left out."""
-        self._others.tried += sample().tried
-        self._others.known += sample().known
-        if told := self._others.told():
+        if told := sample().told():
             terminalreporter.write_line(told)
         if self._left_out:
             terminalreporter.write_line(
@@ -106,7 +83,3 @@ def are_untouched(checkout: Path) -> bool:
         return not any(subprocess.check_output(each, stderr=subprocess.DEVNULL) for each in asked)
     except (OSError, subprocess.CalledProcessError):
         return False
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]

@@ -20,6 +20,11 @@ LONG_S = 5.0
 _RECORD = Path(__file__).with_name("durations.json")
 
 
+def file_of(test: str) -> str:
+    """The file in whose name a test's begins."""
+    return test.partition("::")[0]
+
+
 def spread(files: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
     """The files in their order; those without a duration take a second."""
     known = {file: seconds.get(file, 1.0) for file in files}

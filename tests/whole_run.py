@@ -26,7 +26,6 @@ WAITING = 3
 """How many more processes than cores: tests of whole processes mostly wait."""
 
 _PASSED, _FAILED = 0, 1
-_ROOT = Path(__file__).parents[1]
 _TESTS = [sys.executable, "-m", "pytest"]
 
 
@@ -80,11 +79,8 @@ def _run(*options: str) -> int:
 
 
 def _all_at_once(cache: Path) -> Ended:
-    if not (_ROOT / "tests" / "__pycache__").exists():
-        # One process compiles what all need; otherwise each of them would.
-        subprocess.run([*_TESTS, "--collect-only", "-qq"], stdout=subprocess.DEVNULL, check=False)
     processes = (os.cpu_count() or 1) + WAITING
-    spread = (f"--numprocesses={processes}", "--dist=loadfile", "--no-loadscope-reorder")
+    spread = ("-p", "tests.copies", f"--copies={processes}")
     return ended_as(_run(*spread, "-o", f"cache_dir={cache}", "--durations=40"), cache)
 
 
