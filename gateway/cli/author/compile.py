@@ -72,7 +72,8 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         target.write_text(result.program.pbasm, encoding="utf-8")
         note(f"written  {target}")
     if explain:
-        from gateway.cli.output.explanation import explanation_of, say_explanation
+        from gateway.cli.output.explanation import say_explanation
+        from gateway.programs.explanation import explanation_of
 
         explained = explanation_of(result.program, result.report)
         if as_json:
@@ -150,10 +151,10 @@ async def _asked(settings: Settings, programs: Sequence[Path]) -> tuple[Sequence
                 parsed, locks = parse(source), read_locks(source.files)
                 return source.files, await ask_for_locks(parsed, locks, model, answers.append, today)
         finally:
-            _tell_costs(answers)
+            tell_costs(answers)
 
 
-def _tell_costs(answers: Sequence[Happening]) -> None:
+def tell_costs(answers: Sequence[Happening]) -> None:
     """Say what the model cost, if it was asked."""
     from gateway.models.counted import Amounts, amounts_of, in_words
     from runtime.core.texts import load_texts

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.in_english import condition_in_english, value_in_english
 from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,
@@ -113,14 +114,16 @@ def _exact_words(words: Template) -> str:
 def _asked(part: Ask) -> Iterator[Part]:
     if part.words is not None:
         yield _said(part)
-    yield _alone(f"Wait for {_listed(_whom(part.sources))}.")
+    names = [f"${want.name}" for want in part.wants]
+    given = f" until {_listed(names)} {'are' if len(names) > 1 else 'is'} given" if names else ""
+    yield _alone(f"Wait for {_listed(_whom(part.sources))}{given}.")
     if part.wants:
         yield Part(PartKind.VALUE, f"The answer: {_listed([_declared(want) for want in part.wants])}.")
     match part.until:
         case Prose(text=text):
             yield Part(PartKind.CHOICE, f"Whether the talk is done: {text}")
-        case Expression(source=source):
-            yield _alone(f"Talk on until {source}.")
+        case Expression() as test:
+            yield _alone(f"Talk on until {condition_in_english(test)}.")
         case None if not part.wants:
             yield _alone("Take the next message as the answer.")
 
@@ -152,7 +155,7 @@ def _missing(part: Call, names: Sequence[str]) -> Sequence[str]:
 
 
 def _shown(operand: Operand) -> str:
-    return operand.source if isinstance(operand, Expression) else "…"
+    return value_in_english(operand) if isinstance(operand, Expression) else "…"
 
 
 def _set(part: Set) -> Part:
@@ -160,7 +163,7 @@ def _set(part: Set) -> Part:
     if isinstance(part.value, Prose):
         return Part(PartKind.VALUE, f"{names}: {part.value.text}")
     operator = f"{names} {part.operator} " if part.operator else ""
-    return _alone(f"Set {names} to {operator}{part.value.source}.")
+    return _alone(f"Set {names} to {operator}{value_in_english(part.value)}.")
 
 
 def _condition(part: Condition) -> Part:
@@ -171,13 +174,14 @@ def _condition(part: Condition) -> Part:
             return _alone("Pass over the steps below.")
         case Prose(text=text):
             return Part(PartKind.CHOICE, f"Yes or no: {text}")
-        case Expression(source=source):
-            return _alone(f"Execute the steps below if {source}.")
+        case Expression() as test:
+            return _alone(f"Execute the steps below if {condition_in_english(test)}.")
 
 
 def _loop(part: Loop) -> Iterator[Part]:
     exact = isinstance(part.over, Expression)
-    over = _source(part.over)
+    is_value = part.kind in (LoopKind.EACH, LoopKind.TIMES)
+    over = _source(part.over) if is_value or not isinstance(part.over, Expression) else condition_in_english(part.over)
     match part.kind:
         case LoopKind.EACH:
             if not exact:
@@ -207,8 +211,8 @@ def _jump(part: Jump) -> Part:
             return _alone(f"Go to {part.line}.")
         case Prose(text=text):
             return Part(PartKind.CHOICE, f"Yes or no, and go to {part.line} {word} so: {text}")
-        case Expression(source=source):
-            return _alone(f"Go to {part.line} {word} {source}.")
+        case Expression() as test:
+            return _alone(f"Go to {part.line} {word} {condition_in_english(test)}.")
 
 
 def _left(part: Leave) -> Part:
@@ -225,12 +229,12 @@ def _returned(part: Return) -> Part:
             return _alone("Return.")
         case Prose(text=text):
             return Part(PartKind.VALUE, f"The result: {text}")
-        case Expression(source=source):
-            return _alone(f"Return {source}.")
+        case Expression() as value:
+            return _alone(f"Return {value_in_english(value)}.")
 
 
 def _source(operand: Operand) -> str:
-    return operand.source if isinstance(operand, Expression) else operand.text
+    return value_in_english(operand) if isinstance(operand, Expression) else operand.text
 
 
 def _declared(variable: Variable) -> str:

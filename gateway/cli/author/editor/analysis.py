@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway.built_in_calls import SIGNATURES
 from gateway.cli.author.editor.places import EditorPlace, name_at, section_of, uses, variables
 from gateway.cli.output.diagnosis import warnings_of
-from gateway.cli.output.explanation import explanation_of
+from gateway.programs.explanation import explanation_of
 from runtime.core.errors import ParleyError
 from runtime.execution.free.prompt import signature
 from runtime.language.compiler import CompileResult, compile_parsed

@@ -30,7 +30,7 @@ def _below(line: str) -> tuple[Step, ...]:
             "QUE Say(user, Ask for the $n:int); YLD for user; done when the user gave $n",
             [
                 "words: A message to the user: Ask for the $n:int",
-                "alone: Wait for the user.",
+                "alone: Wait for the user until $n is given.",
                 "value: The answer: $n:int.",
             ],
         ),
@@ -56,7 +56,7 @@ def _below(line: str) -> tuple[Step, ...]:
                 "alone: Call Ship(street=…).",
             ],
         ),
-        ("CND If $n > 5", ["alone: Execute the steps below if $n > 5."]),
+        ("CND If $n > 5", ["alone: Execute the steps below if $n is more than 5."]),
         ("CND If they are angry", ["choice: Yes or no: they are angry"]),
         ("CND Otherwise", ["alone: Execute the steps below when no condition before held."]),
         ("LOP While $n is less than 3", ["alone: Repeat the steps below while $n is less than 3."]),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gateway.cli.output.explanation import explanation_of, say_explanation
+from gateway.cli.output.explanation import say_explanation
+from gateway.programs.explanation import explanation_of
 from runtime.events.happening import unheard
 from runtime.language.compiler import compile_parsed, compile_program
 from runtime.language.locking.locked_steps import ask_for_locks
@@ -177,3 +178,14 @@ async def test_a_line_beside_numbered_steps_has_its_own_words_alone(tmp_path: Pa
     [playbook] = explanation_of((await compile_program([file], lowerer=RulesLowerer())).program)
     words = [line["words"] for line in playbook["lines"]]
     assert words[:4] == ["At the beginning", "For each $x in $xs", "$n += $x", "If $n > 3, say it"]
+
+
+async def test_a_jump_that_its_author_wrote_is_shown_and_that_of_a_loop_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "menu.pb"
+    steps = "- Set $n to 1\n- While $n < 3\n  - Set $n to $n + 1\n- If $n is 3, go to step 1\n"
+    file.write_text(f"# Menu\n\n## Main\ncli_entry: true\n{steps}")
+    shown = io.StringIO()
+    result = await compile_program([file], lowerer=RulesLowerer())
+    say_explanation(explanation_of(result.program), Console(file=shown))
+    assert "Go to 01." in shown.getvalue()
+    assert "Go to 02." not in shown.getvalue()
