@@ -16,6 +16,7 @@ from typing import Any
 from evals.checks import problems
 from evals.conversation import Stage, run_once
 from evals.models import Scripted
+from evals.readings import measure, requests
 from evals.results import ResultFile, Run
 from evals.table import Result, show
 from evals.talks import Case, TalkRejected, cases
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     report, stopped = Report(), False
     try:
+        if asked.readings:
+            asyncio.run(_read(_settings(asked)))
+            return 0
         found = cases(asked.programs, asked.only)
         if not found:
             raise TalkRejected(f"no program's name contains any of: {asked.only}")
@@ -84,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         "--model", help="litellm's name of a model, such as openai/gpt-…, or a GGUF file; none: scripted replies"
     )
     parser.add_argument("--url", help="where an OpenAI server of that model listens, such as http://127.0.0.1:8080/v1")
+    parser.add_argument(
+        "--readings", action="store_true", help="in place of the programs: what the model finds as a second reader"
+    )
     parser.add_argument("--alone", action="store_true", help="ask one question at a time, as for small models")
     parser.add_argument("--times", type=_positive, default=1, help="how often each program is run")
     parser.add_argument("--only", default="", help="parts of programs' names, with commas")
@@ -123,6 +130,11 @@ def _file_of(asked: argparse.Namespace, model: str) -> ResultFile | None:
         return None
     name = f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model)}-{SystemClock().now():%Y%m%d-%H%M%S}.jsonl"
     return ResultFile.opened(asked.results or RESULTS / name, model)
+
+
+async def _read(settings: Settings) -> None:
+    async with open_model(settings) as model:
+        await measure(model, await requests(), partial(print, flush=True))
 
 
 async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Namespace, report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from gateway.models.opening import check_programs
 from gateway.programs.loading import completed
 from gateway.programs.pins import PIN_NEWS, PINS_TABLE, PinnedPrograms, Pins
 from gateway.programs.reloading import PROGRAM_NEWS, Programs, Reloading, TellOwners
+from gateway.programs.second_reader import Reading, SecondReader
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import check_servers
 from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
@@ -34,7 +36,7 @@ from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.happening import Tell
-from runtime.events.service import ProgramRefused
+from runtime.events.service import ProgramDoubted, ProgramRefused
 from runtime.language.program import Program
 
 
@@ -140,6 +142,30 @@ def reloading_of(
     tasks.start_soon(reloads.follow_pins)
     if isinstance(foundation.debugger, DevBoard):
         foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
+    tasks.start_soon(_read_again, foundation, made)
     if own.programs.reload:
         tasks.start_soon(watch, made, foundation.bus, Path.cwd())
     return reloads
+
+
+async def _read_again(foundation: Foundation, reloading: Reloading) -> None:
+    """Have a second reader look at the programs. A model inside this process has people to answer first."""
+    settings, bus, models = foundation.settings, foundation.bus, foundation.models
+    board = foundation.debugger if isinstance(foundation.debugger, DevBoard) else None
+    if (
+        models is None
+        or settings.asks_alone
+        or not settings.programs.second_reader
+        or (board and not board.reads_again)
+    ):
+        return
+
+    def heard(name: str, reading: Reading) -> None:
+        if board is not None:
+            board.doubt(name, reading)
+            return
+        for one in reading.found:
+            bus.publish(ProgramDoubted(name, str(one.span)))
+
+    reader = SecondReader(settings, partial(nullcontext, models.client_for("compile")), bus.publish)
+    await reader.follow(foundation.programs, reloading, heard)

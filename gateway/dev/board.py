@@ -17,6 +17,7 @@ from gateway.catalog import is_web
 from gateway.dev.standing import line_of, standing
 from gateway.dev.templates import ProgramTemplate
 from gateway.programs.reloading import Reloaded, Reloading
+from gateway.programs.second_reader import Reading
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -79,7 +80,10 @@ class DevBoard:
         self.anew = False
         self.models: Callable[[Bus], tuple[Models, str]] | None = None
         """What answers in place of the models of the settings, and a line about it."""
-        self.problems: list[dict[str, Any]] = []
+        self.reads_again = False
+        """Whether a second reader looks at the programs."""
+        self._problems: list[dict[str, Any]] = []
+        self._doubts: dict[str, list[dict[str, Any]]] = {}
         self._reads = 0
         """How often the files were read: pages fetch their texts anew when it grows."""
 
@@ -92,6 +96,11 @@ class DevBoard:
     def line(self) -> str:
         """What people are told at the start."""
         return "beside the chat" + ("; a file that you save is read at once" if self.own is None else "")
+
+    @property
+    def problems(self) -> list[dict[str, Any]]:
+        """What is wrong or doubtful in the programs."""
+        return [*self._problems, *(one for found in self._doubts.values() for one in found)]
 
     def attach(self, reloading: Reloading, inbox: Inbox, clock: Clock) -> None:
         """Follow these reloads, and begin rooms anew by way of `inbox`."""
@@ -109,6 +118,13 @@ class DevBoard:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def doubt(self, name: str, reading: Reading) -> None:
+        """A second reader has looked at a program."""
+        self._doubts[name] = [_shown(one) for one in reading.found]
+        for text in (*(one["text"] for one in self._doubts[name]), reading.said):
+            self._tell(text)
+        self.touch()
 
     # -- what sessions do
 
@@ -183,15 +199,17 @@ class DevBoard:
     # -- what reloads bring
 
     def _reloaded(self, done: Reloaded) -> None:
+        for name in done.programs:
+            self._doubts.pop(name, None)
         self._reloads.append(done)
         self._came.send()
 
     async def _note(self, done: Reloaded) -> None:
         await self._look_again(done)
-        for problem in self.problems:
+        for problem in self._problems:
             self._tell(problem["text"])
         if done.programs and not done.refused:
-            self._tell(f"{', '.join(done.programs)}: read, {_counted(self.problems)}.")
+            self._tell(f"{', '.join(done.programs)}: read, {_counted(self._problems)}.")
         if done.programs and self.anew:
             await self.begin_anew(done.programs)
 
@@ -201,10 +219,10 @@ class DevBoard:
         found: list[dict[str, Any]] = []
         for files in self._reloading.files.values():
             diagnostics, _ = await to_thread.run_sync(self._look, files)
-            found += [one.as_json() | {"text": one.render()} for one in diagnostics]
+            found += map(_shown, diagnostics)
         if done.refused and not any(one["severity"] == "error" for one in found):
             found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]
-        self.problems = found
+        self._problems = found
         self._reads += 1
         self.touch()
 
@@ -261,6 +279,10 @@ def _files(watched: Watched) -> set[str]:
         step.span for agent in watched.program.agents for playbook in agent.playbooks for step in playbook.walk_steps()
     )
     return {span.file for span in (*spans, *steps)}
+
+
+def _shown(one: Diagnostic) -> dict[str, Any]:
+    return one.as_json() | {"text": one.render()}
 
 
 def _counted(problems: Sequence[Mapping[str, Any]]) -> str:

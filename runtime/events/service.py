@@ -229,6 +229,14 @@ class ProgramRefused(Happening):
     error: str
 
 
+@happening("program.doubted", "warning")
+class ProgramDoubted(Happening):
+    """A model, the second reader, understands the line at `place` otherwise than Parley."""
+
+    program: str
+    place: str
+
+
 @happening("programs.unwatched", "warning")
 class ProgramsUnwatched(Happening):
     """The files of programs cannot be watched; a reload has to be asked for."""

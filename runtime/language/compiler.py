@@ -211,10 +211,11 @@ def _read_cache(path: Path) -> Lowered | None:
 
 
 def _write_cache(path: Path, lowered: Lowered) -> None:
-    """Store a result; a reader sees all of it or nothing. In an unwritable directory, later compilations merely take
-    longer.
-    """
-    text = json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False)
+    write_whole(path, json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Store a result; a reader sees all of it or nothing. In an unwritable folder, later work merely takes longer."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

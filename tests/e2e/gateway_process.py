@@ -39,6 +39,7 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "PARLEY_DATA_DIR": str(data_dir),
         "PARLEY_WEB__PORT": "0",
+        "PARLEY_PROGRAMS__SECOND_READER": "false",  # a model's script has no answer for it
         **more,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -25,11 +26,14 @@ from gateway.cli.output.terminal import (
 from runtime.core.errors import ConfigError, ParleyError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import AsyncIterator, Collection, Sequence
 
     from gateway.assembly.probes import Probe
     from gateway.settings.tree import Settings
+    from runtime.events.happening import Happening
+    from runtime.language.diagnostics import Diagnostic
     from runtime.language.program import Program
+    from runtime.llm.client import LLMClient
 
 _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 
@@ -40,9 +44,7 @@ _Found: TypeAlias = "tuple[str, str, str]"
 def check(
     program: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Files of one program. Then only that program is checked, offline (exit code 2 if it is wrong)."
-        ),
+        typer.Argument(help="Files of one program. Then only that program is checked (exit code 2 if it is wrong)."),
     ] = None,
     config: ConfigOption = None,
     as_json: Annotated[
@@ -56,7 +58,7 @@ def check(
     import anyio
 
     if program:
-        if not _right(program, _extension_names(config), as_json=as_json):
+        if not _right(program, _readable_settings(config), as_json=as_json):
             raise typer.Exit(BAD_INPUT)
         return
     left = _repaired(config or Path("parley.toml"), fix=fix)
@@ -87,21 +89,25 @@ def _repaired(toml: Path, *, fix: bool) -> bool:
     return bool(found) and not fix
 
 
-def _extension_names(config: Path | None) -> Collection[str] | None:
-    """The names that extensions add for programs. None where the settings cannot be read: programs can still be
-    checked, and what they call may be there.
+def _readable_settings(config: Path | None) -> tuple[Settings, Collection[str]] | None:
+    """The settings, and the names that extensions add for programs. None where they cannot be read: programs can still
+    be checked, and what they call may be there.
     """
     try:
-        return extension_names(load_settings(config))
+        settings = load_settings(config)
+        return settings, extension_names(settings)
     except ConfigError:
         return None
 
 
-def _right(program: Sequence[Path], calls: Collection[str] | None, *, as_json: bool) -> bool:
+def _right(program: Sequence[Path], given: tuple[Settings, Collection[str]] | None, *, as_json: bool) -> bool:
     """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
-    found, result = checked(program, calls or ())
-    if calls is None and result is not None:
+    found, result = checked(program, given[1] if given else ())
+    if given is None and result is not None:
         found = [replace(one, severity="warning") if one.severity == "error" else one for one in found]
+    if given is not None and result is not None and not any(one.severity == "error" for one in found):
+        found = [*found, *_read_again(given[0], result.program)]
+        found.sort(key=lambda one: (one.span.file, one.span.line, one.span.column))
     kinds = Counter(one.severity for one in found)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
@@ -115,6 +121,37 @@ def _right(program: Sequence[Path], calls: Collection[str] | None, *, as_json: b
     elif result is not None:
         say(f"{_BAD} {named}: {counted(kinds['error'], 'error')}; what it is about cannot work.")
     return not kinds["error"]
+
+
+def _read_again(settings: Settings, program: Program) -> Sequence[Diagnostic]:
+    """What a second reader finds, where a model is set up. What comes of it is no error of the program."""
+    import anyio
+    from rich.console import Console
+
+    from gateway.cli.author.compile import tell_costs
+    from gateway.models.opening import open_models
+    from gateway.programs.second_reader import SecondReader
+
+    answers: list[Happening] = []
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[LLMClient | None]:
+        async with open_models(settings) as (models, _):
+            model = models.client_for("compile")
+            with Console(stderr=True).status(f"asking {model.model if model else 'no model'}"):
+                yield model
+
+    if not settings.programs.second_reader:
+        return ()
+    try:
+        reading = anyio.run(SecondReader(settings, opened, answers.append).read, program)
+    except ParleyError as error:
+        note(f"No model has read the program a second time: {error}")
+        return ()
+    if reading.said:
+        note(reading.said)
+    tell_costs(answers)
+    return reading.found
 
 
 def _left_to_a_model(program: Program) -> str:

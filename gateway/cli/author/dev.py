@@ -60,6 +60,7 @@ def dev(
         check = partial(checked, calls=extension_names(settings))
         board = DevBoard(check, say)
         board.anew = anew
+        board.reads_again = script is None
         _until_right(files, settings, check)
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:

@@ -17,9 +17,12 @@ Busy = Literal["queue", "steer", "interrupt"]
 
 
 class ProgramSettings(Section):
-    """The programs: `reload` reads them again whenever one of their files is saved."""
+    """The programs: `reload` reads them again whenever one of their files is saved; with `second_reader` a model says
+    which of their lines it understands otherwise.
+    """
 
     reload: bool = False
+    second_reader: bool = True
 
 
 class RouteSettings(Section):

@@ -73,7 +73,7 @@ async def decisions_on(
     text = "\n\n".join(agent.source.strip() for agent in program.agents)
     task = f"The program\n\n{text}\n\nDecide these steps\n\n" + "\n".join(rows)
     messages = (ChatMessage("system", _INSTRUCTIONS, cacheable=True), ChatMessage("user", task))
-    return _read(await _answer_of(llm, messages, program.name, tell))
+    return _read(await answer_of(llm, messages, program.name, tell))
 
 
 def _read(answer: str) -> Decisions:
@@ -92,7 +92,7 @@ def _read(answer: str) -> Decisions:
     return {at: read_steps(rows, Problems()) for at, rows in items.items()}
 
 
-async def _answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, tell: Tell) -> str:
+async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...], program: str, tell: Tell) -> str:
     """The model's answer about a program. What it costs is told, also of a part.
 
     Raises CompileError if it does not end, and the model's exceptions.

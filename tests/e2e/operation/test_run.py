@@ -81,14 +81,19 @@ async def test_it_says_which_platform_refuses_its_token(tmp_path: Path) -> None:
 async def test_a_signal_ends_gateway_valkey_sandbox_and_model_with_exit_code_0(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    async with OpenAIServer([Reply("Hello! What is your name?")]) as model:
+    waits = number == signal.SIGTERM  # nobody waits for the second reader, neither at the start nor at the end
+    reading = Reply("L2: they are greeted by name", when=" => ", hold_before=waits)
+    async with OpenAIServer([reading, Reply("Hello! What is your name?")]) as model:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
             "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_PROGRAMS__SECOND_READER": "true",
         }
         async with gateway(tmp_path, HELLO_PROGRAM, environment, fresh=True) as running, AsyncExitStack() as stack:
             await begun(running, stack, "Hello! What is your name?")
+            if not waits:
+                await running.prints('"event": "program.doubted"')
             ids = {seen.id for seen in family(running.process_id)}
             commands = " ".join(left_of(ids))
             assert "valkey-server" in commands

@@ -12,7 +12,8 @@ import anyio
 import httpx
 import pytest
 
-from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway, parley
+from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway, key_in, parley
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -34,10 +35,10 @@ Answers.
 
 @asynccontextmanager
 async def developing(
-    folder: Path, *options: str, program: str = PROGRAM, extensions: str = ""
+    folder: Path, *options: str, program: str = PROGRAM, extensions: str = "", **environment: str
 ) -> AsyncIterator[tuple[Gateway, Room]]:
     """`parley dev` with a room in which somebody is."""
-    environment = {"PARLEY_EXTENSIONS__MODULES": extensions} if extensions else {}
+    environment |= {"PARLEY_EXTENSIONS__MODULES": extensions} if extensions else {}
     (folder / "data").mkdir()
     (folder / "shop.pb").write_text(program)
     async with (
@@ -90,6 +91,25 @@ async def test_the_program_is_beside_the_chat_before_anything_runs(tmp_path: Pat
         view = await seen(running, lambda now: now["file"] is not None)
         assert view["sessions"] == []
         assert (await client.get("/dev/source", params={"file": view["file"]})).text == PROGRAM
+
+
+async def test_a_line_that_a_second_reader_understands_otherwise_is_a_warning_until_the_file_changes(
+    tmp_path: Path,
+) -> None:
+    async with OpenAIServer([Reply("L2: 42 of them"), Reply("none")]) as model:
+        environment = {
+            "PARLEY_MODEL": "small",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_PROGRAMS__SECOND_READER": "true",
+            **key_in(tmp_path),
+        }
+        async with developing(tmp_path, **environment) as (running, _):
+            view = await seen(running, lambda now: bool(now["problems"]))
+            assert [(one["severity"], one["line"]) for one in view["problems"]] == [("warning", 8)]
+            await running.prints(r"42 of them")
+            (tmp_path / "shop.pb").write_text(PROGRAM.replace("40 + 2", "42"))
+            await seen(running, lambda now: not now["problems"])
+            await running.prints(r"small has read 7 lines a second time\.", times=2)
 
 
 async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_corrected(tmp_path: Path) -> None:

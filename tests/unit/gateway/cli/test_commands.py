@@ -34,11 +34,17 @@ BROKEN = "# Agent\n\n## Main($x: int = )\n\n### Steps\n- Do it\n"
 
 def _environment(directory: Path, variables: dict[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    return {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    return {
+        **kept,
+        "PYTHONPATH": str(ROOT),
+        "PARLEY_DATA_DIR": str(directory / "data"),
+        "PARLEY_PROGRAMS__SECOND_READER": "false",
+        **variables,
+    }
 
 
 def _parley(directory: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    own = {"PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    own = {"PARLEY_DATA_DIR": str(directory / "data"), "PARLEY_PROGRAMS__SECOND_READER": "false", **variables}
     code, said, errors = anyio.run(partial(parley, directory, *arguments, **own))
     return subprocess.CompletedProcess(arguments, code, said, errors)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.e2e.gateway_process import environment_of
+from tests.e2e.gateway_process import environment_of, key_in
 from tests.e2e.warm_starts import parley_command
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TelegramPlatform
@@ -61,3 +61,30 @@ async def test_refused_token_is_exit_code_1(tmp_path: Path) -> None:
     assert code == 1, text
     assert (marks["model"], marks["telegram"]) == ("✓", "✗")
     assert "1:not-the-token" not in text
+
+
+PROGRAM = "# Shop\n\n## Main\ncli_entry: true\n- Set $limits to [1, 500]\n- Return $limits\n"
+
+
+@pytest.mark.parametrize(("reads", "asked"), [("true", 1), ("false", 0)])
+async def test_what_a_second_reader_names_in_a_program_is_a_warning_and_no_failure(
+    tmp_path: Path, reads: str, asked: int
+) -> None:
+    (tmp_path / "shop.pb").write_text(PROGRAM)
+    async with OpenAIServer([Reply("L1: one number, 1500")]) as model:
+        environment = environment_of(
+            tmp_path / "data",
+            {
+                "PARLEY_MODEL": "small",
+                "PARLEY_MODEL_BASE_URL": model.base_url,
+                "PARLEY_PROGRAMS__SECOND_READER": reads,
+                **key_in(tmp_path),
+            },
+        )
+        command = parley_command(["check", "shop.pb"], environment)
+        with anyio.fail_after(60):
+            done = await anyio.run_process(command, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 0
+    said = done.stdout.decode()
+    assert ("shop.pb:5:3: warning: a second reader understands this line otherwise" in said) is bool(asked)
+    assert len(model.requests) == asked

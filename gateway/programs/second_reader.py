@@ -1,0 +1,261 @@
+"""The second reader: a model is shown each line of a program beside what Parley will do, in English, and is asked which
+lines differ.
+
+program ──> lines in English ──> one request (several, cut between playbooks, for a long program) ──> warnings
+
+What it names is a warning. It never changes what a program does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
+from gateway.programs.reloading import Reloaded, Reloading
+from gateway.settings.tree import Settings
+from runtime.core.errors import CompileError, LLMError
+from runtime.core.signals import Signal
+from runtime.events.happening import Tell
+from runtime.language.compiler import write_whole
+from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.instructions.explain import PartKind
+from runtime.language.locking.decisions import answer_of
+from runtime.language.program import Program
+from runtime.llm.client import ChatMessage, LLMClient
+
+LIMIT_S = 60.0
+"""How long the model may take for a whole program."""
+
+_MOST_CHARS = 40_000
+"""The lines of one request: 10,000 tokens or so, which models on one's own machine take, too."""
+
+_MOST_SHOWN = 300
+_ANSWER = re.compile(r"^\W*L(\d+)\b[\W_]*(.*)$", re.MULTILINE)
+_NONE = re.compile(r"\W*none\b", re.IGNORECASE)
+_NO_ENGLISH = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b|@playbook\b")
+_TASK = """\
+Somebody wrote a program in plain English. Parley executes it, and has read each line. Below stands each line as its \
+author wrote it, and behind `=>` what Parley will do.
+
+Find the lines that Parley has misread: it does something else than the author says, leaves out something that \
+matters, or adds something. Look at numbers and lists, at what `or`, `and` and `not` belong to, at who is asked or \
+told, at what is kept under which $name, at what is waited for, repeated or called. Other words for the same are \
+right. Whether the program is good is not asked.
+
+How Parley says it: "A message to the user: X" - a model writes the message that X describes. "The answer: $x" - $x is \
+taken from what they answer. "$x: X" - a model works out $x as X says. "Yes or no: X" - a model decides whether X is \
+true. "A thought" - a model thinks, and nothing is kept of it. "Carry out with statements: X" - a model does X. \
+"Go to 03" - continue with step 03.
+
+Answer with one line for each misread line, and with nothing else: its number, a colon, and in a few words what the \
+author means and Parley does not do, as in `L7: ...`. If there is none, answer with the one word: none
+"""
+
+OpenModel = Callable[[], AbstractAsyncContextManager[LLMClient | None]]
+"""Opens the model that reads; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model found: warnings, and for people one sentence about the reading, "" where there was none."""
+
+    found: tuple[Diagnostic, ...] = ()
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a program beside what is done. `step` is its place among the steps."""
+
+    line: Line
+    step: str
+    words: str
+    does: str
+
+    def shown(self, number: int) -> str:
+        """The row in a request."""
+        return f"L{number} {'  ' * self.step.count('.')}{self.step} {self.words} => {self.does}"
+
+    def warning(self, means: str, model: str) -> Diagnostic:
+        """What the author sees, with both readings."""
+        text = row_of(self.line)
+        column = max(0, text.find(self.words[:10]))
+        return Diagnostic(
+            "a second reader understands this line otherwise than Parley",
+            Span(self.line["file"], self.line["line"], column + 1),
+            text,
+            f"Parley: {self.does} {model}: {means[:_MOST_SHOWN] or 'that is something else.'}",
+            "warning",
+            len(text.rstrip()) - column,
+        )
+
+
+def rows_of(program: Program) -> Iterator[tuple[str, list[Row]]]:
+    """The lines that Parley has read, by playbook. A step that a model carries out as it is written, and one
+    that is written in PBAsm or Python, cannot be misread."""
+    for playbook in explanation_of(program):
+        grouped: list[tuple[Line, list[dict[str, str]]]] = []
+        for line in playbook["lines"]:
+            if grouped and not line["words"] and not leads_back(line) and grouped[-1][0]["line"] == line["line"]:
+                grouped[-1][1].extend(line["parts"])
+            elif line["words"] and row_of(line) and not _NO_ENGLISH.match(line["words"]):
+                grouped.append((line, [*line["parts"]]))
+        rows = [
+            Row(line, line["location"].partition(":")[0], line["words"], " ".join(part["does"] for part in parts))
+            for line, parts in grouped
+            if any(part["kind"] != PartKind.FREE for part in parts)
+        ]
+        if rows:
+            yield f"{playbook['agent']}.{playbook['playbook']}", rows
+
+
+def requests_for(program: Program) -> list[dict[str, list[Row]]]:
+    """The lines of each request, by playbook. What fits is asked at once."""
+    found: list[dict[str, list[Row]]] = [{}]
+    size = 0
+    for name, rows in rows_of(program):
+        length = sum(len(row.shown(0)) for row in rows)
+        if size and size + length > _MOST_CHARS:
+            found.append({})
+            size = 0
+        for row in rows:
+            if size > _MOST_CHARS:
+                found.append({})
+                size = 0
+            found[-1].setdefault(name, []).append(row)
+            size += len(row.shown(0))
+    return [one for one in found if one]
+
+
+def request_text(program: Program, rows: Mapping[str, Sequence[Row]]) -> str:
+    """What the model is shown: the program, and nothing else."""
+    names = ", ".join(f"{agent.name}.{one.name}" for agent in program.agents for one in agent.playbooks)
+    lines, number = [f"Playbooks: {names}"], 0
+    for name, some in rows.items():
+        lines.append(f"\n{name}")
+        for row in some:
+            number += 1
+            lines.append(row.shown(number))
+    return "\n".join(lines)
+
+
+class SecondReader:
+    """Has a model compare what stands in a program with what is done. An answer is kept, so that nothing is asked twice
+    of the model that the settings name. `tell` hears what it costs."""
+
+    def __init__(self, settings: Settings, open_model: OpenModel, tell: Tell, limit_s: float = LIMIT_S) -> None:
+        self._folder = settings.data_dir / "compiled"
+        self._named = f"{settings.model} {settings.model_file} {settings.models.get('compile')}"
+        self._open_model = open_model
+        self._tell = tell
+        self._limit_s = limit_s
+
+    async def read(self, program: Program) -> Reading:
+        """What the model finds in a program, or has found in it before."""
+        asked = await to_thread.run_sync(requests_for, program)
+        texts = [request_text(program, rows) for rows in asked]
+        paths = [self._folder / f"second_reader_{_digest(_TASK, self._named, text)}.json" for text in texts]
+        answers = [_kept(path) for path in paths]
+        failed: list[str] = []
+
+        async def ask(model: LLMClient, index: int) -> None:
+            try:
+                answer = await answer_to(texts[index], model, program.name, self._tell)
+            except (LLMError, CompileError) as error:
+                failed.append(str(error))
+                return
+            answers[index] = (model.model, answer)
+            write_whole(paths[index], json.dumps({"model": model.model, "answer": answer}, ensure_ascii=False))
+
+        if None in answers:
+            async with self._open_model() as model:
+                if model is None:
+                    return Reading()
+                with anyio.move_on_after(self._limit_s):
+                    async with anyio.create_task_group() as group:
+                        for index, answer in enumerate(answers):
+                            if answer is None:
+                                group.start_soon(ask, model, index)
+        return _reading(asked, answers, failed[0] if failed else f"it takes longer than {self._limit_s:g} s")
+
+    async def follow(
+        self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, Reading], None]
+    ) -> None:
+        """Read each program that is served, now and after each reload, beside what serves it; `heard` is told of what
+        is new."""
+        reloads, came = [Reloaded()], Signal()
+        reloading.done.subscribe(reloads.append, lambda _: came.send())
+        known: dict[str, Reading] = {}
+        while True:
+            while reloads:
+                reloads.clear()
+                for name, program in list(programs.items()):
+                    with contextlib.suppress(Exception):  # whatever it is, people are served
+                        reading = await self.read(program)
+                        if programs.get(name) is program and reading != known.get(name, Reading()):
+                            known[name] = reading
+                            heard(name, reading)
+            await came.wait()
+
+
+def _reading(
+    asked: Sequence[Mapping[str, Sequence[Row]]], answers: Sequence[tuple[str, str] | None], trouble: str
+) -> Reading:
+    found: list[Diagnostic] = []
+    count, said, models = 0, "", [answer[0] for answer in answers if answer]
+    for request, answer in zip(asked, answers, strict=True):
+        rows = [row for some in request.values() for row in some]
+        if answer is None:
+            said = f" Not all was read: {trouble}."
+            continue
+        model, text = answer
+        named = named_in(text, len(rows))
+        count += len(rows)
+        if len(named) > max(3, len(rows) // 2):
+            said = f" It doubts {len(named)} lines of {len(rows)}, which says more about the model: they are left out."
+        elif not named and not _NONE.match(text):
+            said = " Its answer names no line."
+        else:
+            found += [rows[number - 1].warning(means, model) for number, means in named.items()]
+    if not models:
+        return Reading((), f"No model has read the program a second time: {trouble}." if asked else "")
+    parts = f" in {len(asked)} requests" if len(asked) > 1 else ""
+    return Reading(tuple(found), f"{models[0]} has read {count} lines a second time{parts}.{said}")
+
+
+async def answer_to(text: str, model: LLMClient, program: str, tell: Tell) -> str:
+    """What a model says to the lines of a request. Raises LLMError, and CompileError where it does not end."""
+    messages = (ChatMessage("system", _TASK, cacheable=True), ChatMessage("user", text))
+    return await answer_of(model, messages, program, tell)
+
+
+def named_in(answer: str, count: int) -> dict[int, str]:
+    """The lines that an answer names, each with what the model says of it. Others than these `count` are ignored."""
+    found: dict[int, str] = {}
+    for match in _ANSWER.finditer(answer):
+        if 0 < int(match[1]) <= count:
+            found.setdefault(int(match[1]), " ".join(match[2].split()))
+    return found
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _kept(path: Path) -> tuple[str, str] | None:
+    """The model and its answer; None where there is none that can be read."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return str(data["model"]), str(data["answer"])
+    return None
