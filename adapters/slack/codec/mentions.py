@@ -62,10 +62,10 @@ def certain(text: str) -> int:
     for piece, code in code_pieces(text, growing=True):
         last = end + len(piece) == len(text) and len(piece) <= MAX_HELD
         if code and last and piece.startswith("`") and not piece.endswith("\n"):
-            return end
+            break
         end += len(piece)
-    tail = _UNFINISHED.search(text, max(0, len(text) - MAX_HELD))
-    end = len(text) if tail is None else tail.start()
+    tail = _UNFINISHED.search(text, max(0, end - MAX_HELD), end)
+    end = end if tail is None else tail.start()
     row = _before_half_row(text, end)
     return row if len(text) - row <= MAX_HELD else end
 
