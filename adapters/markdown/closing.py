@@ -22,13 +22,17 @@ def close_open(text: str) -> str:
     """
     lines = text.split("\n")
     fence: OpenFence | None = None
-    for line in lines[:-1]:
-        fence = after_line(line, fence)
+    begins = 0
+    for number, line in enumerate(lines[:-1]):
+        before, fence = fence, after_line(line, fence)
+        begins = number if before is None else begins
     if fence is None or fence.is_left_by(lines[-1]):
         return _close_block(lines)
     last = lines[-1].strip(" \t>")
     if not last or set(last) == {fence.marks[0]}:
         lines.pop()
+    if begins == len(lines) - 1:  # no line of code stands in it yet
+        return _close_block([*lines[:-1], ""])
     return "\n".join([*lines, fence.closer])
 
 
