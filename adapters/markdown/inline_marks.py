@@ -16,13 +16,13 @@ _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\
 _MARK = re.compile(r"[\\`*_~\[\]<$@]|https?://", re.IGNORECASE)
 """What may be a mark, or makes that the next one is none. Everything else is passed at once."""
 _TAG_BEGUN = re.compile(
-    r"<(?:!(?:-(?:-(?:(?!-->)[\s\S]){0,300})?)?|a[ \t][^\n<>]*"
+    r"<(?:!(?:-(?:-(?:(?!-->|<!--)[\s\S]){0,300})?)?|a[ \t][^\n<>]*"
     r"|(?:https?:[^\n<>]|[A-Za-z/])[^\s<>]*(?:(?<=\|)[^\n<>]*+|[^\s<>|]*\|[^\n<>]*+)?)?\Z",
     re.IGNORECASE,
 )
 _FORMULA_BEGUN = regex.compile(
-    r"(?:\$\$(?:(?!\$\$)[\s\S]){0,300}+|\\\((?:(?!\\\))[^\n]){0,300}+|\\\[(?:(?!\\\])[\s\S]){0,300}+"
-    r"|\\begin\{(?:(?!\\end)[\s\S]){0,300}+|(?<![\p{L}\p{N}\\$])\$(?![\s\d$])(?:\\.|[^\\$\n]){0,40}+)\Z"
+    r"(?:\$\$(?:(?!\$\$)[\s\S]){0,300}+|\\\((?:\\[^()\n]|[^\\\n]){0,300}+\\?|\\\[(?:\\[^\[\]]|[^\\]){0,300}+\\?"
+    r"|\\begin\{(?:(?!\\(?:begin|end))[\s\S]){0,300}+|(?<![\p{L}\p{N}\\$])\$(?![\s\d$])(?:\\.|[^\\$\n]){0,40}+)\Z"
 )
 """A formula that is still being written, as long as it is likely one: `$` also stands before names and sums."""
 _TAG_END = re.compile(r"</([A-Za-z]+)[ \t]*>")

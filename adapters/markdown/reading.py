@@ -14,6 +14,7 @@ import regex
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, reference, table
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
@@ -22,12 +23,13 @@ from markdown_it.utils import EnvType
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.bounds import check_bounds
 from adapters.markdown.flanking import flanks
+from adapters.markdown.html_blocks import html_as_markdown
 
 FORMULA = regex.compile(
     r"\$\$(?:(?!\$\$)[\s\S]){1,2000}+\$\$"
     r"|(?<![\p{L}\p{N}\\$])\$(?P<tex>(?![\s$])(?:\\.|[^\\$\n]){1,2000}+(?<!\s))\$(?![\p{L}\p{N}])"
-    r"|\\\((?:(?!\\\))[^\n]){1,2000}+\\\)|\\\[(?:(?!\\\])[\s\S]){1,2000}+\\\]"
-    r"|\\begin\{(?P<env>[a-z]+\*?)\}(?:(?!\\end\{)[\s\S]){1,2000}+\\end\{(?P=env)\}"
+    r"|\\\((?:\\[^()\n]|[^\\\n]){1,2000}+\\\)|\\\[(?:\\[^\[\]]|[^\\]){1,2000}+\\\]"
+    r"|\\begin\{(?P<env>[a-z]+\*?)\}(?:(?!\\(?:begin|end)\{)[\s\S]){1,2000}+\\end\{(?P=env)\}"
 )
 """TeX between its signs, as the page of the web chat reads it; `tex` has to look like a formula as well."""
 _LIKE_A_FORMULA = regex.compile(r"[\\^_=<>+*/|{}]|^-?\d+(?:[.,]\d+)?%?$|^\p{L}(?:'+|\([^()]*\))?$|^-\p{L}$")
@@ -37,10 +39,7 @@ _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?\Z", re.IGNORECASE)
 _LABELLED = re.compile(r"<((?:https?://|mailto:|tel:)[^\s<>|]+)\|([^<>\n]+)>")
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]:")
 _BREAK = re.compile(r"<br[ \t]*/?>", re.IGNORECASE)
-_HIDDEN = re.compile(
-    r"<!--(?:(?!-->)[\s\S]){0,2000}-->|(?:(?<=\n)|\A)[ \t]*</?details(?:[ \t][^<>\n]*)?>|</details>[ \t]*(?=\n|\Z)"
-)
-"""What is not meant to be seen: a comment, and the tags around what can be folded."""
+_COMMENT = re.compile(r"<!--(?:(?!-->|<!--)[\s\S]){0,2000}-->")
 TAG = re.compile(
     r"<(b|strong|summary|i|em|u|ins|mark|s|del|strike|sub|sup|code|kbd|samp|a)"
     r"(?:[ \t]+href=(?:\"([^\"<>]*)\"|'([^'<>]*)'))?[ \t]*>",
@@ -167,7 +166,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
     """A line break, or a simple tag that is closed in the same block, with what stands in it."""
     if state.src[state.pos] != "<":
         return False
-    if (hidden := _HIDDEN.match(state.src, state.pos, state.posMax)) is not None:
+    if (hidden := _COMMENT.match(state.src, state.pos, state.posMax)) is not None:
         state.pos = hidden.end()
         return True
     broken = _BREAK.match(state.src, state.pos, state.posMax)
@@ -221,6 +220,11 @@ def _name_links(state: StateInline) -> None:
             tokens.append(Token("text", "", 0, content=url))
         tokens.append(token)
     state.tokens[:] = tokens
+
+
+def _html_blocks(state: StateCore) -> None:
+    """Give the blocks' rules Markdown for HTML's tags."""
+    state.src = html_as_markdown(state.src)
 
 
 def _definition(state: StateBlock, line: int, until: int, silent: bool) -> bool:
@@ -293,6 +297,7 @@ def _made() -> MarkdownIt:
     for name, rule in rules.items():
         made.inline.ruler.before("escape", name, rule)
     made.inline.ruler2.push("name_links", _name_links)
+    made.core.ruler.after("normalize", "html_blocks", _html_blocks)
     made.block.ruler.at("reference", _definition)
     made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     made.block.ruler.before(

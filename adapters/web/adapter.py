@@ -42,7 +42,7 @@ FIRST_ROOM = "lobby"
 """The room that always exists."""
 
 _ROOM_BUDGET = Budget(rate_per_s=30.0, burst=60)
-_CAPABILITIES = Capabilities(
+CAPABILITIES = Capabilities(
     max_text=MAX_TEXT,
     text_unit="codepoints",
     edits=True,
@@ -135,7 +135,7 @@ class WebAdapter:
         self._rooms = rooms
         self._clock = clock
         self._files = files
-        self._capabilities = replace(_CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
+        self._capabilities = replace(CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
         self._titled = rules.titled
         self._hub = Hub()
         self._intake = WebIntake()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -22,7 +23,8 @@ from adapters.slack.limits import CAPABILITIES as SLACK
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.codec.markup import render as telegram
 from adapters.telegram.limits import CAPABILITIES as TELEGRAM
-from tests.fidelity import reading_discord, reading_slack, reading_telegram
+from adapters.web.adapter import CAPABILITIES as WEB
+from tests.fidelity import reading_discord, reading_slack, reading_telegram, reading_web
 from tests.fidelity.seen import NAME, Seen, code, equal_looks, targets, without_rules, words
 from tests.fidelity.writing import Writer
 
@@ -32,15 +34,19 @@ _PINGS = re.compile(r"<(?:[@#][UC]|!channel)|(?<!\w)@(?:here|everyone)\b")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A platform: its limits, how Ada Lovelace is known there, and what a person sees of a page.
+    """A platform: its limits, how Ada Lovelace is known there, and what a person sees of each page.
 
     `signs`: formulas stand between their signs.
     """
 
     capabilities: Capabilities
     person: str
-    read: Callable[[str], list[Seen]]
+    read: Callable[[Sequence[str]], list[list[Seen]]]
     signs: bool = True
+
+
+def _each(read: Callable[[str], list[Seen]]) -> Callable[[Sequence[str]], list[list[Seen]]]:
+    return lambda pages: [read(page) for page in pages]
 
 
 def _rich(text: str) -> list[Seen]:
@@ -49,12 +55,12 @@ def _rich(text: str) -> list[Seen]:
 
 
 PLATFORMS: dict[str, Shown] = {
-    "Telegram": Shown(TELEGRAM, "telegram:42", lambda text: reading_telegram.read(telegram(text))),
-    "Telegram, rich": Shown(TELEGRAM, "telegram:42", _rich, signs=False),
+    "Telegram": Shown(TELEGRAM, "telegram:42", _each(lambda text: reading_telegram.read(telegram(text)))),
+    "Telegram, rich": Shown(TELEGRAM, "telegram:42", _each(_rich), signs=False),
     "Slack, posts": Shown(
-        SLACK, "slack:T1:U1", lambda text: reading_slack.read_blocks(blocks_of(text, None, tables=True))
+        SLACK, "slack:T1:U1", _each(lambda text: reading_slack.read_blocks(blocks_of(text, None, tables=True)))
     ),
-    "Discord": Shown(DISCORD, "discord:7", lambda text: reading_discord.read(discord(text))),
+    "Discord": Shown(DISCORD, "discord:7", _each(lambda text: reading_discord.read(discord(text)))),
 }
 
 
@@ -80,24 +86,47 @@ class Score:
         return f"| {name} | {text} | {code} | {links} | {looks} |" + (f" {stays} |" if steady else "")
 
 
-def measured(name: str, seeds: range) -> Score:
-    """Texts of these seeds, cut into pages of random length up to the platform's, and read."""
-    platform, score = PLATFORMS[name], Score()
+@contextmanager
+def web_page() -> Iterator[Shown]:
+    """The page of the web chat in a browser, as a platform."""
+    with reading_web.opened() as read:
+        yield Shown(WEB, "web:1", read, signs=False)
+
+
+def measured(platform: Shown, seeds: Sequence[int]) -> Score:
+    """Texts of these seeds, cut into pages of random length up to the platform's, and read; a hundred at once."""
+    score = Score()
+    for at in range(0, len(seeds), 100):
+        cases = [_case(platform, seed) for seed in seeds[at : at + 100]]
+        read = iter(platform.read([text for case in cases for text in (*case.pages, *case.begun)]))
+        for case in cases:
+            shown, begun = ([one for _ in pages for one in next(read)] for pages in (case.pages, case.begun))
+            score_of(score, case.seed, case.written, shown, signs=platform.signs)
+            score.steady += words(without_rules(shown)).startswith(words(without_rules(begun)))
+    return score
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A text, its pages, and those of a random beginning of it."""
+
+    seed: int
+    written: Writer
+    pages: list[str]
+    begun: list[str]
+
+
+def _case(platform: Shown, seed: int) -> _Case:
     most, unit = platform.capabilities.max_text, measure_of(platform.capabilities.text_unit)
     people, pieces = {NAME: platform.person}, platform.capabilities.max_pieces
-    for seed in seeds:
-        written, chance = Writer(seed).document(), random.Random(seed)
-        limit = chance.choice([most, chance.randint(400, most), 900, 500])
-        cuts = cut_pages(with_mentions(written.markdown, people), limit, unit, max_pieces=pieces)
-        shown = [one for cut in cuts for one in platform.read(cut.text)]
-        score_of(score, seed, written, shown, signs=platform.signs)
-        end = chance.randrange(len(written.markdown) + 1)
-        begun = with_mentions(written.markdown[:end], people, growing=True)
-        growing = cut_pages(begun, limit, unit, growing=True, max_pieces=pieces)
-        pages = [*(cut.text for cut in growing[:-1]), *(close_open(cut.text) for cut in growing[-1:])]
-        seen_first = words(without_rules([one for page in pages for one in platform.read(page)]))
-        score.steady += words(without_rules(shown)).startswith(seen_first)
-    return score
+    written, chance = Writer(seed).document(), random.Random(seed)
+    limit = chance.choice([most, chance.randint(400, most), 900, 500])
+    cuts = cut_pages(with_mentions(written.markdown, people), limit, unit, max_pieces=pieces)
+    end = chance.randrange(len(written.markdown) + 1)
+    begun = with_mentions(written.markdown[:end], people, growing=True)
+    growing = cut_pages(begun, limit, unit, growing=True, max_pieces=pieces)
+    pages = [*(cut.text for cut in growing[:-1]), *(close_open(cut.text) for cut in growing[-1:])]
+    return _Case(seed, written, [cut.text for cut in cuts], pages)
 
 
 def score_of(score: Score, seed: int, written: Writer, read: list[Seen], *, signs: bool) -> None:
@@ -162,11 +191,12 @@ def streamed(seeds: range) -> int:
 def main() -> None:
     seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else 5000)
     print("| platform | text | code | links | emphasis | a beginning stays |\n| --- | --- | --- | --- | --- | --- |")  # noqa: T201
-    for name in PLATFORMS:
-        score = measured(name, seeds)
-        print(score.row(name))  # noqa: T201
-        for seed, how in score.differing[:12]:
-            print(f"    {seed}: {how}", file=sys.stderr)  # noqa: T201
+    with web_page() as page:
+        for name, platform in {**PLATFORMS, "Web page": page}.items():
+            score = measured(platform, seeds)
+            print(score.row(name))  # noqa: T201
+            for seed, how in score.differing[:12]:
+                print(f"    {seed}: {how}", file=sys.stderr)  # noqa: T201
     part = f"{100 * streamed(seeds) / len(seeds):.2f} %"
     print(f"| Slack, streams | {part} | {part} | {part} | Slack's own | {part} |")  # noqa: T201
 

@@ -56,9 +56,8 @@ class Writer:
         before = self._paragraph
         for number in range(self._chance.randint(1, most)):
             self._put("\n\n" if number else "")
-            block = self._chance.choice(
-                [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
-            )
+            blocks = [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
+            block = self._chance.choice(blocks if self._quiet else [*blocks, self._tagged])
             before = self._paragraph if block == before else block
             before()
         return self
@@ -130,6 +129,21 @@ class Writer:
             self._put("\n" if number > 1 else "")
             self._put(f"{number}. " if ordered else "- ", f"{number}." if ordered else None)
             self._line()
+
+    def _tagged(self) -> None:
+        """A paragraph, a title or a list in HTML."""
+        name, closes = self._chance.choice(["p", "h3", "ul"]), self._chance.random() < 0.8
+        if name == "ul":
+            self._put("<ul>")
+            for _ in range(self._chance.randint(1, 3)):
+                self._put("\n  <li>")
+                self._line()
+                self._put("</li>" * closes)
+            self._put("\n</ul>")
+        else:
+            self._put(f"<{name}>")
+            self._line("b" if name == "h3" else "")
+            self._put(f"</{name}>")
 
     def _code(self) -> None:
         lines = "\n".join(self._chance.choice(CODES) for _ in range(self._chance.randint(1, 4)))

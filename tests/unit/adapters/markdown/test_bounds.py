@@ -16,6 +16,7 @@ from adapters.markdown.flanking import flanks
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import split_pages
 from adapters.markdown.plain_text import plain
+from adapters.markdown.reading import formula_at
 from adapters.markdown.text_length import measure_utf16
 from adapters.slack.codec.markup import render as slack
 from adapters.telegram.codec.markup import render as telegram
@@ -37,6 +38,7 @@ PATTERNS = {
     "indented lists": "- a\n  ",
     "tables": "| a | b |\n|---|---|\n",
     "tags": "<a ",
+    "lists of HTML": "<ul><li>",
     "entities": "&",
     "fences": "```\n",
     "people": "[@a](person:",
@@ -98,6 +100,13 @@ def test_the_beginning_of_a_path_is_not_looked_for_far_back() -> None:
     text = "./" + "_a" * 150_000
     marks = range(2, len(text), 2)
     assert [flanks(text, at, at + 1, len(text)) for at in marks][:9] == [(False, False)] * 9
+
+
+@pytest.mark.parametrize("begun", ["\\begin{a}", "\\(", "\\["])
+def test_the_end_of_a_formula_is_not_looked_for_behind_the_next_one_that_begins(begun: str) -> None:
+    """With two thousand characters read again for each, this would not end within the test."""
+    text = begun * 40_000
+    assert all(formula_at(text, at, len(text)) == at for at in range(0, len(text), len(begun)))
 
 
 @pytest.mark.parametrize("pattern", ["[@a\n", "[@a](person:", "`` ` ", "[a", "<p:"])
