@@ -175,6 +175,15 @@ async def test_the_programs_of_the_tutorial_and_the_readme_are_talked_with_witho
                 await person.until_that(partial(_stands, person, shown, "" if who.endswith(" writes") else text))
 
 
+async def test_make_runs_the_program_of_the_readme_and_its_other_lines_are_those_tried_here_and_with_parley_new() -> (
+    None
+):
+    told = [one for one in commands(README) if one.strip()]
+    assert told == ["PROGRAM=greeter.pb", "chat greeter.pb", "dev greeter.pb", "test", "new"]
+    dry = await anyio.run_process(["make", "--dry-run", "run", told[0]], cwd=ROOT)
+    assert dry.stdout.decode().splitlines()[-1] == "exec .venv/bin/parley run greeter.pb"
+
+
 def first_talk(file: Path) -> list[tuple[str, str]]:
     """Who says what in the first talk of a file, as far as no time passes."""
     part = file.read_text().split("\n## ")[1].partition("- wait")[0]
