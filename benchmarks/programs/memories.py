@@ -9,7 +9,7 @@ from itertools import product
 
 from benchmarks.table import Row, show
 from runtime.memories.index import MemoryIndex
-from runtime.memories.vectors import Vectors
+from runtime.memories.meanings import Vectors
 
 MEMORIES = 10_000
 ROUNDS = 20

@@ -97,8 +97,8 @@ def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int],
 def shards_in(connection: RedisConnection) -> GatewayShards:
     """What is known of the shards and nodes, from the database."""
     from gateway.overview.status import GatewayShards
+    from runtime.storage.redis.operation.counters import RedisQueueDepths
     from runtime.storage.redis.operation.nodes import RedisNodeStore
-    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
     from runtime.storage.redis.shard_view import RedisShardView
 
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
@@ -142,7 +142,7 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.operation.counters import RedisQueueDepths
 
     return Gauges(
         lambda: node.shards,
@@ -158,7 +158,7 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
 def front_gauges(connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a front, which serves no conversation and has no workers."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.operation.counters import RedisQueueDepths
 
     return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
 

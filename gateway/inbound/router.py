@@ -7,7 +7,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 import anyio
@@ -19,7 +19,6 @@ from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.entrance import Entrance
 from gateway.inbound.hooks import CarryOut, GivenCommand
-from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.sanitizing import says_something, tidied
 from runtime.core.background import beside
@@ -28,7 +27,36 @@ from runtime.core.message import Choice
 from runtime.core.plain_text import whole_number
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
+from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldPlace
+
+
+def kind_of(event: Inbound) -> str:
+    """The kind of the event for a session."""
+    command = COMMANDS.get(event.command or "")
+    return command.kind if command is not None else event.command or event.act
+
+
+def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bool) -> InboxEvent:
+    """The event with this kind and text, for this program. Unless `rated`, a reaction is no rating."""
+    return InboxEvent(
+        id=event.event_id,
+        address=event.address,
+        person_id=event.person_id,
+        person_name=event.person_name,
+        text=text,
+        sent_at=event.sent_at,
+        kind=kind,
+        attachments=tuple(asdict(attachment) for attachment in event.attachments),
+        message_id=event.message_id,
+        quote=event.quote,
+        around=event.around,
+        choice=event.choice or (event.rating if rated else None),
+        private=event.private,
+        program=program,
+        looking_at=event.looking_at,
+    )
+
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""

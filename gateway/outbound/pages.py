@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,14 +15,105 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
-from gateway.outbound.answer_pages import AnswerPage, answered_alone
-from gateway.outbound.followed_pages import FollowedPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, NotDelivered
+from runtime.core.errors import AdapterError, NotDelivered, StorageError
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
+
+
+class AnswerPage:
+    """A page whose last text one person sees, who has asked for it; nobody sees it before. A crash between its being
+    shown and its being noted shows it again."""
+
+    def __init__(self, presenter: Presenter, spec: PageSpec, openly: Callable[[], LivePage]) -> None:
+        """`openly` makes the page that everybody sees."""
+        self._presenter = presenter
+        self._spec = spec
+        self._openly = openly
+        self._page: LivePage | None = None
+        self._over = False
+
+    def update(self, text: str, /) -> None:
+        """It is shown as a whole."""
+
+    def ends(self) -> None:
+        """Nothing waits for it."""
+
+    async def finish(self, text: str, /) -> bool:
+        spec = self._spec
+        if self._over:
+            return False
+        if self._page is None and await answered_alone(self._presenter, spec.address, spec.alone, text):
+            return True
+        self._page = self._page or self._openly()
+        return await self._page.finish(text)
+
+    async def rest(self) -> None:
+        if self._page is not None:
+            await self._page.rest()
+
+    def abandon(self) -> None:
+        self._over = True
+        if self._page is not None:
+            self._page.abandon()
+
+
+async def answered_alone(presenter: Presenter, address: Address, person_id: str, text: str) -> bool:
+    """Answer one person so that the others do not see it; False where that cannot be done."""
+    try:
+        return await presenter.answer_alone(address, person_id, text)
+    except AdapterError as error:
+        _log.info("An answer for one person is said to everybody", extra={"error": str(error)})
+        return False
+
+
+GROWS_S = 0.5
+"""The shortest time between two records of one text that grows: who follows the session reads it in such pieces."""
+
+
+class FollowedPage:
+    """A page that is followed on the tape. What is finished sooner than its first record is not written down before."""
+
+    def __init__(self, record: PageRecord, clock: Clock, tasks: TaskGroup) -> None:
+        self._record = record
+        self._clock = clock
+        self._tasks = tasks
+        self._text = ""
+        self._writing = False
+        self._over = False
+
+    def update(self, text: str, /) -> None:
+        self._text = text
+        if not self._writing and not self._over:
+            self._writing = True
+            self._tasks.start_soon(self._write)
+
+    async def _write(self) -> None:
+        written = ""
+        while self._text != written:
+            await self._clock.sleep_until(self._clock.monotonic() + GROWS_S)
+            if self._over:
+                return
+            written = self._text
+            with suppress(AdapterError, StorageError):  # whoever executes the session learns it by its own commits
+                await self._record.grows(written)
+        self._writing = False
+
+    def ends(self) -> None:
+        self._over = True
+
+    async def finish(self, text: str, /) -> bool:
+        self._over = True
+        return True
+
+    async def rest(self) -> None:
+        self._over = True
+
+    def abandon(self) -> None:
+        self._over = True
+
 
 _log = logging.getLogger("adapters.outbound")
 """A logger beside those of the adapters, which the log follows."""

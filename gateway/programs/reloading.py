@@ -8,20 +8,21 @@ what asks ──> read the settings ──> compile each program ──> keep it
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 
 from gateway.inbound.routing import Routes
-from gateway.programs.live_settings import Changes, changes
 from gateway.programs.loading import compile_one, routes_of
 from gateway.programs.pins import SHOWN, Pin, PinnedPrograms
 from gateway.programs.served import ServedPrograms
 from gateway.programs.versions import KeptVersions
-from gateway.settings.tree import Settings
+from gateway.settings.tree import Settings, keys
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError, StorageError
@@ -31,6 +32,34 @@ from runtime.core.texts import Texts
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack, SettingsReloaded
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
+
+_LIVE = re.compile(
+    r"route|access\.(groups|pairing_minutes|open_requests)|limits\.(person|conversation)_\w+"
+    r"|\w+\.(access|owners|allow_people|allow_groups|allow_chats|allow_spaces|visitors)"
+)
+"""The keys that can change: who may do what, where which program serves, and how much people may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The keys that differ: those `in_force` after a reload, and those that `wait` for a restart."""
+
+    in_force: tuple[str, ...] = ()
+    wait: tuple[str, ...] = ()
+
+
+def changes(old: Settings, new: Settings) -> Changes:
+    """What differs between the settings at work and those that were read again."""
+    differ = [key for key in keys(type(old)) if _value(old, key) != _value(new, key)]
+    return Changes(
+        tuple(key for key in differ if _LIVE.fullmatch(key)),
+        tuple(key for key in differ if not _LIVE.fullmatch(key)),
+    )
+
+
+def _value(settings: Settings, key: str) -> Any:
+    return reduce(getattr, key.split("."), settings)
+
 
 SETTINGS = "settings"
 """The name under which what is wrong with settings and routes is told."""

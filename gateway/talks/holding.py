@@ -18,9 +18,7 @@ from gateway.talks.staging.clock import TalkClock, settle
 from gateway.talks.staging.events import EventTasks, orders_of
 from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage, waits_in
-from gateway.talks.staging.seats import Seats
-from gateway.talks.staging.stage import Ports, Stage
-from gateway.talks.staging.store import TalkStore
+from gateway.talks.staging.stage import Ports, Seats, Stage, TalkStore
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from traceback import format_exception_only
 
@@ -12,7 +12,6 @@ import anyio
 
 from gateway.talks.checks import Difference, differences
 from gateway.talks.holding import SILENCE_S, Holding
-from gateway.talks.other_words import in_other_words
 from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.reports.results import TalkResult
 from gateway.talks.staging.answers import Answers, Live, RecordedAnswers, TalkRecording, read_recordings
@@ -20,13 +19,33 @@ from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.script import ReplyScript
 from gateway.talks.staging.stage import Stage
 from gateway.talks.staging.tools import KeptTools
-from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
+from gateway.talks.talk import Beat, Gap, Head, Judged, Shown, Talk, TalkFile, Waited, Wording
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.source import TALKS
+
+
+def in_other_words(talk: Talk) -> Talk:
+    """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
+    same. Words with gaps and patterns stay."""
+    return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
+
+
+def _judged_beat(beat: Beat) -> Beat:
+    shown: list[Shown | Gap] = []
+    sentences: list[Judged] = []
+    for one in beat.shown:
+        if isinstance(one, Gap) or not one.wording.exact:
+            shown.append(one)
+            continue
+        shown.append(replace(one, wording=Wording("…")))
+        words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
+        sentences.append(Judged(one.line, words, one))
+    return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
+
 
 _PROGRAMS = (".pb", ".pbasm")
 _READ = (*_PROGRAMS, TALKS)

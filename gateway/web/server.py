@@ -3,27 +3,142 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import uvicorn
 from anyio.abc import TaskStatus
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from gateway.socket_protocol import SocketProtocol
-from gateway.web.connections import ConnectionBounds, Connections
-from gateway.web.forwarded import BoundForwarded
-from gateway.web.logins.proxied import MarkProxied, Proxies
+from gateway.web.connections import ConnectionBounds, Connections, Trouble
+from gateway.web.logins.proxied import FROM_PROXY, MarkProxied, Proxies
 from gateway.web.patience import PatientConfig
-from gateway.web.troubles import Troubles, few_records
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
+from runtime.events.service import ConnectionsEnded
+
+QUIET_S = 60.0
+"""The time between two lines of a kind."""
+
+_LOGGERS = ("asyncio", "uvicorn.error")
+
+
+class Rarely:
+    """Says of each kind of thing whether a line about it is due, and how many there were since the last one."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._due_s: dict[Hashable, float] = {}
+        self._count: Counter[Hashable] = Counter()
+
+    def due(self, kind: Hashable) -> int:
+        """Count one more; how many there were if a line is due, else 0."""
+        self._count[kind] += 1
+        now_s = self._seconds()
+        if now_s < self._due_s.get(kind, now_s):
+            return 0
+        self._due_s[kind] = now_s + QUIET_S
+        return self._count.pop(kind)
+
+
+class Troubles:
+    """Publishes why connections were ended."""
+
+    def __init__(self, bus: Bus | None, seconds: Callable[[], float]) -> None:
+        self._bus = bus
+        self._rarely = Rarely(seconds)
+
+    def tell(self, trouble: Trouble, address: str) -> None:
+        """A connection from an address was ended."""
+        count = self._rarely.due(trouble)
+        if count and self._bus is not None:
+            self._bus.publish(ConnectionsEnded(trouble, count, address))
+
+
+class _FewRecords(logging.Filter):
+    """Lets one record of a kind pass: of the same remark, or of a failure at the same line."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        super().__init__()
+        self._rarely = Rarely(seconds)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return self._rarely.due(_kind_of(record)) > 0
+
+
+def _kind_of(record: logging.LogRecord) -> Hashable:
+    error = record.exc_info[1] if record.exc_info else None
+    at = None if error is None else error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = None if at is None else (at.tb_frame.f_code.co_filename, at.tb_lineno)
+    return str(record.msg).partition("\n")[0], type(error).__name__, place
+
+
+@contextlib.contextmanager
+def few_records(seconds: Callable[[], float]) -> Generator[None, None, None]:
+    """Keep the remarks of the server and of its event loop few: what strangers send must not fill a disk."""
+    few = _FewRecords(seconds)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(few)
+    try:
+        yield
+    finally:
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(few)
+
+
+_LATER = 1013
+"""The code with which a WebSocket is closed that may be opened later."""
+
+
+class BoundForwarded:
+    """ASGI middleware: of the requests and WebSockets that a proxy forwards for one address, so many are open at once.
+
+    Where a proxy does not say for whom it asks, nobody is bound.
+    """
+
+    def __init__(self, app: ASGIApp, proxies: Proxies, bound: int) -> None:
+        self._app = app
+        self._proxies = proxies
+        self._bound = bound
+        self._open: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        if not scope.get(FROM_PROXY) or client is None or client[0] in self._proxies:
+            await self._app(scope, receive, send)
+            return
+        address: str = client[0]
+        if self._open[address] >= self._bound:
+            await _refuse(scope, receive, send)
+            return
+        self._open[address] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": _LATER, "reason": "too many connections"})
+        return
+    text = "Too many requests of your address are open. Try again."
+    await JSONResponse({"error": text}, 503, {"retry-after": "5"})(scope, receive, send)
+
 
 MAX_FRAME_BYTES = 2 * 1024 * 1024
 """A WebSocket frame beyond it ends the connection; a too long message below it is refused with a reason."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Protocol
 
 from runtime.agents.attendees import attendee
 from runtime.agents.invitations import Invitations
@@ -14,10 +15,21 @@ from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
-from runtime.meetings.places import Places
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.meetings import MeetingState
+
+
+class Places(Protocol):
+    """Opens conversations for meetings, and says there who is invited."""
+
+    async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
+        """Have the meeting held in a conversation of its own, if one can be had; called before anybody is invited.
+
+        `people` are those who are asked to come, by id, or by what the program calls somebody who has not taken part
+        yet. People are told where it is and what it is about. Called again for the same meeting it changes nothing.
+        """
+        ...
 
 
 class MeetingHost:

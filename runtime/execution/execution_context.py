@@ -9,14 +9,45 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
-from runtime.execution.prompt.context_window import ContextWindow
 from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.llm.client import LLMClient
+from runtime.llm.client import LLMClient, Usage
 from runtime.memories.session_memory import SessionMemory
 from runtime.sandbox.executor import Sandbox
 from runtime.tape.state.session import AgentState
+
+REPLY_TOKENS = 4_000
+"""The part of the window for the answer; a quarter of a small window."""
+
+_CHARS_PER_TOKEN = 3.0
+"""An estimate until the first answer; most texts have more."""
+
+_LEAST, _MOST = 1.0, 8.0
+
+
+@dataclass(slots=True)
+class ContextWindow:
+    """Learns from answers. `window_tokens` is 0 until one says how much the model takes."""
+
+    window_tokens: int = 0
+    chars_per_token: float = _CHARS_PER_TOKEN
+
+    def answered(self, prompt_chars: int, usage: Usage) -> None:
+        """Learn that a prompt of this many characters counted as this many tokens."""
+        if usage.window_tokens:
+            self.window_tokens = usage.window_tokens
+        if usage.input_tokens and prompt_chars and not usage.estimated:
+            measured = min(max(prompt_chars / usage.input_tokens, _LEAST), _MOST)
+            self.chars_per_token = (self.chars_per_token + measured) / 2
+
+    def past_chars(self, other_chars: int) -> int | None:
+        """The possible length of the past beside the rest of a prompt; None while the window is unknown."""
+        if not self.window_tokens:
+            return None
+        kept = min(REPLY_TOKENS, self.window_tokens // 4)
+        return max(0, int((self.window_tokens - kept) * self.chars_per_token) - other_chars)
+
 
 TRANSCRIPT_CHARS = 100_000
 """A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""

@@ -24,8 +24,7 @@ from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS
-from runtime.sessions.program_in_use import ProgramInUse
-from runtime.sessions.program_words import news_of, trouble_of
+from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import SessionRest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession, commit_of

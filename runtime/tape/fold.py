@@ -26,19 +26,7 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import (  # noqa: F401 - their rules
-    course,
-    failures,
-    lineage,
-    memories,
-    participants,
-    people,
-    published,
-    tasks,
-    turns,
-    voice,
-    words,
-)
+from runtime.tape.rules import course, lineage, people, tasks, turns, words  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule

@@ -2,20 +2,108 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
 
-from gateway.cli.author.plain_folder import say_next, write_new, write_plain
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
+from gateway.extensions.extension import ExtensionPlatform
+from gateway.settings.sources import variable_name
 from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
     from gateway.dev.templates import ProgramTemplate
     from gateway.talks.reports.results import TalkResult
+
+
+def section_example(platform: ExtensionPlatform) -> str:
+    """The platform's section of parley.toml, each key with its default behind a `#`."""
+    lines = ["", f"[{platform.name}]"]
+    lines += [f"# {line}".rstrip() for line in (inspect.getdoc(platform.settings) or "").splitlines()]
+    for name, field in platform.settings.model_fields.items():
+        if not _is_secret(field):
+            lines.append(f"#{name} = {_as_toml(field.get_default(call_default_factory=True))}")
+    return "\n".join(lines) + "\n"
+
+
+def secrets_example(platform: ExtensionPlatform) -> str:
+    """A place for each of the platform's secrets in .env.example."""
+    names = [name for name, field in platform.settings.model_fields.items() if _is_secret(field)]
+    return "".join(f"\n#{variable_name(f'{platform.name}.{name}')}=\n" for name in names)
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return SecretStr in get_args(field.annotation)
+
+
+def _as_toml(value: Any) -> str:
+    if value is None:
+        return '""'
+    return json.dumps(list(value) if isinstance(value, tuple) else value if _is_plain(value) else str(value))
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | list)
+
+
+def write_plain(directory: Path) -> None:
+    """Write parley.toml with every setting, .env.example and a first program; nothing is overwritten."""
+    from gateway.dev.folder import ENV_EXAMPLE
+    from gateway.extensions.loading import load_extensions
+    from gateway.packaged import packaged
+
+    with plain_errors():
+        platforms = load_extensions(()).platforms.values()
+    config = packaged("config/parley.toml").read_text(encoding="utf-8")
+    files = {
+        "parley.toml": config + "".join(map(section_example, platforms)),
+        ".env.example": ENV_EXAMPLE + "".join(map(secrets_example, platforms)),
+        "hello.pb": packaged("examples/hello.pb").read_text(encoding="utf-8"),
+    }
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            write_new(directory / name, text)
+    except OSError as error:
+        note(f"parley: {directory} cannot be written ({error.strerror}); choose another directory.")
+        raise typer.Exit(FAILED) from error
+    say_next(directory)
+    say("  cp .env.example .env    then put your model's key in it")
+    say("  parley check            check that everything is in place")
+    say("  parley run hello.pb     talk with it in the browser")
+
+
+def say_next(folder: Path) -> None:
+    """Begin the list of what comes next: the way to the folder, and to the command where the terminal has none."""
+    say("\nNext:")
+    command = Path(sys.executable).with_name("parley")
+    if shutil.which(command.name) is None and command.exists():
+        say(f'  export PATH="{command.parent}:$PATH"')
+    if folder != Path():
+        say(f"  cd {folder}")
+
+
+def write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
+    """Write a file that is not there, and say so; whether it was written. Raises OSError."""
+    try:
+        with open(path, "x", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
+            file.write(text)
+    except FileExistsError:
+        say(f"kept     {path} (exists)")
+        return False
+    say(f"written  {path}")
+    return True
+
 
 _BROWSER = "browser"
 _LIMIT_S = 30.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,16 +11,76 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
-from gateway.cli.serve.alone import PORTS, serve_alone
-from gateway.cli.serve.standby import serve_standby
 from gateway.cli.serve.until_stopped import serve_until_stopped
-from gateway.with_parent import end_with_standard_input
 
 if TYPE_CHECKING:
     from gateway.dev.board import DevBoard
     from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
     from gateway.settings.tree import Settings
+
+
+_ORPHANED = 1
+
+
+def end_with_standard_input() -> None:
+    """End this process at once, like a crash, when its standard input ends: a pipe that its parent holds open.
+
+    A thread reads it, so that also a busy or hanging loop ends.
+    """
+    threading.Thread(target=_until_the_end, name="parent", daemon=True).start()
+
+
+def _until_the_end() -> None:
+    try:
+        while os.read(0, 4096):
+            pass
+    finally:
+        os._exit(_ORPHANED)
+
+
+def serve_standby(
+    program: Sequence[Path], config: Path | None, model: str | None, host: str | None, port: int | None
+) -> None:
+    """Start a front and agent nodes, and restart any that die."""
+    with plain_errors():
+        settings = load_settings(config, {"model": model, "web.host": host, "web.port": port})
+        both = [*_option("--config", config), *_option("--model", model), *_option("--host", host)]
+        options = {"front": [*both, *_option("--port", port)], "agents": [*both, "--port", "0"]}
+
+        async def serve(on_ready: Callable[[Ready], None]) -> None:
+            from gateway.standby.standby import stand_by
+
+            await stand_by(settings, program, options, say, on_ready=on_ready)
+
+        serve_until_stopped(serve)
+
+
+def _option(name: str, value: object) -> list[str]:
+    return [] if value is None else [name, str(value)]
+
+
+PORTS = {"bus": 7891, "tape": 7890}
+"""The services that have a process of their own, with the port of each."""
+
+
+def serve_alone(role: str, program: Sequence[Path], config: Path | None, host: str | None, port: int | None) -> None:
+    """Serve /bus/v1 or /tape/v1 and nothing else, beside gateways with the same settings."""
+    with plain_errors():
+        settings = load_settings(config)
+        place = host or "127.0.0.1", PORTS[role] if port is None else port
+
+        async def serve(on_ready: Callable[[Ready], None]) -> None:
+            from gateway.assembly.alone import serve_bus, serve_tapes
+            from gateway.assembly.probes import reach_database
+
+            await reach_database(settings, say)
+            if role == "bus":
+                await serve_bus(settings, program, *place, on_ready=on_ready)
+            else:
+                await serve_tapes(settings, *place, on_ready=on_ready)
+
+        serve_until_stopped(serve)
 
 
 def run(  # noqa: PLR0913 - options of a command

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 import anyio
 
 from gateway.observability.debugger.breakpoints import FILTERS, BreakpointWishes
-from gateway.observability.debugger.changes import set_variable
 from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.inspection import Inspection, source_of
 from gateway.observability.debugger.moments import Stepping
@@ -16,8 +15,38 @@ from gateway.observability.debugger.session_watch import SessionWatch, Why
 from gateway.observability.debugger.sources import ProgramSources
 from gateway.observability.debugger.stack import innermost
 from gateway.observability.debugger.threads import AgentThreads
+from gateway.observability.debugger.variables import References, shown
 from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
+from runtime.execution.triggers.triggers import declared_types
+from runtime.language.value_types import coerced
+from runtime.tape.facts.agents import VariablesAltered
+
+
+async def set_variable(request: Request, references: References, expressions: Expressions) -> dict[str, Any]:
+    """Set a variable of an agent whose session is stopped; durable on return. Fires no trigger.
+
+    The next statement sees the value. Raises DebugError for anything but a variable of an agent, and for a wrong type.
+    """
+    watch, container = references.get(request.number("variablesReference"))
+    name, state = request.text("name"), watch.journal.state
+    agent = next((agent for agent in state.agents.values() if agent.variables is container), None)
+    if agent is None or name not in agent.variables:
+        raise DebugError("only variables of an agent can be changed, each as a whole; locals are results of code")
+    value = await expressions.value(request.text("value"), agent.variables)
+    spec = watch.program.agent(agent.klass)
+    declared = declared_types(spec).get(name, "") if spec is not None else ""
+    try:
+        value = coerced(value, declared)
+    except ValueError as error:
+        raise DebugError(f"${name} {error}") from error
+    if watch.stand is None:
+        raise DebugError("its session is running again; pause it to change something")
+    watch.journal.note(VariablesAltered(agent.id, {name: value}))
+    await watch.journal.commit()
+    body = shown(references, watch, name, value)
+    return {key: one for key, one in body.items() if key not in ("name", "evaluateName")}
+
 
 FIRST_LIMIT_S = 30.0
 """The time for a new connection to send its first request."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -21,18 +21,69 @@ from gateway.talks.staging.stopping import StoppingModel, StoppingSandbox
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
-from runtime.channels.mailbox import Mailboxes
+from runtime.channels.mailbox import Letter, Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.clock import SystemClock
+from runtime.core.ids import SessionId
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.memories.books import Memories
 from runtime.sandbox.executor import Evaluation, Sandbox, Snippet
+from runtime.sessions.inbound.participants import Act
 from runtime.sessions.node_context import NodeContext
 from runtime.storage.memory.memories import MemoryMemories
-from runtime.stores.sessions import SessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.sessions import Commit, SessionStore
+
+
+class Seats(NoMailboxes):
+    """Takes the letters for participants in other processes; `on_letter` hears of each, with the participant's name."""
+
+    def __init__(self, on_letter: Callable[[str, str], None]) -> None:
+        self._on_letter = on_letter
+        self._letters: dict[str, list[Letter]] = {}
+
+    async def put(self, participant: str, letter: Letter, /) -> bool:
+        """See `Mailboxes`."""
+        self._letters.setdefault(participant, []).append(letter)
+        self._on_letter(participant, str(letter.content.get("text", "")))
+        return True
+
+    def answer(self, participant: str, text: str, number: str) -> list[Act]:
+        """What a participant does that answers its last letter: it has read all letters, and says the text to who wrote
+        it. Nothing before its first letter."""
+        letters = self._letters.get(participant, [])
+        if not letters:
+            return []
+        last = letters[-1]
+        sender = last.content["from"]
+        to = f"person {sender['id']}" if sender["human"] else f"agent {sender['id']}"
+        if last.content.get("meeting"):
+            to = f"meeting {last.content['meeting']}"
+        read = Act(last.seat.id, "fetched", messages=tuple(letter.message for letter in letters))
+        return [read, Act(last.seat.id, "say", number, to=to, text=text)]
+
+
+class TalkStore(MemorySessionStore):
+    """Sessions in memory that say when something was written."""
+
+    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        super().__init__(leases, inbox)
+        self.stirred = anyio.Event()
+        self.latest: SessionId | None = None
+        self.ended = False
+
+    def stir(self) -> None:
+        """Whoever waits for something looks again."""
+        stirred, self.stirred = self.stirred, anyio.Event()
+        stirred.set()
+
+    async def commit(self, commit: Commit, /) -> None:
+        await super().commit(commit)
+        self.latest, self.ended = commit.session, self.ended or commit.end
+        self.stir()
 
 
 @dataclass(frozen=True, slots=True)

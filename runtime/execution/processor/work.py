@@ -14,8 +14,8 @@ from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.frame import FrameCall as HostCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt
-from runtime.execution.processor.scope import names_of
 from runtime.execution.prompt.situation import shown_value
+from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Set, Variable
@@ -23,6 +23,21 @@ from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops, StepReached, StepReturned
 from runtime.tape.state.frames import CallRecord
+from runtime.tape.state.session import SessionState
+
+
+def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:
+    """Every name with its value: the agent's variables, overridden by the playbook's parameters."""
+    own = {name: value for name, value in frame.state.kwargs.items() if name not in state_params}
+    return {**frame.agent.variables, **own, **frame.state.locals, MEETING_ACTIVE: in_meeting(state, frame)}
+
+
+def in_meeting(state: SessionState, frame: Frame) -> bool:
+    """Whether the frame's meeting is active with its agent in it."""
+    meeting = state.meetings.get(frame.state.meeting or "")
+    if meeting is None:
+        return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())
+    return meeting.status != "ended" and frame.state.agent in meeting.joined
 
 
 class Work:

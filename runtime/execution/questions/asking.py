@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import takewhile
@@ -18,7 +18,6 @@ from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
-from runtime.execution.questions.instructed import CopiedInstruction, not_copied
 from runtime.execution.questions.question import (
     Key,
     OutcomeChoice,
@@ -31,6 +30,39 @@ from runtime.execution.questions.question import (
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
 from runtime.execution.questions.schema import schema_of
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest
+
+_AROUND = " \t\n\"'“”`*.!?:"
+
+
+class CopiedInstruction(WrongAnswer):
+    """The words of a message are those of its instruction."""
+
+
+async def not_copied(pieces: AsyncIterator[str], instructions: Collection[str]) -> AsyncIterator[str]:
+    """The pieces, held back as long as they may still become one of the instructions. Raises CopiedInstruction then.
+
+    Other words pass from the first letter that differs.
+    """
+    wanted = {_plain(one) for one in instructions}
+    held, holds = "", bool(wanted)
+    async for piece in pieces:
+        if not holds:
+            yield piece
+            continue
+        held += piece
+        begun = _plain(held)
+        holds = any(one.startswith(begun) for one in wanted)
+        if not holds:
+            yield held
+    if holds and _plain(held) in wanted:
+        raise CopiedInstruction("it repeats the instruction; write the message itself, as the person should read it")
+    if holds:
+        yield held
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).strip(_AROUND).casefold()
+
 
 MAX_TRIES = 3
 """A question is asked at most this often before its step fails."""

@@ -5,15 +5,55 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.agents.loops import AgentLoops
+from runtime.core.texts import Texts
 from runtime.execution.execution_context import ExecutionContext
-from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
-from runtime.sessions.commands.task_view import stop_task, tasks_text
+from runtime.sessions.commands.overview import agents_at_work, lasting, status_of, those_here
 from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
-from runtime.sessions.tasks.orders import cancel_tasks
+from runtime.sessions.succession import words_within
+from runtime.sessions.tasks.orders import cancel_tasks, in_words
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.tape.facts.tasks import TaskCancelled
+from runtime.tape.journal import Journal
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import TaskState
+
+MAX_SHOWN = 20
+"""The latest tasks that are shown."""
+
+
+def tasks_text(state: SessionState, now_s: float, texts: Texts) -> str:
+    """The tasks of a session, one a line, the latest last."""
+    shown = list(state.tasks.values())[-MAX_SHOWN:]
+    return "\n".join(_line(task, now_s, texts) for task in shown) if shown else texts("tasks.none")
+
+
+def _line(task: TaskState, now_s: float, texts: Texts) -> str:
+    came = in_words(task.value) if task.status == "completed" else task.error or ""
+    return texts(
+        "tasks.line" if not came else "tasks.line_over",
+        task=task.number,
+        does=f"{task.klass}.{task.playbook}",
+        status=texts(f"tasks.{task.status}"),
+        time=lasting(now_s - task.since, texts),
+        result=words_within(came),
+    )
+
+
+def stop_task(journal: Journal, asked: str, texts: Texts) -> str:
+    """End the task of this number; what people are told."""
+    number = asked.strip()
+    known = (task for task in journal.state.tasks.values() if str(task.number) == number)
+    task = next(known, None)
+    if task is None:
+        return texts("tasks.unknown", task=words_within(number))
+    if task.over:
+        return texts("tasks.over", task=task.number)
+    journal.note(TaskCancelled(task.number))
+    return texts("tasks.stopped", task=task.number)
+
 
 Carry = Callable[[InboxEvent], Awaitable[None]]
 """Carries out a command."""

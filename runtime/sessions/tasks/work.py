@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from runtime.agents.library import Library
 from runtime.agents.registry import AgentRegistry
-from runtime.core.address import CLIENT
+from runtime.core.address import CLIENT, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -13,16 +15,48 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.budget import TaskBudget
 from runtime.sessions.tasks.letters import Order, Result, bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
+from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
-from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, TaskStatus
+from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, OrderState, TaskStatus
+
+
+class TaskBudget:
+    """Permits the model's calls of one session, which may be a task."""
+
+    def __init__(self, journal: Journal, around: NodeContext, end: Callable[[str], None]) -> None:
+        """`end` ends the task, which has failed for a reason."""
+        self._journal = journal
+        self._around = around
+        self._end = end
+
+    async def may_ask(self, person: str | None, address: Address) -> str | None:
+        """Why a session at `address` may not call a model for a person; None if it may. A task that has used its limit
+        is ended; the limits of the conversation that it works for hold as well."""
+        order = self._journal.state.order
+        if order is None:
+            return await self._around.allowance(address, person)
+        over = await self._over(order)
+        if over is not None:
+            self._end(over)
+            return over
+        return await self._around.allowance(order.place, person)
+
+    async def _over(self, order: OrderState) -> str | None:
+        if not order.tokens and not order.dollars:
+            return None
+        spent = await self._around.spent(order.root)
+        if order.tokens and spent.tokens >= order.tokens:
+            return self._around.texts("session.task_tokens", limit=f"{order.tokens:,}")
+        if order.dollars and spent.dollars >= order.dollars:
+            return self._around.texts("session.task_dollars", limit=f"{order.dollars:g}")
+        return None
 
 
 class TaskWork:

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Message
+from runtime.tape.facts.agents import MessagesFetched, MessagesPosted
+from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged
 from runtime.tape.facts.pages import (
     MarkPlaced,
     MarkWanted,
@@ -31,8 +33,11 @@ from runtime.tape.facts.people import (
     PersonBound,
     PersonMet,
 )
+from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched, VoiceTranscribed
+from runtime.tape.rules.frames import note_addressed, take_messages
 from runtime.tape.rules.registry import rule
-from runtime.tape.state.acks import settle_page
+from runtime.tape.state.acks import AckState, settle_message, settle_page
+from runtime.tape.state.frames import CallKey, WaitState
 from runtime.tape.state.people import (
     MAX_FILES,
     MAX_REMEMBERED,
@@ -44,6 +49,63 @@ from runtime.tape.state.people import (
     rated,
 )
 from runtime.tape.state.session import SessionState
+from runtime.tape.state.voice import MAX_VOICES, SpeechState, VoiceState
+
+
+@rule(AcksAwaited)
+def _acks(state: SessionState, seq: int, fact: AcksAwaited) -> None:
+    """A text needs an acknowledgement: its call waits."""
+    key = CallKey(fact.frame, fact.pos)
+    if fact.frame not in state.frames:
+        return
+    note_addressed(state.agents[state.frames[fact.frame].agent], fact.to)
+    state.acks[key] = AckState(fact.message, list(fact.who), fact.page)
+    state.waits[key] = WaitState(fact.frame, fact.pos, fact.name, fact.digest, None, fact.due, seq)
+
+
+@rule(MessageAcknowledged)
+def _acked(state: SessionState, _: int, fact: MessageAcknowledged) -> None:
+    settle_message(state.acks, fact.message, fact.who, has_it=fact.has_it)
+
+
+@rule(MessagesPosted)
+def _posted(state: SessionState, _: int, fact: MessagesPosted) -> None:
+    agent = state.agents[fact.agent]
+    queue = {message.id for message in agent.queue}
+    agent.posted += [message for message in fact.messages if message in queue and message not in agent.posted]
+
+
+@rule(MessagesFetched)
+def _fetched(state: SessionState, _: int, fact: MessagesFetched) -> None:
+    take_messages(state, fact.agent, list(fact.messages))
+
+
+@rule(VoiceTranscribed)
+def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
+    heard = state.voices.heard
+    known = heard.get(fact.page)  # it is corrected: what quotes it stays
+    heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken, known.parts if known is not None else [])
+    while len(heard) > MAX_VOICES:
+        del heard[next(iter(heard))]
+
+
+@rule(VoiceSwitched)
+def _switched(state: SessionState, _: int, fact: VoiceSwitched) -> None:
+    state.voices.listeners = [person for person in state.voices.listeners if person != fact.person]
+    if fact.on:
+        state.voices.listeners.append(fact.person)
+
+
+@rule(SpeechWanted)
+def _wanted(state: SessionState, _: int, fact: SpeechWanted) -> None:
+    state.voices.speeches[fact.page] = SpeechState(fact.agent, fact.text, fact.place)
+
+
+@rule(SpeechMade)
+def _made(state: SessionState, _: int, fact: SpeechMade) -> None:
+    state.voices.speeches.pop(fact.page, None)
+    state.voices.fails = not fact.note
+
 
 _Known = TypeVar("_Known")
 

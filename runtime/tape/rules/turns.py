@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import (
     EndReached,
     LocalsAltered,
@@ -11,9 +12,35 @@ from runtime.tape.facts.frames import (
     StatementRejected,
     TranscriptCompacted,
 )
+from runtime.tape.facts.published import EventHandedOn, EventPublished
 from runtime.tape.rules.registry import rule
-from runtime.tape.state.frames import SHARED, StatementState, TurnEnding
+from runtime.tape.state.frames import SHARED, RaisedAt, StatementState, TurnEnding
+from runtime.tape.state.run import FailureState, PublishedState
 from runtime.tape.state.session import SessionState
+
+
+@rule(EventPublished)
+def _published(state: SessionState, seq: int, fact: EventPublished) -> None:
+    made = PublishedState(seq, state.at_s, fact.agent, fact.type, dict(fact.values), fact.hops)
+    state.published = [*state.published, made]
+
+
+@rule(EventHandedOn)
+def _handed_on(state: SessionState, _: int, fact: EventHandedOn) -> None:
+    state.published = [event for event in state.published if event.seq != fact.seq]
+
+
+@rule(FailureUncaught)
+def _uncaught(state: SessionState, _: int, fact: FailureUncaught) -> None:
+    at: RaisedAt = fact.raised_at
+    for task in state.tasks.values():
+        task.heard = task.heard or task.ended_by == fact.seq
+    state.failures = [*state.failures, FailureState(fact.seq, fact.error_type, at.agent, at.playbook, at.step or "")]
+
+
+@rule(FailureReported)
+def _reported(state: SessionState, _: int, fact: FailureReported) -> None:
+    state.failures = [failure for failure in state.failures if failure.seq != fact.seq]
 
 
 @rule(StatementAccepted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,13 +25,54 @@ from runtime.core.clock import Clock, SystemClock
 from runtime.events.happening import Tell, unheard
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.storage.redis.client.commands import COMMAND_LIMIT_S
-from runtime.storage.redis.client.history import Histories
 from runtime.storage.redis.client.location import Location, locate
 from runtime.storage.redis.client.outage import Outage
 from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.client.server import Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
+
+
+@dataclass(slots=True)
+class _Seen:
+    token: int
+    commits: int = 0
+    entry: tuple[int, int] = (0, 0)
+
+
+class Histories:
+    """For each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
+
+    def __init__(self) -> None:
+        self._shards: dict[int, _Seen] = {}
+
+    def begin(self, shard: int, token: int) -> None:
+        """A lease was acquired: from here on the server's word counts."""
+        self._shards[shard] = _Seen(token)
+
+    def committed(self, shard: int, token: int, number: int) -> None:
+        """The server has made the shard's commit of this number true."""
+        seen = self._shards.get(shard)
+        if seen is not None and seen.token == token:
+            seen.commits = max(seen.commits, number)
+
+    def read(self, shard: int, entry_id: str) -> None:
+        """An entry of the shard's inbox was read."""
+        seen = self._shards.get(shard)
+        if seen is not None:
+            milliseconds, _, number = entry_id.partition("-")
+            seen.entry = max(seen.entry, (int(milliseconds), int(number or 0)))
+
+    def commits(self, shard: int, token: int) -> int:
+        """The number of the last commit; 0 when there was none under this lease."""
+        seen = self._shards.get(shard)
+        return seen.commits if seen is not None and seen.token == token else 0
+
+    def entry(self, shard: int, token: int) -> tuple[int, int]:
+        """The id of the last entry; (0, 0) when none was read under this lease."""
+        seen = self._shards.get(shard)
+        return seen.entry if seen is not None and seen.token == token else (0, 0)
+
 
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0

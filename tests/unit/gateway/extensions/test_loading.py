@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gateway.catalog import catalog, platform_names
+from gateway.cli.author.new import secrets_example, section_example
 from gateway.cli.output.terminal import load_settings
 from gateway.extensions.loading import load_extensions, sections
-from gateway.extensions.templates import secrets_example, section_example
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
 

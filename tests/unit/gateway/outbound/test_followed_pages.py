@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.outbound.followed_pages import GROWS_S, FollowedPage
+from gateway.outbound.pages import GROWS_S, FollowedPage
 from runtime.core.errors import LeaseLost
 from tests.fakes.clock import FakeClock
 

@@ -13,9 +13,7 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from gateway.inbound.origins import Origins
-from gateway.outbound.answer_pages import AnswerPage
-from gateway.outbound.followed_pages import GROWS_S
-from gateway.outbound.pages import Outbound
+from gateway.outbound.pages import GROWS_S, AnswerPage, Outbound
 from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited

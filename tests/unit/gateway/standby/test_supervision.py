@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import anyio
 import pytest
 
-from gateway.standby.supervision import DEATHS, LONGEST_PAUSE_S, Supervised
+from gateway.standby.standby import DEATHS, LONGEST_PAUSE_S, Supervised
 from runtime.core.errors import ConfigError
 from tests.fakes.clock import FakeClock
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from gateway.tapes.notebook_file import LINES_AT_ONCE, BadLine, Portion, ReadFile, portions
+from gateway.tapes.writing import LINES_AT_ONCE, BadLine, Portion, ReadFile, portions
 from runtime.stores.notebooks import MAX_ENTRY_BYTES, UNREADABLE_LINE
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from gateway.tapes.search import search as searching
-from gateway.tapes.search.excerpts import EXCERPT_CHARS, excerpts
 from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf
+from gateway.tapes.search.routes import EXCERPT_CHARS, excerpts
 from gateway.tapes.search.search import Search
 from gateway.tapes.search.words import Phrase, distance, match_of, meant, words_of
 from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line

@@ -22,8 +22,7 @@ from starlette.websockets import WebSocket
 
 from gateway.web import connections
 from gateway.web.connections import ConnectionBounds, Connections, raised_descriptors
-from gateway.web.server import ServerRules, serve
-from gateway.web.troubles import Rarely, few_records
+from gateway.web.server import Rarely, ServerRules, few_records, serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.service import ConnectionsEnded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.agents.human_attendees import refuses
 from runtime.core.texts import english
-from runtime.meetings.refusals import refuses
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.ids import SessionId
-from runtime.memories.sameness import replaced_by
+from runtime.memories.books import replaced_by
 from runtime.stores.memories import Memory, Scope
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent, Tool
 
 from runtime.language.diagnostics import Span
-from runtime.remote.results import error_of, value_of
+from runtime.remote.server import error_of, value_of
 from runtime.remote.tools import remote_tools
 from tests.fakes.protocols.malformed import malformed
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.cli.author.plain_folder import say_next
+from gateway.cli.author.new import say_next
 from gateway.dev.folder import WantedFolder, files_of
 from gateway.dev.templates import TEMPLATES, ProgramTemplate
 from gateway.programs.loading import routes_of

@@ -12,8 +12,7 @@ import pytest
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
 
-from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, HttpPost, Pushes, http_client
-from gateway.features.a2a.telling import PIECES_S
+from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, HttpPost, Pushes, http_client
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, SessionRecord

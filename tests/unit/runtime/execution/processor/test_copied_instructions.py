@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.execution.questions.instructed import CopiedInstruction, not_copied
+from runtime.execution.questions.asking import CopiedInstruction, not_copied
 from runtime.language.instructions.direct_speech import is_instruction
 from runtime.sandbox.monty import MontySandbox
 from tests.unit.runtime.execution.processor.walking import main, walking

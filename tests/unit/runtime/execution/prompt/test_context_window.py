@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.prompt.context_window import REPLY_TOKENS, ContextWindow
+from runtime.execution.execution_context import REPLY_TOKENS, ContextWindow
 from runtime.llm.client import Usage
 
 

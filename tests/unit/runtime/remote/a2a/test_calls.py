@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, StreamingRespon
 from runtime.core.errors import OutcomeUnknown, ParleyError, RemoteFault, ToolFailed
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec
-from runtime.remote.a2a.http import MAX_ANSWER_BYTES
+from runtime.remote.a2a.connection import MAX_ANSWER_BYTES
 from tests.fakes.people.remote_stand import standing
 from tests.fakes.protocols.a2a_agent import (
     Agent,

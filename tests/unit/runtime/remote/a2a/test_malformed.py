@@ -14,7 +14,7 @@ from runtime.core.errors import RemoteFault, RemoteUnavailable
 from runtime.language.remote import RemoteSpec
 from runtime.remote.a2a import connection
 from runtime.remote.connection import Lost, Wiring
-from runtime.remote.results import error_of, value_of
+from runtime.remote.server import error_of, value_of
 from tests.fakes.crashes.world import TurboClock
 from tests.fakes.protocols.a2a_agent import Agent, data_artifact, task
 from tests.fakes.protocols.malformed import WRONG, malformed

@@ -13,7 +13,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.comebacks import AT_ONCE, LONGEST_S, Comebacks
+from runtime.sessions.registry import AT_ONCE, LONGEST_S, Comebacks
 from runtime.sessions.tasks.letters import PLATFORM
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
