@@ -25,7 +25,7 @@ class Records(Protocol):
 
 
 class ChangedTogether(Records, Protocol):
-    """A table of which several texts are changed at once, so that a kill in between leaves nothing half done."""
+    """A table that changes several texts at once, so that a kill in between leaves nothing half done."""
 
     async def change(self, changes: Mapping[str, tuple[str | None, str | None]], /) -> bool:
         """Change texts together: for each name what is there now, and what is to be there; None is nothing.

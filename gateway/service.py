@@ -27,7 +27,7 @@ from runtime.sessions.registry import Registry
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
-"""Between two connections to a platform, of which the first ended by a fault."""
+"""The pause between two connections to a platform when the first ended by a fault."""
 
 
 @dataclass(frozen=True, slots=True)

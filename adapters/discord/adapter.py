@@ -53,7 +53,7 @@ class DiscordOptions:
 
     `base_url` is a server's address up to and including `/api/v10`; None is Discord's own. `show_names` says how an
     agent's name is shown in servers: webhooks speak under it, and where they may not, or with `headings`, it stands
-    above the text; `avatar_url` is where their pictures are, `{name}` in it stands for the agent's name. `mention` says
+    above the text; `avatar_url` is where their pictures are, Parley puts the agent's name for `{name}`. `mention` says
     where an answer stands to what is addressed to us in a channel: in a thread that begins with it, or below it.
     `commands` stand in Discord's menu with their descriptions, `programs` are what a person may choose from for a
     session, and `texts` is how we say things. `admits` is asked before a thread is opened. `hands_over` gets each of

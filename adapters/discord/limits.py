@@ -15,7 +15,7 @@ MAX_THREAD_NAME = 100
 MAX_BUTTONS = 25
 """Buttons of one message: five rows of five (Discord's documentation, Component Reference)."""
 MAX_OPTIONS = 25
-"""Options of one select menu, of which a message takes five (Component Reference)."""
+"""Options of one select menu; a message takes five menus (Component Reference)."""
 MAX_BUTTON_LABEL = 80
 """Most characters on a button (Component Reference); an option of a menu takes 100."""
 MAX_FILE_WORDS = 1024

@@ -203,7 +203,7 @@ def _read_times(kept: str) -> dict[str, datetime]:
 
 
 def _person(person_id: str, kept: str) -> KnownPerson:
-    """Whoever's record cannot be read is blocked, as with a role that there is not."""
+    """A person whose record cannot be read is blocked, and so is one with an unknown role."""
     data: Mapping[str, str] = readable(person_id, kept, _read_person) or {"name": "", "role": ""}
     role = role_named(data["role"])
     return KnownPerson(person_id, data["name"], Role.BLOCKED if role is None else role)

@@ -96,7 +96,7 @@ async def _serve(
     place: tuple[str, int],
     on_ready: Announce,
 ) -> None:
-    """Serve doors; people are told of the first of them."""
+    """Serve these routes; the start prints the first of them."""
     (settings, bus), (host, port), (first, others) = around, place, doors
     app = Starlette(
         routes=[first, *others, *health_routes(lambda: (), None)],

@@ -107,7 +107,7 @@ def shards_in(connection: RedisConnection) -> GatewayShards:
 
 
 async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:
-    """Have the gateway tell somebody, who asked to be let in, what became of it: now, or when it runs again.
+    """Have the gateway tell somebody who asked for access the answer: now, or when it runs again.
 
     Raises InboxFull and StorageUnavailable.
     """

@@ -24,7 +24,7 @@ READ_AT_ONCE = 100
 """Events of one read of each shard, and of one answer, unless a client wants another number."""
 
 LOOKED_AT = 20_000
-"""The events that one answer looks at, of which a client may have none; the next answer goes on from there."""
+"""The events that one answer looks at. A client may see none of them; the next answer goes on from there."""
 
 _NEWS_S = 30.0
 

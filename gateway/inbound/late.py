@@ -128,7 +128,7 @@ def late_messages(
 
 
 def _place(event: Inbound) -> Address:
-    """The place that is told of a late event."""
+    """The place where people hear of a late event."""
     begins = event.address.thread is not None and event.address.thread == event.message_id
     return replace(event.address, thread=None) if begins else event.address
 

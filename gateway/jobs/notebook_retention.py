@@ -65,5 +65,5 @@ class NotebookRetention:
 
 
 def _seen_by(notebook: Notebook) -> set[str]:
-    """The other notebooks of which this one sees entries, on any branch."""
+    """The other notebooks whose entries this one shows, on any branch."""
     return {one.notebook for branch in notebook.branches.values() for one in branch.origin} - {notebook.name}

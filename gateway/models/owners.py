@@ -14,7 +14,7 @@ from runtime.events.frames import LLMFailed
 from runtime.events.service import ModelKeyRefused, ModelNotOffered
 
 KINDS = (LLMFailed, ModelKeyRefused, ModelNotOffered)
-"""What owners are told of."""
+"""What owners hear about."""
 
 _UNHEARD_FAILURES = 1_000
 _SHOWN_CHARS = 500

@@ -150,7 +150,7 @@ class Metrics:
         received = self._counter("messages_received", "Messages from people that a conversation accepted.", "platform")
         delivered = self._counter("messages_delivered", "Utterances of agents that reached their channel.")
         undelivered = self._counter("messages_undelivered", "Messages that reached nobody.")
-        pages = self._counter("pages", "Utterances to people, by what became of them.", "outcome")
+        pages = self._counter("pages", "Utterances to people, by outcome.", "outcome")
         lives = self._counter("sessions", "Sessions that started, returned to memory or left it.", "change")
         calls = self._counter("playbook_calls", "Playbook calls.", "program", "kind")
         failures = self._counter(

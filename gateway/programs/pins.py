@@ -66,7 +66,7 @@ class Pins:
         return what_can_be_read(await self._pins.all(), lambda text: Pin(**json.loads(text)))
 
     async def in_force(self) -> Mapping[str, Pin]:
-        """The pins by program, of which no node has taken up another version since."""
+        """The pins by program; no node has loaded another version since."""
         every = await self.every()
         return {name: pin for name, pin in (await self.all()).items() if _newer(every, name, pin) is None}
 
@@ -81,7 +81,7 @@ class Pins:
         return [one.digest for one in await self.every() if one.program == program]
 
     async def roll_back(self, program: str, version: str = "", by: str = "") -> str:
-        """Have a version served, by the beginning of its digest, else the one before that which is served now.
+        """Have a version served, by the beginning of its digest, else the version before the current one.
 
         Returns its digest. Raises NoSuchVersion. The version of the files ends the pin.
         """

@@ -1,1 +1,1 @@
-"""Talks: what people say to a program and what has to come of it, read from Markdown, held and compared."""
+"""Talks: what people say to a program and what must follow, read from Markdown, held and compared."""

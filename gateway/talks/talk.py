@@ -1,4 +1,4 @@
-"""A talk as it is written: what people do, what models answer, and what has to come of it."""
+"""A talk as it is written: what people do, what models answer, and what must follow."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Dispatcher:
         return max(waits)[2] if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Deliver a person's message to an agent, by the channel of the two. People are told of one not taken."""
+        """Deliver a person's message to an agent, by the channel of the two. If it is not taken, people are told."""
         here = self._agents.get(agent).participant
         try:
             await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)

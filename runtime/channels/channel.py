@@ -37,7 +37,7 @@ class Channel:
 
     Streams are shown to the participants that want to watch them and to observers. An observer that raises is counted
     and published as `stream.observer_failed`; of that stream it gets only the end. Observers run inside the calls
-    here, so they must be quick: whoever waits for a network does so elsewhere.
+    here, so they must be quick, and must not wait for a network here.
     """
 
     def __init__(

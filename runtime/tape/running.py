@@ -1,4 +1,4 @@
-"""The code of a session that runs now, of which the tape knows nothing."""
+"""The code of a session that runs now, about which the tape knows nothing."""
 
 from __future__ import annotations
 

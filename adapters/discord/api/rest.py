@@ -2,7 +2,7 @@
 
 discord.py repeats calls after 5xx and sleeps on 429 and before it, within the call (`discord.http.HTTPClient.request`,
 `discord.webhook.async_.AsyncWebhookAdapter.request`, 2.7). Both hide from the scheduler what it must know, and a
-repeated webhook call posts twice. Here a call fails at once and says why; whoever calls decides.
+repeated webhook call posts twice. Here a call fails at once and says why; the caller decides.
 """
 
 from __future__ import annotations

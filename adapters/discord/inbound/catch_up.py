@@ -64,7 +64,7 @@ class DiscordCatchUp:
             await self._marks.put(conversation, message)
 
     def begin(self, guilds: Iterable[str]) -> None:
-        """Things were missed in these servers, which are told of one by one.
+        """Things were missed in these servers; each is reported by itself.
 
         Marks move on while one server is caught up with, and other connections live on while one is broken, so what
         holds for each server is fixed now: all before the newest message taken there, or before we began, was taken.

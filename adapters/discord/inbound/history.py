@@ -14,7 +14,7 @@ from runtime.core.address import Address
 from runtime.core.errors import MessageGone, NotDelivered
 
 _STARTER: Final = 21
-"""The type of the message at the top of a thread that stands for the message it began with."""
+"""The type of the first message of a thread, which points to the message that the thread began with."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """The workspaces that have let the app in: their tokens, durably.
 
-The store holds tokens as they are: whoever reads it has them.
+The store holds tokens as they are: who reads it has them.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Outcome:
-    """What became of a request: it must come again, it is stored, a listener of an extension failed."""
+    """The outcome of a request: it must come again, it is stored, a listener of an extension failed."""
 
     later: bool = False
     stored: bool = False

@@ -102,7 +102,7 @@ def albums(updates: Sequence[Json]) -> list[list[Json]]:
 
 
 def growing_album(bundles: Sequence[Sequence[Json]]) -> int | None:
-    """The first update of an album at the end, of which there may be more to come; None where there is none."""
+    """The first update of an album at the end that may have more to come; None where there is none."""
     if not bundles or album_of(bundles[-1][0]) is None or len(bundles[-1]) >= MAX_ALBUM:
         return None
     return int(bundles[-1][0]["update_id"])

@@ -77,7 +77,7 @@ def _quoted(text: str | None) -> str:
 
 
 def is_service(message: Json) -> bool:
-    """Whether a message tells what became of the chat, and nobody says anything in it."""
+    """Whether a message only reports a change of the chat, and nobody says anything in it."""
     return not SERVICES.isdisjoint(message)
 
 

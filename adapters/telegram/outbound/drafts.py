@@ -25,7 +25,7 @@ LASTS_S: Final = 30.0
 AGAIN_AFTER_S: Final = 20.0
 """The time after which the same thought is shown once more."""
 NOTHING_SAID: Final = "\N{HORIZONTAL ELLIPSIS}"
-"""The thought of an author of whom nothing is told."""
+"""The thought of an author whose work is not described."""
 
 
 class Drafts:

@@ -30,7 +30,7 @@ _WEB = "web"
 
 @dataclass(frozen=True, slots=True)
 class Charter:
-    """A room as its people made it. A room of which nothing is kept is open, and nobody is known to have made it.
+    """A room as its people made it. A room without a record is open, and nobody is known to have made it.
 
     `people` are names by id, of a room that is not open. A `direct` room has two people, or a person and the `agent`.
     `left` are those who took an open room off their list.
@@ -101,6 +101,6 @@ def is_closed(address: Address) -> bool:
 
 
 def direct_room(one: str, other: str) -> str:
-    """The id of the room of two, whoever of them asks."""
+    """The id of the room of two, the same for both."""
     names = "\n".join(sorted((one, other)))
     return DIRECT + hashlib.blake2b(names.encode(), digest_size=_ID_BYTES).hexdigest()

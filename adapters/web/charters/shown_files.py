@@ -14,7 +14,7 @@ MAX_KNOWN = 200
 
 
 class ShownFiles:
-    """Raises StorageUnavailable. A file of which nothing is known is shown to everybody, as it was before there were
+    """Raises StorageUnavailable. An unknown file is shown to everybody, as it was before there were
     private rooms. Without `records` every file is.
 
     A file is known by its content, so somebody can post what others have posted where they cannot see it.

@@ -1,4 +1,4 @@
-"""The doors for other programs: bus, tapes, participants, and the options of the web server."""
+"""The routes for other programs: bus, tapes, participants, and the options of the web server."""
 
 from __future__ import annotations
 

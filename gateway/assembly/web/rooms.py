@@ -51,6 +51,6 @@ def room_rules(foundation: Foundation) -> RoomRules:
 
 
 def _answering(foundation: Foundation) -> list[str]:
-    """The names of the agents that answer whoever writes to them alone: those with which the web's program begins."""
+    """The names of the agents that people can write to alone: those with which the web's program begins."""
     program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
     return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))

@@ -1,4 +1,4 @@
-"""`parley test`: talks with programs, and what came of them."""
+"""`parley test`: talks with programs, and their results."""
 
 from __future__ import annotations
 

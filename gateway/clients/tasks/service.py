@@ -1,4 +1,4 @@
-"""The service behind every door for tasks: order them, look at them, wait, speak to them and end them."""
+"""The service behind every protocol for tasks: order them, look at them, wait, speak to them and end them."""
 
 from __future__ import annotations
 

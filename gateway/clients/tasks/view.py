@@ -231,7 +231,7 @@ class TaskViews:
         self._views: OrderedDict[SessionId, TaskView] = OrderedDict()
 
     async def view(self, task: SessionId) -> TaskView:
-        """A task as it is now, of which the session is there. The view is the caller's own."""
+        """A task as it is now, whose session exists. The view is the caller's own."""
         view = self._views.setdefault(task, TaskView())
         self._views.move_to_end(task)
         while len(self._views) > _KEPT:

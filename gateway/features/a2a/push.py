@@ -341,7 +341,7 @@ class HttpPost:
         self._private = private
 
     async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
-        """Whether the URL's server took it: any answer 2xx, of which nothing more is read. Redirects are no such
+        """Whether the URL's server took it: any answer 2xx, which is not read further. Redirects are no such
         answer."""
         try:
             with anyio.fail_after(_POST_LIMIT_S):

@@ -1,4 +1,4 @@
-"""Ratings in a process that serves conversations: each fact is told to whoever counts them."""
+"""Ratings in a process that serves conversations: each fact goes to the counters."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class PlaybookTool:
 
 
 def playbook_tools(orderable: Iterable[tuple[Program, AgentSpec, PlaybookSpec]]) -> Mapping[str, PlaybookTool]:
-    """The tools of playbooks, by their names, each of which is there once."""
+    """The tools of playbooks, by name; no name occurs twice."""
     found: dict[str, PlaybookTool] = {}
     for program, agent, playbook in orderable:
         name = _free(_FORBIDDEN.sub("_", f"{program.name}-{agent.name}-{playbook.name}")[:MAX_NAME_CHARS], found)

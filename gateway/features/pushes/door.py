@@ -25,7 +25,7 @@ from runtime.storage.redis.records import RedisRecords
 
 WORKER = Path(__file__).with_name("worker.js")
 CHANGES = Budget(rate_per_s=0.5, burst=30)
-"""The rate at which one person may change what they are told of."""
+"""The rate at which one person may change their notifications."""
 
 Answer = Callable[[Request, Person], Awaitable[Response]]
 _NO_STORE = {"cache-control": "no-store"}

@@ -1,4 +1,4 @@
-"""Takes failures that nobody caught: those that are alike are in one report, of which the owners are told once."""
+"""Takes failures that nobody caught. Similar ones share a report, and owners hear of each report once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ReportNotices:
         self._owners.came.subscribe(lambda _: self._late.wake())
 
     async def _tell_late(self) -> None:
-        """Tell of the latest reports of which nobody was told."""
+        """Tell owners the latest reports that nobody has heard of."""
         try:
             untold = [report for report in await self.store.all() if not report.told and not report.decided]
             for number, report in enumerate(reversed(untold)):

@@ -76,7 +76,7 @@ class ReportStore(Protocol):
     async def get(self, number: int, /) -> Report | None: ...
 
     async def decide(self, number: int, decided: Decision, /) -> None:
-        """Note what became of a report; one that is gone is left alone."""
+        """Note the outcome of a report; one that is gone is left alone."""
         ...
 
     async def tell(self, number: int, /) -> None:

@@ -138,7 +138,7 @@ class NodeSchedules(NodePart):
 
 
 class ScheduledMessages:
-    """Admits messages of schedules, before they are said: whoever made one must still be a member.
+    """Admits messages of schedules before they are said: the person who made one must still be a member.
 
     `platforms` are those that are on, `chosen` the programs that people chose.
     """

@@ -159,7 +159,7 @@ def _wanted(kept: KeptSchedule) -> Wanted | None:
 
 
 def _message(kept: KeptSchedule, text: str) -> InboxEvent:
-    """The message of a schedule that is due, of whoever made it."""
+    """The message of a schedule that is due, from the person who made it."""
     due = datetime.fromtimestamp(kept.due_s, UTC)
     return replace(
         kept.event, id=f"{SCHEDULE}.{kept.event.id}.{due.isoformat()}", text=text, sent_at=due, kind="message"

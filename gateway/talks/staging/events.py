@@ -1,4 +1,4 @@
-"""Events of other programs in talks: what begins on them, and what comes of it."""
+"""Events of other programs in talks: what begins on them, and its results."""
 
 from __future__ import annotations
 

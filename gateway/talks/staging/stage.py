@@ -76,7 +76,7 @@ class TalkStore(MemorySessionStore):
         self.ended = False
 
     def stir(self) -> None:
-        """Whoever waits for something looks again."""
+        """Everything that waits looks again."""
         stirred, self.stirred = self.stirred, anyio.Event()
         stirred.set()
 

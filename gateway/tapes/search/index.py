@@ -83,7 +83,7 @@ class SearchIndex:
         throw_away(self._path)
 
     def shelves(self) -> list[Shelf]:
-        """The notebooks of which something is in the index."""
+        """The notebooks with something in the index."""
         return [Shelf(*row) for row in self._base.execute("SELECT name, created FROM notebooks")]
 
     def empty(self) -> None:

@@ -55,7 +55,7 @@ class JournalSearch:
     async def find(
         self, records: Sequence[SessionRecord], asked: str, filters: Filters, limit: int, *, before: int | None = None
     ) -> FoundFacts:
-        """The facts that a question means, among those of sessions, of which the first are the latest.
+        """The facts that a question means, among those of sessions, the latest first.
 
         `before` is where the first session is begun with: at its fact before this one.
         Raises StorageUnavailable.

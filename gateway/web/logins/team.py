@@ -3,7 +3,7 @@
 All of it is one table, whose texts are changed together, so a kill leaves no link used without a person, and no name
 taken by nobody. Secrets are stored as digests.
 
-    link:<digest>     an invitation; what became of it stays until it would have ended
+    link:<digest>     an invitation; its outcome stays until it would have ended
     name:<likeness>   whose name it is, also one of earlier
     person:<id>       names and log-ins of a person
     login:<digest>    a device

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
     """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
-    may take, and how many tokens and US dollars a task and all that come of it may use, 0 for any number."""
+    may take, and how many tokens and US dollars a task and all that it starts may use, 0 for any number."""
 
     depth: int = 3
     at_once: int = 8

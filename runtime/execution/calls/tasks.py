@@ -184,7 +184,7 @@ class TaskCalls:
         scope.cancel()
 
     def _take(self, task: TaskState) -> None:
-        """The result was had: nobody is told of it by a message."""
+        """The result was fetched, so no message announces it."""
         self._journal.note(ResultTaken(task.number))
         agent = self._journal.state.agents.get(task.agent)
         queue = [] if agent is None else agent.queue

@@ -14,7 +14,7 @@ from runtime.tape.state.frames import CallKey, CallRecord, FrameState, RaisedAt
 from runtime.tape.state.session import AgentState
 
 SENT_BYTES = "base64"
-"""The only key of an argument that stands for bytes."""
+"""The only key of an argument that represents bytes."""
 
 MAX_SHOWN_CHARS = 80
 """The length of a call's arguments or result in an error."""

@@ -107,7 +107,7 @@ class Signature:
         return f"{wrong.partition(';')[0]}; it is called as {self.form}" if self.form else wrong
 
     def arguments(self, call: FrameCall) -> dict[str, Any]:
-        """The arguments by name, as the function takes them. None stands for a default. Raises PlaybookError."""
+        """The arguments by name, as the function takes them. None means the default. Raises PlaybookError."""
         wrong = self.shape.misfit(len(call.args), tuple(call.kwargs))
         if wrong is not None:
             raise PlaybookError(f"{self.name} {self.corrected(wrong)}")

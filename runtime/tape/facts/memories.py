@@ -1,4 +1,4 @@
-"""Facts about memories: what a program is to remember of somebody, and what became of it."""
+"""Facts about memories: what a program is to remember of somebody, and the outcome."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ HOSTILE = {
     "bomb.pdf": (lambda: pdf_bomb("page", 1200), "I could not read bomb.pdf: it took too long, needed too much memory"),
     "long.pdf": (
         lambda: pdf(["Hello from here"], copies=10_000),
-        "long.pdf has 10000 pages, of which I read the first",
+        "long.pdf has 10000 pages. I read the first",
     ),
     "words.jpg": (lambda: b"just words", "words.jpg is not a picture that I can open"),
     "macros.docx": (lambda: word("Hello", more={"word/vbaProject.bin": b"evil"}), "macros.docx has macros."),

@@ -46,7 +46,7 @@ def name_at(rows: Sequence[str], line: int, character: int) -> NamedPlace | None
 
 
 def section_of(agents: Sequence[AgentSpec], line: int, count: int) -> tuple[AgentSpec | None, range]:
-    """The agent, of those of one file with `count` lines, in whose part a line is, and the lines of that part."""
+    """The agent whose part of a file with `count` lines has a line, and the lines of that part."""
     starts = sorted((agent.span.line - 1, number) for number, agent in enumerate(agents))
     above = [place for place in starts if place[0] <= line]
     if not above or line >= count:

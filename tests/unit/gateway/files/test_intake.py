@@ -85,7 +85,7 @@ async def test_a_file_of_the_store_is_read_and_not_kept_again() -> None:
 async def test_what_the_reader_remarks_is_said_to_the_person_and_to_the_model() -> None:
     reader = Reader(Remark("cut_pages", {"pages": 900, "read": 500}))
     (taken,) = await intake(Shelf(), MemoryFileStore(), reader).take(LOBBY, [PHOTO], "1")
-    assert taken.remarks == ("receipt.jpg has 900 pages, of which I read the first 500.",)
+    assert taken.remarks == ("receipt.jpg has 900 pages. I read the first 500.",)
     assert taken.file.note == taken.remarks[0]
 
 

@@ -85,7 +85,7 @@ async def test_what_a_task_of_a_task_has_used_counts_for_both(
     limits: TaskLimits, why: str, sandbox: MontySandbox
 ) -> None:
     talk, _ = await outcome(sandbox, limits, writing(), replies("one"))
-    assert talk.chat == [f"task 1 (Writer.Twice) failed: the task and the tasks that came of it {why}"]
+    assert talk.chat == [f"task 1 (Writer.Twice) failed: the task and the tasks that it started {why}"]
 
 
 async def test_within_the_limit_all_is_done_and_counted_for_the_first_task_and_the_conversation(
