@@ -193,7 +193,7 @@ class DevBoard:
 
     def doubt(self, name: str, reading: Reading) -> None:
         """A second reader has looked at a program."""
-        self._doubts[name] = [_shown(one) for one in reading.found]
+        self._doubts[name] = [_problem(one) for one in reading.found]
         for text in (*(one["text"] for one in self._doubts[name]), reading.said):
             self._tell(text)
         self.touch()
@@ -291,7 +291,7 @@ class DevBoard:
         found: list[dict[str, Any]] = []
         for files in self._reloading.files.values():
             diagnostics, _ = await to_thread.run_sync(self._look, files)
-            found += map(_shown, diagnostics)
+            found += map(_problem, diagnostics)
         if done.refused and not any(one["severity"] == "error" for one in found):
             found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]
         self._problems = found
@@ -353,7 +353,7 @@ def _files(watched: Watched) -> set[str]:
     return {span.file for span in (*spans, *steps)}
 
 
-def _shown(one: Diagnostic) -> dict[str, Any]:
+def _problem(one: Diagnostic) -> dict[str, Any]:
     return one.as_json() | {"text": one.render()}
 
 
