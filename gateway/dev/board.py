@@ -19,7 +19,7 @@ from gateway.dev.templates import ProgramTemplate
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
 from gateway.programs.reloading import Reloaded, Reloading
-from gateway.programs.second_reader import Reading
+from gateway.programs.second_reader import SecondReading
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -191,7 +191,7 @@ class DevBoard:
     def close(self) -> None:
         """Nothing is held."""
 
-    def doubt(self, name: str, reading: Reading) -> None:
+    def doubt(self, name: str, reading: SecondReading) -> None:
         """A second reader has looked at a program."""
         self._doubts[name] = [_problem(one) for one in reading.found]
         for text in (*(one["text"] for one in self._doubts[name]), reading.said):

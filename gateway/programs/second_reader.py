@@ -67,7 +67,7 @@ OpenModel = Callable[[], AbstractAsyncContextManager[LLMClient | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SecondReading:
     """What a model found: warnings, and for people one sentence about the reading, "" where there was none."""
 
     found: tuple[Diagnostic, ...] = ()
@@ -161,7 +161,7 @@ class SecondReader:
         self._tell = tell
         self._limit_s = limit_s
 
-    async def read(self, program: Program) -> Reading:
+    async def read(self, program: Program) -> SecondReading:
         """What the model finds in a program, or has found in it before."""
         asked = await to_thread.run_sync(requests_for, program)
         texts = [request_text(program, rows) for rows in asked]
@@ -181,7 +181,7 @@ class SecondReader:
         if None in answers:
             async with self._open_model() as model:
                 if model is None:
-                    return Reading()
+                    return SecondReading()
                 with anyio.move_on_after(self._limit_s):
                     async with anyio.create_task_group() as group:
                         for index, answer in enumerate(answers):
@@ -190,20 +190,20 @@ class SecondReader:
         return _reading(asked, answers, failed[0] if failed else f"it takes longer than {self._limit_s:g} s")
 
     async def follow(
-        self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, Reading], None]
+        self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, SecondReading], None]
     ) -> None:
         """Read each program that is served, now and after each reload, beside what serves it; `heard` is told of what
         is new."""
         reloads, came = [Reloaded()], Signal()
         reloading.done.subscribe(reloads.append, lambda _: came.send())
-        known: dict[str, Reading] = {}
+        known: dict[str, SecondReading] = {}
         while True:
             while reloads:
                 reloads.clear()
                 for name, program in list(programs.items()):
                     with contextlib.suppress(Exception):  # whatever it is, people are served
                         reading = await self.read(program)
-                        if programs.get(name) is program and reading != known.get(name, Reading()):
+                        if programs.get(name) is program and reading != known.get(name, SecondReading()):
                             known[name] = reading
                             heard(name, reading)
             await came.wait()
@@ -211,7 +211,7 @@ class SecondReader:
 
 def _reading(
     asked: Sequence[Mapping[str, Sequence[Row]]], answers: Sequence[tuple[str, str] | None], trouble: str
-) -> Reading:
+) -> SecondReading:
     found: list[Diagnostic] = []
     count, said, models = 0, "", [answer[0] for answer in answers if answer]
     for request, answer in zip(asked, answers, strict=True):
@@ -229,9 +229,9 @@ def _reading(
         else:
             found += [rows[number - 1].warning(means, model) for number, means in named.items()]
     if not models:
-        return Reading((), f"No model has read the program a second time: {trouble}." if asked else "")
+        return SecondReading((), f"No model has read the program a second time: {trouble}." if asked else "")
     parts = f" in {len(asked)} requests" if len(asked) > 1 else ""
-    return Reading(tuple(found), f"{models[0]} has read {count} lines a second time{parts}.{said}")
+    return SecondReading(tuple(found), f"{models[0]} has read {count} lines a second time{parts}.{said}")
 
 
 async def answer_to(text: str, model: LLMClient, program: str, tell: Tell) -> str:

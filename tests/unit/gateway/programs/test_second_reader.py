@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from gateway.programs.reloading import Reloaded
-from gateway.programs.second_reader import Reading, SecondReader
+from gateway.programs.second_reader import SecondReading, SecondReader
 from gateway.settings.tree import Settings, load
 from runtime.core.errors import LLMUnavailable
 from runtime.core.signals import Listeners
@@ -80,7 +80,7 @@ class Desk:
     def reader(self, limit_s: float = 60) -> SecondReader:
         return SecondReader(self.settings, lambda: nullcontext(self.model), unheard, limit_s)
 
-    async def read(self, limit_s: float = 60) -> Reading:
+    async def read(self, limit_s: float = 60) -> SecondReading:
         return await self.reader(limit_s).read(await compiled(self.file))
 
     @property
@@ -89,7 +89,7 @@ class Desk:
         return [request.messages[-1].content for request in self.model.asked]
 
 
-def places(reading: Reading) -> list[int]:
+def places(reading: SecondReading) -> list[int]:
     return [one.span.line for one in reading.found]
 
 
@@ -150,7 +150,7 @@ async def test_a_model_that_fails_names_nothing_and_is_asked_again(
     tmp_path: Path, answers: list[PiecedAnswer], limit_s: float, said: str
 ) -> None:
     reading = await Desk(tmp_path, *answers).read(limit_s)
-    assert reading == Reading((), f"No model has read the program a second time: {said}.")
+    assert reading == SecondReading((), f"No model has read the program a second time: {said}.")
     assert places(await Desk(tmp_path, "L2: a number").read()) == [7]
 
 
@@ -168,7 +168,7 @@ async def test_the_same_program_is_read_once_and_a_changed_one_or_another_model_
 async def test_without_a_model_nothing_is_said(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     reader = SecondReader(desk.settings, lambda: nullcontext(None), unheard)
-    assert await reader.read(await compiled(desk.file)) == Reading()
+    assert await reader.read(await compiled(desk.file)) == SecondReading()
 
 
 async def test_a_long_program_is_cut_between_playbooks(tmp_path: Path) -> None:
@@ -196,9 +196,9 @@ async def test_what_is_served_is_read_beside_it_and_after_each_change(tmp_path: 
     programs = {"shop": await compiled(desk.file)}
     done: Listeners[Reloaded] = Listeners()
     reloading: Any = SimpleNamespace(done=done)
-    send, receive = anyio.create_memory_object_stream[tuple[str, Reading]](10)
+    send, receive = anyio.create_memory_object_stream[tuple[str, SecondReading]](10)
 
-    def heard(name: str, reading: Reading) -> None:
+    def heard(name: str, reading: SecondReading) -> None:
         send.send_nowait((name, reading))
 
     async with send, receive, anyio.create_task_group() as tasks:
