@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from gateway.programs.reloading import Reloaded
-from gateway.programs.second_reader import SecondReading, SecondReader
+from gateway.programs.second_reader import SecondReader, SecondReading
 from gateway.settings.tree import Settings, load
 from runtime.core.errors import LLMUnavailable
 from runtime.core.signals import Listeners
