@@ -71,5 +71,4 @@ $(VENV)/.installed-dev: requirements.txt requirements-dev.txt scripts/make-envir
 	@scripts/make-environment.sh $(PYTHON) $(VENV)
 	@echo "Installing what Parley and its tests need (once)…"
 	@$(INSTALL) -r requirements-dev.txt || { echo "$(FAILED)" >&2; exit 1; }
-	@$(COMPILE)
 	@touch $(VENV)/.installed $@
