@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import gateway.built_in_calls  # noqa: F401 - the facts and calls of features
+from tests.copies import folders_of
 from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey
 from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
@@ -30,6 +32,15 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin what gateways and servers are copies of, once for all copies of this process; it loads beside this one."""
+    if session.config.getoption("copies", 0):
+        begun, folders = ExitStack(), folders_of(session)
+        WarmStarts.running = begun.enter_context(WarmStarts.of(folders.mktemp("parley")))
+        WarmStarts.servers = begun.enter_context(WarmStarts.of(folders.mktemp("servers"), SERVERS))
+        session.config.add_cleanup(begun.close)
+
+
 def pytest_collection_finish() -> None:
     """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
     gc.freeze()
@@ -45,7 +56,8 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One loaded process for the whole run, of which gateways are copies."""
-    with WarmStarts.of(tmp_path_factory.mktemp("warm")) as WarmStarts.running:
+    known = WarmStarts.running
+    with nullcontext(known) if known else WarmStarts.of(tmp_path_factory.mktemp("warm")) as WarmStarts.running:
         yield
     WarmStarts.running = None
 
@@ -53,7 +65,8 @@ def warm_starts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def warm_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One loaded process for the whole run, of which servers of remote agents are copies."""
-    with WarmStarts.of(tmp_path_factory.mktemp("servers"), SERVERS) as WarmStarts.servers:
+    known = WarmStarts.servers
+    with nullcontext(known) if known else WarmStarts.of(tmp_path_factory.mktemp("warm"), SERVERS) as WarmStarts.servers:
         yield
     WarmStarts.servers = None
 

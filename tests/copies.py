@@ -44,7 +44,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     numbers, given = os.pipe()
     os.write(given, b"".join(map(_NUMBER.pack, range(len(files)))))
     os.close(given)
-    folder = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    folder = folders_of(session).getbasetemp()
     running = dict(_begun(session, files, numbers, folder / str(number)) for number in range(copies))
     try:
         _hear(session.config, running)
@@ -53,6 +53,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             hears.close()
             copy.join()
     return True
+
+
+def folders_of(session: pytest.Session) -> pytest.TempPathFactory:
+    """What makes the folders of this process's tests."""
+    return session.config._tmp_path_factory  # type: ignore[attr-defined, no-any-return]
 
 
 def _begun(
@@ -105,7 +110,7 @@ def _live(
     """Be a copy: with its own folder, its own capture of what is written, and no printing."""
     config, plugins = session.config, session.config.pluginmanager
     folder.mkdir()
-    config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
+    folders_of(session)._basetemp = folder
     capture: Any = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()

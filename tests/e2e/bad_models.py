@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from tests.e2e.crashes import ANSWERS, ASKED, BOOTH, BOX, FIRST, LAST, ROW, SECOND, WORDS
-from tests.e2e.gateway_process import Room, gateway
+from tests.e2e.gateway_process import Room, gateway, key_in
 from tests.fakes.models.answers import Answers, Prompt
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
@@ -125,7 +125,7 @@ async def suffer(directory: Path) -> dict[str, Suffered]:
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(directory),
             "PARLEY_REPORTS__ASK_MODEL": "false",  # what is asked here is asked by the program
         }
         async with (

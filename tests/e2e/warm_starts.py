@@ -134,13 +134,16 @@ class WarmProcess:
 
 
 class WarmStarts:
-    """The process that is copied. In a run of tests there is one for Parley, `running`, and one for `servers`."""
+    """The process that is copied. In a run of tests there is one for Parley, `running`, and one for `servers`.
+
+    Copies of the process that has begun it may use it too.
+    """
 
     running: ClassVar[WarmStarts | None] = None
     servers: ClassVar[WarmStarts | None] = None
 
     def __init__(self, home: Path, loaded: Sequence[str] = PRODUCT) -> None:
-        self._seen: set[tuple[str, ...]] = set()
+        self._home = home
         self._place = home / "warm"
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
@@ -173,11 +176,12 @@ class WarmStarts:
         return self._process.pid
 
     def has_seen(self, arguments: Sequence[str]) -> bool:
-        """Whether it was asked this before about the same command, such as `run` or `sessions list`."""
-        command = tuple(takewhile(_COMMAND.fullmatch, arguments[:2]))
-        if command in self._seen:
+        """Whether any process of the run of tests asked this before about the same command, such as `sessions list`."""
+        command = " ".join(takewhile(_COMMAND.fullmatch, arguments[:2]))
+        try:
+            (self._home / f"seen {command}").touch(exist_ok=False)
+        except FileExistsError:
             return True
-        self._seen.add(command)
         return False
 
     async def begin(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.gateway_process import Gateway, Room, gateway, parley
+from tests.e2e.gateway_process import Gateway, Room, gateway, key_in, parley
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.protocols.dap_client import debugging
 from tests.unit.gateway.observability.debugger.stand import (
@@ -41,7 +41,7 @@ async def guided(
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(directory),
             "PARLEY_COMPILER": "rules",
         }
         async with gateway(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.gateway_process import ROOT, gateway, parley
+from tests.e2e.gateway_process import ROOT, gateway, key_in, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
@@ -29,7 +29,7 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(tmp_path),
             "PARLEY_TELEGRAM__TOKEN": TOKEN,
             "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
             "PARLEY_TELEGRAM__ACCESS": "open",

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from runtime.core.prompt_forms import Form
-from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, key_in
 from tests.e2e.platforms.test_discord import discord_settings
 from tests.e2e.platforms.test_slack import slack_settings
 from tests.e2e.platforms.test_telegram import settings
@@ -96,16 +96,17 @@ async def chats(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Chat
         slack_server.serving(on_slack) as slack,
         discord_wire.serving(on_discord) as discord,
     ):
+        folder = tmp_path_factory.mktemp("around")
         environment = {
             **settings(telegram, PARLEY_TELEGRAM__ACCESS="open", PARLEY_CONTEXT__KEEP_HOURS="24"),
             **slack_settings(on_slack, slack, PARLEY_SLACK__ACCESS="open"),
             **discord_settings(discord),
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(folder),
             "PARLEY_FILES__PICTURES": "yes",
         }
-        async with gateway(tmp_path_factory.mktemp("around"), PROGRAM, environment) as running:
+        async with gateway(folder, PROGRAM, environment) as running:
             with anyio.fail_after(LIMIT_S):
                 for platform in ("telegram", "slack", "discord"):
                     await running.listens_to(platform)

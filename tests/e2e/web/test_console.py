@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.browsing import LIMIT_MS, entered, say, saying
-from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
+from tests.e2e.gateway_process import ROOT, Gateway, gateway, key_in, parley
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
@@ -93,7 +93,7 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
         settings = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(tmp_path),
             "PARLEY_COMPILER": "rules",
         }
         async with with_console(tmp_path, program, **settings) as running:
@@ -291,7 +291,7 @@ async def test_a_scratch_room_shows_text_while_it_grows(tmp_path: Path, browser:
         settings = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(tmp_path),
             "PARLEY_COMPILER": "rules",
             "PARLEY_CONSOLE__ACTS": "true",
         }

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.e2e.browsing import appears, entered, say, saying
-from tests.e2e.gateway_process import ROOT, gateway
+from tests.e2e.gateway_process import ROOT, gateway, key_in
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -39,7 +39,7 @@ async def test_undo_and_fork_with_a_model(tmp_path: Path, browser: Browser) -> N
         environment = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
-            "PARLEY_MODEL_API_KEY": "key",
+            **key_in(tmp_path),
         }
         async with gateway(tmp_path, PROGRAMS / "friend.pb", environment) as running:
             page = await entered(browser, running.url, "Ada")
