@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import gateway.built_in_calls  # noqa: F401 - the facts and calls of features
+from gateway.collection import collect_rarely
 from tests.copies import folders_of
 from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey
@@ -42,8 +43,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later."""
+    """What is collected stays for the whole run: it is not searched for garbage, neither while it grows nor later.
+
+    What tests make is searched as rarely as in a gateway, which saves a twentieth of all computing.
+    """
     gc.freeze()
+    collect_rarely()
     gc.enable()
 
 

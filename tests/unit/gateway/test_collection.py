@@ -20,7 +20,6 @@ OBJECTS = 200_000
 def as_it_was() -> Iterator[None]:
     before = gc.get_threshold()
     yield
-    gc.unfreeze()
     gc.set_threshold(*before)
 
 
