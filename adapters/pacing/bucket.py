@@ -249,6 +249,7 @@ class BucketMirror:
             self._truth = min(1.0, self._truth / CLEAN_STEP)
 
     def _refill(self, until: float) -> None:
-        refilled = self._level + max(0.0, until - self._as_of) * self.rate_per_s
-        self._level = max(self._level, min(self.burst - self._in_flight, refilled))
-        self._as_of = max(self._as_of, until)
+        if until > self._as_of:
+            refilled = self._level + (until - self._as_of) * self.rate_per_s
+            self._level = max(self._level, min(self.burst - self._in_flight, refilled))
+            self._as_of = until
