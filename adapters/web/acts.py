@@ -32,6 +32,11 @@ PLATFORM = "web"
 Refusal = tuple[RefusalCode, str]
 
 
+def is_nobodys(_: str) -> bool:
+    """No name is known."""
+    return False
+
+
 class ActRefused(Exception):
     """The act cannot be done; the text says why, for the person."""
 
@@ -49,6 +54,8 @@ class ActLedger:
     """None: agents hear everything."""
     shown_files: ShownFiles | None = None
     """None: every file may be attached."""
+    begins: Callable[[str], bool] = is_nobodys
+    """Knows the commands that begin a program. Everybody in a room reads these, others only who gives them."""
 
 
 class Acts:
@@ -116,6 +123,11 @@ class Acts:
         post = RoomPost(
             say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
         )
+        command, text = command_of(say.text)
+        if command is not None and not (self._ledger.begins(command) or self._alone_with_an_agent(say.room)):
+            given = self._inbound(Address(PLATFORM, say.room, say.thread), say.id, text)  # nobody else reads it
+            self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.taken(say.id)))
+            return
         if self._ledger.shown_files is not None:
             for id_, _ in say.files:
                 await self._ledger.shown_files.posted(id_, say.room)
@@ -124,7 +136,6 @@ class Acts:
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
-        command, text = command_of(say.text)
         hearing = self._ledger.hearing
         heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
         answered = await self._threads.answered(say.room, kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, ActLedger
+from adapters.web.acts import PLATFORM, ActLedger, is_nobodys
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_TITLE, Charter, charter_of
@@ -68,11 +68,6 @@ _OURS = "parley"
 """The id under which the gateway puts its marks on messages."""
 
 
-def _nobody(_: str) -> bool:
-    """No name is an agent's, as far as is known."""
-    return False
-
-
 async def _no_owner(_: str) -> bool:
     """Nobody is an owner, as far as is known."""
     return False
@@ -93,7 +88,7 @@ class RoomRules:
 
     titled: bool = True
     """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
-    is_agent: IsAgent = _nobody
+    is_agent: IsAgent = is_nobodys
     """Knows the names of the programs' agents."""
     mentions_only: Sequence[str] = ()
     """See `Hearing`."""
@@ -107,6 +102,8 @@ class RoomRules:
     """Knows who cannot come in any more."""
     overseen: bool = False
     """Whether who runs the chat can read what is said in private and direct rooms."""
+    begins: Callable[[str], bool] = is_nobodys
+    """Knows the commands that begin a program: everybody in the room reads them."""
     voice_s: int = 0
     """How long a voice note may be that people record; 0 where nobody listens to them."""
 
@@ -148,7 +145,9 @@ class WebAdapter:
         )
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
-        ledger = ActLedger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
+        ledger = ActLedger(
+            self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown, rules.begins
+        )
         self._house = House(
             ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
         )

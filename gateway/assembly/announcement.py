@@ -25,7 +25,7 @@ def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping
     people_come, url = settings.nodes.people_come, f"http://{host_for_people(settings.web.host)}:{port}"
     return [
         *listed_under("web chat" if people_come else "health", [url]),
-        *listed_under("console", [f"{url}/console"] if people_come and settings.console.on else []),
+        *listed_under("console", [f"{url}/console"] if people_come and settings.has_console else []),
         *role_lines(settings.nodes.role, agents),
         *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
         *start_lines(

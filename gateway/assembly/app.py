@@ -221,7 +221,9 @@ async def _start(
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
         others = [*health_routes(service.not_ready, scrape), *hook_routes(_receivers(chosen))]
-        app = await chat_of(web, foundation, bus_of(foundation, tasks), tapes, kept, others)
+        app = await chat_of(
+            web, foundation, bus_of(foundation, tasks), tapes, kept, others, owners, heard[web.name].access
+        )
     port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, foundation.models)
     if foundation.engine is not None:

@@ -121,7 +121,7 @@ class Cluster:
 def with_shared_views(foundation: Foundation) -> Foundation:
     """With what this process and all others see, where the settings let somebody ask for that."""
     bus, connection, clock, engine = foundation.bus, foundation.connection, foundation.clock, foundation.engine
-    if not foundation.settings.console.on and not foundation.settings.clients:
+    if not foundation.settings.is_overseen:
         return foundation
     node = node_id(foundation.data_dir)
     seen = (None if engine is None else engine.seen) or Seen(bus)

@@ -86,7 +86,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         models=AsItIsNow(lambda: foundation.routes.models),
         versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
-        objection=refusals_of(_orderers(settings, own), console=settings.console.on),
+        objection=refusals_of(_orderers(settings, own), console=settings.has_console),
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
@@ -105,7 +105,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         extended=extended,
         calls={**{name: call for part in parts for name, call in part.outside.items()}, **extensions.calls},
         events=_events(foundation, store, inbox),
-        seen=bool(settings.clients) or settings.console.on,
+        seen=settings.is_overseen,
         features=parts,
     )
 

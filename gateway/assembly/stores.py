@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.clients.feed import Feed
     from gateway.cluster.drains import Drains
     from gateway.cluster.node import Node
+    from gateway.console.logins import Links
     from gateway.inbound.person_limits import PersonLimits
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
@@ -70,6 +71,14 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     from runtime.storage.redis.records import RedisRecords
 
     return RedisRecords(connection, table)
+
+
+def links_in(connection: RedisConnection, clock: Clock) -> Links:
+    """The links to the console, from the database."""
+    from gateway.console.logins import LINKS_TABLE, Links
+    from runtime.storage.redis.records import RedisRecords
+
+    return Links(RedisRecords(connection, LINKS_TABLE), clock)
 
 
 def drains_in(connection: RedisConnection) -> Drains:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
-from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.web.allowance import Allowance
+from adapters.web.codec import Person
 from gateway.clients.admission import KNOWN, Client
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.scopes import Scopes
-from gateway.console.logins import LASTS_S, Login, Logins
+from gateway.console.logins import LASTS_S, Links, Login, Logins
 from gateway.settings.connections.console import OWNER
 from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.assets import Assets
@@ -36,6 +36,9 @@ CONSOLE = "/console"
 COOKIE = "parley_console"
 ASKS = "x-parley-console"
 """The header of the page's requests that change something. A foreign page cannot send it, whatever cookies go along."""
+
+FROM_CHAT = "chat"
+"""The proof of an owner who is logged in to the chat, and to nothing else."""
 
 _READING = ("GET", "HEAD")
 _NO_STORE = {"cache-control": "no-store"}
@@ -54,10 +57,13 @@ def client_of(login: Login, *, acts: bool, private: bool) -> Client:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleDoor:
-    """The parts that the routes share. `acts`: whether owners may change something; `private`: and read what is said in
-    private and direct rooms. `tell` hears who comes and goes."""
+    """The parts that the routes share. `owner` finds the owner of the chat that a request comes from. `acts`: whether
+    owners may change something; `private`: and read what is said in private and direct rooms. `tell` hears who comes
+    and goes."""
 
     logins: Logins
+    links: Links
+    owner: Callable[[HTTPConnection], Awaitable[Person | None]]
     clock: Clock
     tell: Tell
     acts: bool = False
@@ -78,13 +84,12 @@ class ConsoleDoor:
         """The application, for which who is logged in is a client of the bus and the tapes."""
         return _Recognising(app, self)
 
-    async def found(self, cookies: str) -> Login | None:
-        """The log-in of a request with this `cookie` header. Raises StorageError."""
-        try:
-            secret = SimpleCookie(cookies).get(COOKIE)
-        except CookieError:
-            return None
-        return None if secret is None else await self.logins.find(secret.value)
+    async def found(self, connection: HTTPConnection) -> Login | None:
+        """The log-in of a request: the console's own, else that of an owner of the chat. Raises StorageError."""
+        login = await self.logins.find(connection.cookies.get(COOKIE))
+        if login is None and (person := await self.owner(connection)) is not None:
+            return Login(OWNER, FROM_CHAT, self.clock.now() + timedelta(seconds=LASTS_S), person.name)
+        return login
 
 
 async def _page(_: Request) -> Response:
@@ -101,26 +106,30 @@ class _Desk:
 
     async def session(self, request: Request) -> Response:
         """The role of who is logged in, null for nobody, and what it may."""
-        login = await self._login(request)
+        login = await self._door.found(request)
         if login is None:
             return _answer({"role": None})
         scopes = client_of(login, acts=self._door.acts, private=self._door.private).scopes
         until = login.until.isoformat()
         may = {"words": scopes.content, "acts": scopes.gateway_write, "private": scopes.private}
-        return _answer({"role": login.role, "name": login.name, "until": until, **may})
+        chat = login.proof == FROM_CHAT
+        return _answer({"role": login.role, "name": login.name, "until": until, "from_chat": chat, **may})
 
     async def login(self, request: Request) -> Response:
-        """Log in with {password}, and {name}, which stands beside what is done."""
+        """Log in with {password} or, once, {link}; {name} stands beside what is done."""
         form = await small_json(request)
         if form is None:
             return _answer({"error": "The form could not be read."}, 400)
         source = source_of(request)
         if not (self._tries.take(source) and self._all_tries.take("all")):
             return _answer({"error": "Too many attempts. Wait a minute."}, 429)
+        link = form.get("link")
         role = self._door.logins.role_of(form.get("password", ""))
+        if link is not None:
+            role = OWNER if await self._door.links.follow(link) else None
         if role is None:
             self._door.tell(ConsoleRefused(source))
-            return _answer({"error": "That is not a password of the console."}, 403)
+            return _answer({"error": _NO_PASSWORD if link is None else _NO_LINK}, 403)
         response = _answer({"role": role})
         name = clean_name(form.get("name", ""))
         secret = await self._door.logins.begin(role, name)
@@ -131,7 +140,7 @@ class _Desk:
 
     async def logout(self, request: Request) -> Response:
         """Log out, here or with {"everywhere": "yes"} in every browser of this role."""
-        form, login = await small_json(request), await self._login(request)
+        form, login = await small_json(request), await self._door.found(request)
         secret = request.cookies.get(COOKIE)
         if login is not None and secret is not None:
             if form is not None and form.get("everywhere") == "yes":
@@ -142,13 +151,14 @@ class _Desk:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-    async def _login(self, request: Request) -> Login | None:
-        return await self._door.found(request.headers.get("cookie", ""))
+
+_NO_PASSWORD = "That is not a password of the console."
+_NO_LINK = "This link is not known, or it was used, or an hour has passed. Start Parley again for a new one."
 
 
 class _Recognising:
-    """ASGI middleware: requests of the bus and the tapes with the console's cookie, and without a token, are the
-    console's."""
+    """ASGI middleware: requests of the bus and the tapes by who is logged in are the console's, unless they have a
+    token."""
 
     def __init__(self, app: ASGIApp, door: ConsoleDoor) -> None:
         self._app = app
@@ -156,17 +166,17 @@ class _Recognising:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith((f"{BUS}/", f"{TAPES}/")):
-            headers = Headers(scope=scope)
-            if "authorization" not in headers and COOKIE in headers.get("cookie", ""):
-                found = await self._recognise(scope, headers)
-                answer = (
-                    found if isinstance(found, Response) else partial(self._while_logged_in, headers["cookie"], found)
-                )
+            connection = HTTPConnection(scope)
+            if "authorization" not in connection.headers:
+                found = await self._recognise(connection)
+                answer = found if isinstance(found, Response) else partial(self._while_logged_in, connection, found)
                 await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    async def _while_logged_in(self, cookies: str, login: Login, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _while_logged_in(
+        self, connection: HTTPConnection, login: Login, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Answer, but end a stream as soon as the log-in has ended: nothing is sent after that. What is changed is
         told."""
         begun = False
@@ -174,7 +184,7 @@ class _Recognising:
 
             async def checked(message: Message) -> None:
                 nonlocal begun
-                if begun and message["type"] == "http.response.body" and await self._door.found(cookies) is None:
+                if begun and message["type"] == "http.response.body" and await self._door.found(connection) is None:
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
                     answering.cancel()
                     await anyio.lowlevel.checkpoint()
@@ -186,16 +196,16 @@ class _Recognising:
 
             await self._app(scope, receive, checked)
 
-    async def _recognise(self, scope: Scope, headers: Headers) -> Response | Login:
+    async def _recognise(self, connection: HTTPConnection) -> Response | Login:
         try:
-            login = await self._door.found(headers.get("cookie", ""))
+            login = await self._door.found(connection)
         except StorageError:
             return _answer({"error": "The store does not answer. Try again in a moment."}, 503)
         if login is None:
             return _answer({"error": "Log in to the console."}, 401)
-        if scope["method"] not in _READING and ASKS not in headers:
+        if connection.scope["method"] not in _READING and ASKS not in connection.headers:
             return _answer({"error": f"The console's requests carry the header {ASKS}."}, 403)
-        scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)
+        connection.scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)
         return login
 
 

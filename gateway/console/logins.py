@@ -1,4 +1,5 @@
-"""Log-ins to the console: each is a record that every node reads, so that ending one takes effect at once."""
+"""Log-ins to the console, and links that let in an owner once: records that every node reads, so that ending one takes
+effect at once."""
 
 from __future__ import annotations
 
@@ -10,14 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from adapters.records import Records, readable, what_can_be_read
+from adapters.records import ChangedTogether, Records, readable, what_can_be_read
+from gateway.settings.connections.console import OWNER
 from runtime.core.clock import Clock, aware
 from runtime.core.fairness import oldest_of_largest
 
 LOGINS_TABLE = "console:logins"
+LINKS_TABLE = "console:links"
 
 LASTS_S = 12 * 3600
 """The time after which a log-in ends by itself."""
+
+LINK_LASTS_S = 3600
+"""The time in which a link has to be followed."""
 
 MAX_LOGINS = 200
 """The log-ins that are kept; when there is one more, the one that ends first goes, of the role and name with most."""
@@ -43,7 +49,7 @@ class Logins:
     """Makes, finds and ends log-ins. `passwords` are those of the roles. Raises StorageUnavailable."""
 
     def __init__(self, passwords: Mapping[str, str], records: Records, clock: Clock) -> None:
-        self._proofs = {role: _digest(password) for role, password in passwords.items()}
+        self._proofs = {OWNER: ""} | {role: _digest(password) for role, password in passwords.items()}
         self._records = records
         self._clock = clock
 
@@ -103,6 +109,36 @@ class Logins:
         while len(kept) >= MAX_LOGINS:
             _, name, _ = kept.pop(oldest_of_largest([whose for _, _, whose in kept]))
             await self._records.remove(name)
+
+
+class Links:
+    """Links for an owner, each to be followed once. Raises StorageUnavailable."""
+
+    def __init__(self, records: ChangedTogether, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+
+    async def new(self) -> str:
+        """The secret of a new link."""
+        for name, kept in (await self._records.all()).items():
+            if not self._is_open(kept):
+                await self._records.remove(name)
+        secret = secrets.token_urlsafe(24)
+        await self._records.put(_digest(secret), (self._clock.now() + timedelta(seconds=LINK_LASTS_S)).isoformat())
+        return secret
+
+    async def follow(self, secret: str) -> bool:
+        """Whether this is the secret of a link that nobody has followed. Nobody can follow it from now on."""
+        name, used = _digest(secret), f"{_USED}{secrets.token_urlsafe(8)}"  # of two at once, one finds the other's
+        kept = await self._records.get(name)
+        return self._is_open(kept) and await self._records.change({name: (kept, used)})
+
+    def _is_open(self, kept: str | None) -> bool:
+        until = None if kept is None or kept.startswith(_USED) else readable("link", kept, aware)
+        return until is not None and self._clock.now() < until
+
+
+_USED = "used "
 
 
 def _login(text: str) -> Login:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
+from adapters.web.codec import Person
 from gateway.dev.board import DevBoard
 from gateway.dev.templates import TEMPLATES, template
 from gateway.web.app import PAGE
@@ -29,15 +30,15 @@ _PAUSE_S = 0.08
 _HEAD = '<link rel="stylesheet" href="/dev/assets/dev.css">\n<script src="/dev/assets/dev.js" type="module"></script>\n'
 
 
-IsOwner = Callable[[Request], Awaitable[bool]]
-"""Whether a request comes from an owner. Raises StorageUnavailable."""
+OwnerOf = Callable[[Request], Awaitable[Person | None]]
+"""The owner of the chat that a request comes from. Raises StorageUnavailable."""
 
 
-def board_routes(board: object, is_owner: IsOwner) -> list[BaseRoute]:
+def board_routes(board: object, owner: OwnerOf) -> list[BaseRoute]:
     """The routes of the board, where there is one: its page is in the place of the chat's."""
     if not isinstance(board, DevBoard):
         return []
-    door = _Door(board, is_owner)
+    door = _Door(board, owner)
     return [
         Route("/", door.page),
         Route("/dev/news", door.news),
@@ -50,9 +51,9 @@ def board_routes(board: object, is_owner: IsOwner) -> list[BaseRoute]:
 
 
 class _Door:
-    def __init__(self, board: DevBoard, is_owner: IsOwner) -> None:
+    def __init__(self, board: DevBoard, owner: OwnerOf) -> None:
         self._board = board
-        self._is_owner = is_owner
+        self._owner = owner
 
     async def page(self, _: Request) -> Response:
         text = await anyio.Path(PAGE / "index.html").read_text(encoding="utf-8")
@@ -100,7 +101,7 @@ class _Door:
         For an owner who sits at this machine."""
         assert self._board.own is not None
         here = request.client is not None and request.client.host in LOOPBACK_HOSTS
-        may = here and "x-forwarded-for" not in request.headers and await self._is_owner(request)
+        may = here and "x-forwarded-for" not in request.headers and await self._owner(request) is not None
         if request.method == "GET":
             offered = [{"name": one.name, "what": one.what} for one in TEMPLATES if may]
             return JSONResponse({"templates": offered}, headers={"cache-control": "no-store"})

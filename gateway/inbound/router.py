@@ -7,12 +7,17 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 from __future__ import annotations
 
 from collections.abc import Sequence
+<<<<<<< HEAD
 from dataclasses import asdict, replace
+=======
+from contextlib import suppress
+from dataclasses import replace
+>>>>>>> df476fe1 (Let owners of the chat into the console, and show commands and codes to who gives them alone)
 from functools import partial
 
 import anyio
 
-from adapters.adapter import Adapter, BringsTogether, CanTellAlone, Inbound
+from adapters.adapter import Adapter, BringsTogether, CanDelete, CanTellAlone, Inbound
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
 from gateway.access.roles import Role
@@ -21,8 +26,9 @@ from gateway.inbound.entrance import Entrance
 from gateway.inbound.hooks import CarryOut, GivenCommand
 from gateway.inbound.late import LateMessages
 from gateway.inbound.sanitizing import says_something, tidied
+from runtime.core.address import GATEWAY
 from runtime.core.background import beside
-from runtime.core.errors import ConversationFull, InboxFull
+from runtime.core.errors import AdapterError, ConversationFull, InboxFull
 from runtime.core.message import Choice
 from runtime.core.plain_text import whole_number
 from runtime.events.service import AccessPaired, AccessRefused
@@ -171,6 +177,7 @@ class InboundRouter:
         platform, bus = self._adapter.name, self._entrance.bus
         if judged.verdict is Verdict.PAIRED:
             bus.publish(AccessPaired(platform, event.person_id))
+            await self._take_back(event)
         else:
             bus.publish(AccessRefused(platform, event.person_id))
         if judged.verdict is Verdict.STRANGER:
@@ -179,7 +186,13 @@ class InboundRouter:
         elif judged.request is not None:
             await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
         else:
-            await self._tell(event, _ANSWERS[judged.verdict])
+            await self._reply(event, self._texts(_ANSWERS[judged.verdict]))
+
+    async def _take_back(self, event: Inbound) -> None:
+        """Remove the code that somebody has said before others."""
+        if event.message_id is not None and not event.private and isinstance(self._adapter, CanDelete):
+            with suppress(AdapterError):
+                await self._adapter.delete(event.address, event.message_id, speaker=GATEWAY)
 
     async def _owners(self) -> str:
         """The platform's owners by name, for those who may ask them."""
@@ -225,7 +238,7 @@ class InboundRouter:
         answer, approved = await self._access_commands.run(event.text)
         if approved is not None:
             await self._entrance.say(approved.address, self._texts("access.approved"))
-        await self._entrance.say(event.address, answer)
+        await self._reply(event, answer)
 
     def _taker(self, choice: str) -> CarryOut | None:
         """What takes a choice that the gateway offered."""

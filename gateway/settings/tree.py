@@ -130,6 +130,16 @@ class Settings(BaseSettings):
         said = self.execution.questions
         return said == "alone" or (said == "auto" and self.model is None and self.model_file is not None)
 
+    @property
+    def has_console(self) -> bool:
+        """Whether there is a console: somebody has a password, or the chat is for this machine alone."""
+        return self.console.has_passwords or self.web.for_this_machine
+
+    @property
+    def is_overseen(self) -> bool:
+        """Whether somebody sees from outside what goes on in sessions: at the console, or as a client."""
+        return self.has_console or bool(self.clients)
+
     @field_validator("model_base_url")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,14 @@ CLOSE_WHO_ARE_YOU = 4401
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
 
+Barred = Callable[[Person], Awaitable[Sequence[str]]]
+"""The commands that somebody may not give. Raises StorageUnavailable."""
+
+
+async def _nothing_barred(_: Person) -> Sequence[str]:
+    return ()
+
+
 class ServiceMount(Mount):
     """A mounted application that answers every path below its own, also one with a line break in it."""
 
@@ -44,20 +52,23 @@ class ServiceMount(Mount):
 class _Door:
     """The routes and the state that they share."""
 
-    def __init__(self, adapter: WebAdapter, log_in: LogIn, pages: OpenPages, *, console: bool) -> None:
+    def __init__(self, adapter: WebAdapter, log_in: LogIn, pages: OpenPages, barred: Barred, *, console: bool) -> None:
         self._adapter = adapter
         self._log_in = log_in
         self._pages = pages
+        self._barred = barred
         self._console = console
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
     async def session(self, request: Request) -> Response:
-        """The page's person, and how somebody logs in."""
+        """The page's person with the commands that they may not give, and how somebody logs in."""
         try:
             person = await self._log_in.person(request)
             data = {"person": None if person is None else shown(person), **await self._log_in.about(person)}
+            if person is not None:
+                data["barred"] = list(await self._barred(person))
         except StorageError:
             return refused(AWAY, 503)
         if self._console:
@@ -97,13 +108,13 @@ def _language(headers: Mapping[str, str]) -> str | None:
 
 async def _no_console(_: Request) -> Response:
     return PlainTextResponse(
-        "There is no console here, because it has no password. Set PARLEY_CONSOLE__PASSWORD to one of 16 characters or "
-        "more, and start Parley again.\n",
+        "There is no console here, because others than this machine reach the chat, and the console has no password. "
+        "Set PARLEY_CONSOLE__PASSWORD to one of 16 characters or more, and start Parley again.\n",
         404,
     )
 
 
-def build_web(
+def build_web(  # noqa: PLR0913 - the parts of the application
     adapter: WebAdapter,
     log_in: LogIn,
     mounts: Sequence[BaseRoute] = (),
@@ -111,15 +122,16 @@ def build_web(
     around: Sequence[Middleware] = (),
     hosts: Hosts | None = None,
     pages: OpenPages | None = None,
+    barred: Barred = _nothing_barred,
 ) -> Starlette:
-    """The application; serve it with gateway.web.server.serve.
+    """The application; serve it with gateway.web.server.serve. `barred` knows what somebody may not do.
 
     `mounts` are all routes besides those of the chat, in whose place they are if they have the same path. `around`
     stands between the checks on every request and the routes. `hosts` are the names to which we answer; without them
     those of this machine. `pages` are those that are open.
     """
     console = any(isinstance(route, Route) and route.path == CONSOLE for route in mounts)
-    door = _Door(adapter, log_in, pages or OpenPages(), console=console)
+    door = _Door(adapter, log_in, pages or OpenPages(), barred, console=console)
     return Starlette(
         routes=[
             *mounts,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
 
+from adapters.web.codec import Person
 from gateway.access.people import AccessRequest
 from gateway.assembly.stores import (
     drains_in,
+    links_in,
     news_by,
     people_in,
     person_limits_in,
@@ -91,13 +94,14 @@ def _moments(ground: ViewGround, database: GatewayDatabase) -> Moments:
     return Moments(database.tapes, snapshots_in(ground.connection))
 
 
-def console_of(ground: ViewGround) -> ConsoleDoor | None:
-    """The door of the console, where the settings have one."""
-    own = ground.settings.console
-    if not own.on:
+def console_of(ground: ViewGround, owner: Callable[[HTTPConnection], Awaitable[Person | None]]) -> ConsoleDoor | None:
+    """The door of the console, where the settings have one; `owner` finds the owner of the chat who asks."""
+    own, clock = ground.settings.console, ground.clock
+    if not ground.settings.has_console:
         return None
-    logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), ground.clock)
-    return ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts, own.private)
+    logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), clock)
+    links = links_in(ground.connection, clock)
+    return ConsoleDoor(logins, links, owner, clock, ground.bus.publish, own.acts, own.private)
 
 
 def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:

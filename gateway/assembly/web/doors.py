@@ -13,11 +13,12 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from adapters.web.adapter import WebAdapter
+from gateway.access.admission import Access, Owners
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import plain
 from gateway.assembly.stores import feed_in, mailboxes_in
 from gateway.assembly.web.console_parts import bus_views, console_of, tape_views
-from gateway.assembly.web.logins import log_in_of, owner_asked
+from gateway.assembly.web.logins import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -57,7 +58,7 @@ from runtime.stores.archive import Archive
 def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients and not own.console.on:
+    if not own.is_overseen:
         return None
     feed, inbox = feed_in(connection, clock), foundation.database.inbox
     tasks.start_soon(feed.run)
@@ -77,7 +78,7 @@ def tapes_of(
     settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
 ) -> TapeService | None:
     """The tape service for clients, which ends with `stack`; None if there are none."""
-    if not settings.clients and not settings.console.on:
+    if not settings.is_overseen:
         return None
     database, bounds = GatewayDatabase(settings, connection, archive), settings.tapes
     sessions, inbox, catalog = database.tapes, database.inbox, database.catalog
@@ -105,22 +106,27 @@ def desk_of(foundation: Foundation) -> Desk | None:
     return Desk(tokens, office) if tokens else None
 
 
-async def chat_of(
+async def chat_of(  # noqa: PLR0913 - the parts of the chat
     web: WebAdapter,
     foundation: Foundation,
     bus: ClientBus | None,
     tapes: TapeService | None,
     files: FileStore,
     others: Sequence[BaseRoute],
+    owners: Owners,
+    access: Access,
 ) -> Starlette:
-    """The application of the web chat, with all that is beside it: also these other routes."""
+    """The application of the web chat, with all that is beside it: also these other routes. `access` is that of the
+    chat."""
     own, connection, clock = foundation.settings.web, foundation.connection, foundation.clock
     secret = await RedisRecords(connection, web.name).put_first(
         "secret", persistent_secret(foundation.data_dir / "web-secret")
     )
-    pages, console = OpenPages(), console_of(foundation)
+    pages = OpenPages()
     log_in = log_in_of(foundation, Identities(secret, plain(own.password), clock), pages)
-    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner_asked(log_in, foundation))]
+    owner = owner_asked(log_in, owners)
+    console = console_of(foundation, owner)
+    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner)]
     if bus is not None:
         views = bus_views(foundation, bus.admission)
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]
@@ -139,4 +145,5 @@ async def chat_of(
         around=[] if console is None else [Middleware(console.around)],
         hosts=allowed_hosts(own.host, own.public_hosts),
         pages=pages,
+        barred=barred_from(foundation, owners, access),
     )

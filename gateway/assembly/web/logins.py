@@ -6,10 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
-from gateway.access.admission import Owners
+from gateway.access.admission import Access, Owners
 from gateway.access.roles import Role
-from gateway.assembly.stores import access_news, people_in
-from gateway.catalog import rules_of
+from gateway.assembly.stores import access_news, links_in, people_in
+from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
+from gateway.web.app import Barred
 from gateway.web.identity import Identities
 from gateway.web.logins.door import LogIn
 from gateway.web.logins.invited import InvitedLogIn
@@ -21,10 +22,11 @@ from gateway.web.names import ReservedNames, names_of_agents
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.requests import HTTPConnection
 
+    from adapters.web.codec import Person
     from gateway.assembly.foundation import Foundation
     from gateway.settings.connections.platforms import WebSettings
     from gateway.settings.tree import Settings
@@ -46,17 +48,26 @@ def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reser
     )
 
 
-def owner_asked(log_in: LogIn, foundation: Foundation) -> Callable[[HTTPConnection], Awaitable[bool]]:
-    """Whether a request comes from an owner of the chat. Raises StorageUnavailable."""
-    owners = Owners(
-        people_in(foundation.connection, foundation.clock), {PLATFORM: rules_of(foundation.settings, PLATFORM)}
-    )
+def owner_asked(log_in: LogIn, owners: Owners) -> Callable[[HTTPConnection], Awaitable[Person | None]]:
+    """Who finds the owner of the chat that a request comes from, None for others. Raises StorageUnavailable."""
 
-    async def is_owner(request: HTTPConnection) -> bool:
+    async def owner(request: HTTPConnection) -> Person | None:
         person = await log_in.person(request)
-        return person is not None and await owners.has(person.id)
+        return person if person is not None and await owners.has(person.id) else None
 
-    return is_owner
+    return owner
+
+
+def barred_from(foundation: Foundation, owners: Owners, access: Access) -> Barred:
+    """Who knows the commands that somebody in the chat may not give. Raises StorageUnavailable."""
+
+    async def barred(person: Person) -> Sequence[str]:
+        member = Role.MEMBER if await access.is_member(person.id, "") else Role.GUEST
+        role = Role.OWNER if await owners.has(person.id) else member
+        programs = [] if role >= PROGRAM_ROLE else list(foundation.routes.commands)
+        return [*(name for name, command in COMMANDS.items() if role < command.least), *programs]
+
+    return barred
 
 
 def log_in_of(foundation: Foundation, identities: Identities, pages: OpenPages) -> LogIn:
@@ -73,12 +84,18 @@ def log_in_of(foundation: Foundation, identities: Identities, pages: OpenPages) 
 
 
 async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:
-    """What the gateway says at the start where a team has no owner yet: a link that makes one."""
-    own = foundation.settings.web
-    if own.login != "invite" or own.owners or not foundation.settings.nodes.people_come:
+    """What the gateway says at the start where the chat has no owner yet: a link that makes one in a team, else one
+    that leads to the console once."""
+    own, settings = foundation.settings.web, foundation.settings
+    if own.owners or not settings.nodes.people_come:
         return []
     if await people_in(foundation.connection, foundation.clock).has_owner(PLATFORM):
         return []
+    if own.login != "invite":
+        if not settings.web.for_this_machine or settings.console.has_passwords:
+            return []
+        secret = await links_in(foundation.connection, foundation.clock).new()
+        return [f"{'console':<10} its owner comes in once, within an hour: {_here(own.host, port)}/console#link={secret}"]
     team = team_in(foundation.settings, foundation.connection, foundation.clock, ReservedNames())
     try:
         link = await team.invite(Role.OWNER, "Parley", lasts_s=_FIRST_LINK_LASTS_S)

@@ -46,6 +46,7 @@ def room_rules(foundation: Foundation) -> RoomRules:
         *(titled, known, settings.web.mentions_only, _answering(foundation), owners.has, tables),
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
+        begins=lambda command: command in foundation.routes.commands,
         voice_s=recorded_s(settings),
     )
 

@@ -61,8 +61,9 @@ function Console() {
       <div class="who">
         ${!connected.value && html`<span class="bad" role="status">Not connected</span>`}
         <span>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
-        <button onClick=${() => leave({})}>Log out</button>
-        <button onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>
+        ${session.value.from_chat ? html`<a class="button" href="/">Chat</a>` : html`
+          <button onClick=${() => leave({})}>Log out</button>
+          <button onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>`}
       </div>
     </header>
     <main id="main" ref=${main} tabindex="-1">

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _node(ground: FeatureGround, _: ServingGround) -> NodePart | None:
-    if not ground.settings.console.on and not ground.settings.clients:
+    if not ground.settings.is_overseen:
         return None
     from gateway.features.approvals.register import register_in
 

@@ -14,7 +14,7 @@ OWNER = "owner"
 
 
 class ConsoleSettings(Section):
-    """The console at /console, which is there when it has a password. Who knows it is an owner.
+    """The console at /console. Owners of the web chat are owners there, and so is who knows the password.
 
     `roles` are files with the passwords of further roles, by their names: those see states and numbers, and no words of
     people and models. Owners can change something there only with `acts`, and read what is said in private and direct
@@ -28,8 +28,8 @@ class ConsoleSettings(Section):
     roles: dict[str, FilePath] = Field(default_factory=dict)
 
     @property
-    def on(self) -> bool:
-        """Whether there is a console."""
+    def has_passwords(self) -> bool:
+        """Whether anybody can log in by a password."""
         return self.password is not None or bool(self.roles)
 
     def passwords(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
 import { askName, whoAmI } from "./connecting/login.js";
 import { decoded, huesFor, toast } from "./look.js";
 import { known } from "./messages/markdown.js";
+import { mayGive } from "./messages/standing.js";
 import { Room } from "./room.js";
 import { Rooms, titleOf } from "./people/rooms.js";
 import { SavedRoom } from "./people/saving.js";
@@ -113,7 +114,7 @@ class Chat {
         change: (message, text) => this.acts.change(message, text),
         stop: () => this.acts.stop(thread()),
         last: () => this.room.lastOf(this.me.id, thread()),
-        commands: () => this.commands,
+        commands: () => this.commands.filter(({ name }) => mayGive(name)),
         names: () => this.room.names.filter((each) => each.id !== this.me.id),
         typing: () => this.connection.send({ t: "typing", room: this.room.id, thread: thread() }),
         draft: (text) => this.drafts.set(`${this.room.id} ${thread() ?? ""}`, text),
@@ -273,7 +274,7 @@ class Chat {
 
   /** Show a stop button while an agent works. */
   showStop() {
-    const works = (thread) => this.typing.working(thread) || this.room.grows(thread);
+    const works = (thread) => mayGive("stop") && (this.typing.working(thread) || this.room.grows(thread));
     this.main.composer.setStoppable(works(null));
     this.side.composer.setStoppable(Boolean(this.thread) && works(this.thread));
   }

@@ -4,6 +4,7 @@ const PENDING_SEQ = 1e15;
 const FACES = 3;
 const MOST_ALONE = 1e6;
 const QUOTE_LENGTH = 200;
+const COMMAND = /^\/[a-z][\w-]{0,31}(\s|$)/i;
 
 export class Room {
   constructor(id) {
@@ -66,6 +67,10 @@ export class Room {
       known.failed = message.failed;
       return known;
     }
+    if (COMMAND.test(message.text.trim())) {
+      const { id, failed } = message; // one that everybody reads comes back as a message in its place
+      return this.takeAlone(message.thread, message.text, { id, failed, pending: !failed, given: true });
+    }
     const kept = {
       id: message.id, seq: PENDING_SEQ + place, version: 0, by: me.id, name: me.name, kind: "person",
       text: message.text, at: message.at, live: false, thread: message.thread, quote: message.quote, files: message.files,
@@ -82,12 +87,13 @@ export class Room {
     return known?.edited && known.text ? { ...quote, text: known.text.slice(0, QUOTE_LENGTH) } : quote;
   }
 
-  /** Add an answer that only this person sees. It stands behind the newest message, and is gone after a reload. */
-  takeAlone(thread, text) {
+  /** Add a command or an answer that only this person sees. It stands behind the newest message, and is gone after a
+   * reload. `more` is what is known of a command. */
+  takeAlone(thread, text, more = {}) {
     this.alone += 1;
     const kept = {
       id: `alone.${this.alone}`, seq: this.headSeq + this.alone / MOST_ALONE, version: 0, by: "", name: "Parley",
-      kind: "notice", text, at: new Date().toISOString(), live: false, thread: thread ?? null, alone: true,
+      kind: "notice", text, at: new Date().toISOString(), live: false, thread: thread ?? null, alone: true, ...more,
     };
     this.messages.set(kept.id, kept);
     return kept;

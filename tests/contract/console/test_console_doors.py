@@ -11,11 +11,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gateway.console.door import ASKS, COOKIE
-from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
+from gateway.console.logins import LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, Links, Logins
 from gateway.tapes import service as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.model_calls import RedisModelCalls
+from runtime.storage.redis.records import RedisRecords
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
@@ -45,6 +47,7 @@ async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_
             "role": "owner",
             "name": "",
             "until": "",
+            "from_chat": False,
             "words": True,
             "acts": False,
             "private": False,
@@ -53,6 +56,75 @@ async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_
             "console.refused",
             "console.entered",
         ]
+
+
+async def test_an_owner_of_the_chat_is_one_here_until_they_are_removed(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.http() as http:
+        await said(world)
+        person = (await http.post("/login", json={"name": "Ada"})).json()["person"]["id"]
+        assert (await http.get("/console/session")).json() == {"role": None}
+        assert (await http.get("/bus/v1/status")).status_code == 401
+        world.owners.add(person)
+        session = (await http.get("/console/session")).json()
+        assert (session["role"], session["name"], session["from_chat"]) == ("owner", "Ada", True)
+        assert "a secret" in (await http.get(f"/tape/v1/tapes/sessions.{SESSION}/entries")).text
+        fork = f"/tape/v1/tapes/sessions.{SESSION}/fork"
+        assert (await http.post(fork, json={}, headers={ASKS: ""})).status_code == 202
+        del http.headers[ASKS]  # which no foreign page can send
+        assert (await http.post(fork, json={})).status_code == 403
+        async with http.stream("GET", f"/tape/v1/tapes/sessions.{SESSION}/follow?after=0") as stream:
+            lines = stream.aiter_lines()
+            while "a secret" not in await anext(lines):
+                pass
+            world.owners.clear()
+            lease = await shard_lease(world.leases)
+            heard = MessageHeard("in.2", AgentId("1000"), PersonId("web:1"), "Ada", True, "another secret")
+            fact = Fact(session_tape(SESSION), 2, heard.kind, T0, heard.data())
+            await world.sessions.commit(Commit(lease, SESSION, 1, facts=(fact,)))
+            with anyio.fail_after(20):
+                assert "another secret" not in "".join([line async for line in lines])
+        assert (await http.get("/console/session")).json() == {"role": None}
+        assert (await http.get("/bus/v1/status")).status_code == 401
+
+
+async def test_a_link_lets_in_one_owner_once_on_two_nodes_and_within_an_hour(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        clock = FakeClock()
+        here, there = (Links(RedisRecords(connection, LINKS_TABLE), clock) for _ in range(2))
+        link, later = await here.new(), await here.new()
+        assert link not in json.dumps(dict(await RedisRecords(connection, LINKS_TABLE).all()))
+        came: list[bool] = []
+
+        async def follow(links: Links) -> None:
+            came.append(await links.follow(link))
+
+        async with anyio.create_task_group() as tasks:
+            for links in (here, there) * 5:
+                tasks.start_soon(follow, links)
+        assert sorted(came) == [False] * 9 + [True]
+        assert not await Links(RedisRecords(connection, LINKS_TABLE), clock).follow(link)
+        await clock.advance(LINK_LASTS_S)
+        assert not await there.follow(later)
+        assert not await there.follow("guessed")
+        newest = await there.new()
+        assert not await here.follow(link)
+        assert await here.follow(newest)
+
+
+async def test_who_follows_the_link_is_an_owner_where_there_is_no_password(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.http() as http:
+        refused = await http.post("/console/login", json={"link": "guessed", "password": PASSWORDS["owner"]})
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
+        link = await world.links.new()
+        assert (await http.post("/console/login", json={"link": link})).json() == {"role": "owner"}
+        assert (await http.get("/bus/v1/status")).status_code == 200
+        async with world.http() as other:
+            assert (await other.post("/console/login", json={"link": link})).status_code == 403
+    logins = Logins({}, records := MemoryRecords(), FakeClock())
+    secret = await logins.begin("owner")
+    assert await logins.find(secret) is not None
+    assert logins.role_of("") is None
+    assert await Logins({"owner": PASSWORDS["owner"]}, records, FakeClock()).find(secret) is None
 
 
 async def test_without_a_log_in_nothing_is_answered(valkey_socket: Path) -> None:

@@ -85,6 +85,56 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await expect(page.get_by_role("option")).to_have_count(0)
 
 
+async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_one_a_link_lets_in_once(
+    tmp_path: Path, browser: Browser
+) -> None:
+    async with gateway(tmp_path, BAKER) as running:
+        link = (await running.prints(r"its owner comes in once, within an hour: (http\S+/console#link=\S+)"))[0][1]
+        first = await (await browser.new_context()).new_page()
+        await first.goto(link)
+        await expect(first.get_by_text("owner, read-only")).to_be_visible()
+        assert first.url == f"{running.url}/console#/now"
+        second = await (await browser.new_context()).new_page()
+        await second.goto(link)
+        await expect(second.get_by_role("alert")).to_contain_text("This link is not known, or it was used")
+        assert link.partition("#link=")[2] not in running.output.replace(link, "")
+
+        ada, bob = await entered(browser, running.url, "Ada"), await entered(browser, running.url, "Bob")
+        code = (await running.prints(r"say this code in a room to be an owner: (\w+)"))[0][1]
+        await say(ada, "hi")
+        await expect(ada.locator(".message.agent").last).to_be_visible()
+        await ada.locator(".message.agent").last.hover()
+        await expect(ada.get_by_role("button", name="Copy the text").last).to_be_visible()
+        await expect(ada.get_by_role("link", name="Console")).to_be_hidden()
+        await say(ada, code)
+        await expect(ada.get_by_text("You are now my owner")).to_be_visible()
+        await expect(bob.get_by_text("This message was deleted.")).to_be_visible()
+        assert code not in await bob.locator("#room-timeline").inner_text()
+        await expect(bob.get_by_text("You are now my owner")).to_have_count(0)
+        await ada.locator(".message.agent").last.hover()
+        async with ada.context.expect_page() as why:
+            await ada.get_by_role("link", name="Why?").last.click()
+        await expect((await why.value).get_by_text("Ada, owner, read-only")).to_be_visible()
+        async with ada.context.expect_page() as console:
+            await ada.get_by_role("link", name="Console").click()
+        await expect((await console.value).get_by_role("heading", name="Now")).to_be_visible()
+        await bob.reload()
+        await expect(bob.locator("#presence")).to_contain_text("here")
+        await expect(bob.get_by_role("link", name="Console")).to_be_hidden()
+        assert (await bob.request.get(f"{running.url}/bus/v1/status")).status == 401
+
+        await say(ada, "/access list")
+        listed = ada.locator(".alone", has_text="owner: Ada")
+        await expect(listed).to_be_visible()
+        person = (await listed.inner_text()).rpartition("(")[2].partition(")")[0]
+        await expect(bob.get_by_text("/access list")).to_have_count(0)
+        await ada.reload()
+        await expect(ada.get_by_role("link", name="Console")).to_be_visible()
+        await expect(ada.get_by_text("/access list")).to_have_count(0)
+        await parley(tmp_path, "access", "revoke", person)
+        assert (await ada.request.get(f"{running.url}/bus/v1/status")).status == 401
+
+
 async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, browser: Browser) -> None:
     (tmp_path / "letters.txt").write_text(LETTERS)
     program = tmp_path / "guide.pb"

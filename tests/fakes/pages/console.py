@@ -11,8 +11,10 @@ from tempfile import TemporaryDirectory
 import anyio
 import httpx
 from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
 
 from adapters.web.adapter import WebAdapter
+from adapters.web.codec import Person
 from gateway.assembly.stores import feed_in
 from gateway.assembly.web.console_parts import bus_views, tape_views
 from gateway.clients.admission import Admission
@@ -23,7 +25,7 @@ from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.console.door import ASKS, ConsoleDoor
-from gateway.console.logins import Logins
+from gateway.console.logins import Links, Logins
 from gateway.database import GatewayDatabase
 from gateway.inbound.routing import Routes
 from gateway.overview.services.shared_tallies import SharedServices
@@ -100,6 +102,9 @@ class ConsoleWorld:
     inbox: RedisInbox
     logins: Logins
     told: list[Event]
+    links: Links
+    owners: set[str]
+    """The ids of those who are owners of the chat."""
 
     def http(self, **headers: str) -> httpx.AsyncClient:
         """A browser without a screen, with the header of the console's own page."""
@@ -158,15 +163,30 @@ async def console(
             tape_views(ground, admission),
         )
         logins = Logins(PASSWORDS, MemoryRecords(), clock)
-        door = ConsoleDoor(logins, clock, ground.bus.publish, acts, private)
+        owners, log_in = set[str](), named_alone()
+
+        async def owner(request: HTTPConnection) -> Person | None:
+            person = await log_in.person(request)
+            return person if person is not None and person.id in owners else None
+
+        links = Links(MemoryRecords(), clock)
+        door = ConsoleDoor(logins, links, owner, clock, ground.bus.publish, acts, private)
         mounts = [ServiceMount(BUS, bus.app()), ServiceMount(TAPES, tapes.app()), *door.routes()]
         chat = WebAdapter(MemoryRoomStore(), clock)
-        app = build_web(chat, named_alone(), mounts, around=[Middleware(door.around)])
+        app = build_web(chat, log_in, mounts, around=[Middleware(door.around)])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         world = ConsoleWorld(
-            f"http://127.0.0.1:{port}", ground, sessions, RedisLeaseStore(connection), inbox, logins, told
+            f"http://127.0.0.1:{port}",
+            ground,
+            sessions,
+            RedisLeaseStore(connection),
+            inbox,
+            logins,
+            told,
+            links,
+            owners,
         )
         yield world
         tasks.cancel_scope.cancel()

@@ -1,6 +1,7 @@
 /** The gateway's frames: each changes the room, and the display follows. */
 
 import { toast } from "../look.js";
+import { learnStanding } from "../messages/standing.js";
 
 export class Frames {
   constructor(chat) {
@@ -93,6 +94,7 @@ export class Frames {
     if (room !== this.chat.room.id) return;
     this.chat.show(this.chat.room.takeAlone(thread, text), true);
     this.chat.settle();
+    void learnStanding(); // the answer may be that one is an owner now
   }
 
   on_grow(frame) {

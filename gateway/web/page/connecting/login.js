@@ -2,7 +2,7 @@
 
 import { toast } from "../look.js";
 import { forgetAll } from "./keep.js";
-import { offerWhy } from "../messages/why.js";
+import { learnStanding } from "../messages/standing.js";
 import { join, shut, takeLink } from "../people/joining.js";
 import { addDevice, offerInviting } from "../people/links.js";
 import { end, renew, settings } from "../people/notifications.js";
@@ -23,7 +23,7 @@ let link = takeLink();
 /** The person of this browser, or null; asks until the gateway answers. */
 export async function whoAmI() {
   const session = await askSession();
-  await offerWhy(session.console);
+  await learnStanding(session);
   way = session.login ?? "password";
   offerInviting(document.getElementById("invite-people"), session.may_invite);
   if (session.person) renew().catch(() => {});

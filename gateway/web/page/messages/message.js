@@ -4,7 +4,7 @@ import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
-import { whyLink } from "./why.js";
+import { mayGive, whyLink } from "./standing.js";
 
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
@@ -47,7 +47,8 @@ export class MessageView {
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
     this.element.classList.toggle("in-meeting", Boolean(message.meeting));
-    if (message.alone) this.element.classList.add("alone");
+    this.element.classList.toggle("alone", Boolean(message.alone));
+    this.element.classList.toggle("given", Boolean(message.given));
     const notice = [message.alone ? el("p", { class: "only-you" }, "Only you see this") : null, this.head, this.body, this.foot];
     if (message.kind === "notice") this.element.append(...notice.filter(Boolean));
     else this.element.append((this.rowElement = this.row()));
@@ -80,7 +81,9 @@ export class MessageView {
       this.rowElement.append(this.tools());
       seen.unobserve(this.rowElement);
     }
-    if (this.again) this.again.hidden = !this.actions.again(this.message);
+    if (this.again) this.again.hidden = !mayGive("undo") || !this.actions.again(this.message);
+    this.why ??= whyLink(this.message);
+    if (this.why && !this.why.parentNode) this.toolbar.querySelector('[aria-label="Copy the text"]').after(this.why);
   }
 
   tools() {
@@ -89,8 +92,7 @@ export class MessageView {
     const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
     if (TOUCH.matches) this.toolbar.addEventListener("mousedown", (event) => event.preventDefault()); // a focus would move it away
-    const why = whyLink(this.message);
-    this.toolbar.append(copy, ...(this.message.kind === "agent" ? this.judging() : []), ...(why ? [why] : []));
+    this.toolbar.append(copy, ...(this.message.kind === "agent" ? this.judging() : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
       const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));
