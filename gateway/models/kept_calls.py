@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from gateway.models.counted import amounts_of
 from runtime.bus import Bus
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
-from runtime.events.frames import AskedPrompt, LLMAnswered, LLMAnsweredInPart
+from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff
 from runtime.stores.model_calls import KeptCalls, ModelCall
 
 _UNHEARD_CALLS = 500
@@ -24,23 +24,24 @@ class CallKeeper:
 
     async def follow(self, bus: Bus) -> None:
         """Keep what comes, until cancelled."""
-        async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_CALLS) as answers:
+        async with bus.events("llm.*", capacity=_UNHEARD_CALLS) as answers:
             async for answer in answers:
-                if isinstance(answer.what, LLMAnswered) and answer.what.session_id:
+                if isinstance(answer.what, LLMAnswered | LLMBrokeOff) and answer.what.session_id:
                     await self._keep(answer.what, answer.at)
 
-    async def _keep(self, what: LLMAnswered, at: datetime) -> None:
+    async def _keep(self, what: LLMAnswered | LLMBrokeOff, at: datetime) -> None:
         try:
-            await self._calls.spend(SessionId(what.session_id), asdict(amounts_of(what)))
+            if isinstance(what, LLMAnswered):
+                await self._calls.spend(SessionId(what.session_id), asdict(amounts_of(what)))
             if what.prompt is not None:
                 await self._calls.keep(call_of(what, what.prompt, at))
         except StorageUnavailable:
             return
 
 
-def call_of(what: LLMAnswered, prompt: AskedPrompt, at: datetime) -> ModelCall:
-    """An answer of a model, as it is kept."""
-    return ModelCall(
+def call_of(what: LLMAnswered | LLMBrokeOff, prompt: AskedPrompt, at: datetime) -> ModelCall:
+    """An answer of a model, or that none came, as it is kept."""
+    call = ModelCall(
         SessionId(what.session_id),
         prompt.asked_seq,
         prompt.heard_seq,
@@ -53,13 +54,21 @@ def call_of(what: LLMAnswered, prompt: AskedPrompt, at: datetime) -> ModelCall:
         what.model,
         what.purpose,
         tuple(prompt.messages),
-        what.reply,
-        not isinstance(what, LLMAnsweredInPart),
-        what.seconds,
-        what.first_text_s,
-        what.tokens_in,
-        what.tokens_cached,
-        what.tokens_out,
-        what.cost_usd,
-        what.estimated,
+        reply="",
+        whole=False,
+        seconds=what.seconds,
+        error=what.error or "",
+    )
+    if isinstance(what, LLMBrokeOff):
+        return call
+    return replace(
+        call,
+        reply=what.reply,
+        whole=type(what) is LLMAnswered,
+        first_text_s=what.first_text_s,
+        tokens_in=what.tokens_in,
+        tokens_cached=what.tokens_cached,
+        tokens_out=what.tokens_out,
+        cost_usd=what.cost_usd,
+        estimated=what.estimated,
     )

@@ -190,6 +190,7 @@ def _call(call: ModelCall, program: Program | None) -> dict[str, Any]:
         "tokens_out": call.tokens_out,
         "usd": call.cost_usd,
         "estimated": call.estimated,
+        "error": call.error,
     }
 
 

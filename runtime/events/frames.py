@@ -193,6 +193,8 @@ class LLMAnswered(AtWork):
     estimated: bool = False
     """Whether the provider has not counted all of the tokens."""
     prompt: AskedPrompt | None = None
+    error: str | None = None
+    """Why it broke off, where it did."""
 
 
 @happening("llm.answered_in_part", "debug")
@@ -211,12 +213,15 @@ class LLMCut(AtWork):
 
 @happening("llm.broke_off", "warning")
 class LLMBrokeOff(AtWork):
-    """An answer failed or broke off: the model is asked again, or done without."""
+    """An answer failed or broke off: the model is asked again, or done without. `agent` and `prompt` are those of an
+    answer of which nothing came."""
 
     model: str
     purpose: str
     error: str
     seconds: float
+    agent: str = ""
+    prompt: AskedPrompt | None = None
 
 
 @happening("llm.failed", "error")

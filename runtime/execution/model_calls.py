@@ -46,7 +46,8 @@ class ModelCalls:
         self._model = context.llm.model
         self._asked: _Asks | None = None
         self._heard_seq = 0
-        self._sending: tuple[CompletionRequest, Completion] | None = None
+        self._sending: tuple[CompletionRequest, Completion | None] | None = None
+        self._broke: str | None = None
 
     def _asks(self) -> _Asks:
         order, frame = self._context.journal.state.order, self._frame
@@ -102,7 +103,7 @@ class ModelCalls:
         """From now on the answer is waited for."""
         self._purpose, self._model = request.purpose, model_for(self._context.llm, request)
         self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
-        self._asked = self._asks()
+        self._asked, self._broke = self._asks(), None
         self._heard_seq = self._asked.seq
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
@@ -131,17 +132,19 @@ class ModelCalls:
     @asynccontextmanager
     async def answer(self, request: CompletionRequest) -> AsyncIterator[Completion]:
         """The model's answer; what has come of it is counted when an exception leaves it."""
+        self._sending = request, None
         async with self._context.llm.stream(request) as completion:
             self._sending = request, completion
             try:
                 yield completion
-            except BaseException:
+            except BaseException as error:
+                self._broke = _told(error) if isinstance(error, LLMError) else None
                 self.left(completion.usage)
                 raise
 
     def left(self, usage: Usage) -> None:
         """It has answered in part, or not at all."""
-        if usage.input_tokens or usage.output_tokens:
+        if _came(usage):
             self._tell(LLMAnsweredInPart, usage)
 
     def end(self, usage: Usage) -> None:
@@ -169,16 +172,25 @@ class ModelCalls:
             agent=asked.agent,
             task=asked.task,
             estimated=usage.estimated,
-            prompt=None
-            if self._sending is None
-            else AskedPrompt(tuple(map(_prompted, sent(*self._sending))), asked.step, asked.seq, self._heard_seq),
+            prompt=self._prompt(asked),
+            error=self._broke,
         )
         self.publish(answered)
 
+    def _prompt(self, asked: _Asks) -> AskedPrompt | None:
+        if self._sending is None:
+            return None
+        request, completion = self._sending
+        messages = request.messages if completion is None else sent(request, completion)
+        return AskedPrompt(tuple(map(_prompted, messages)), asked.step, asked.seq, self._heard_seq)
+
     def broke_off(self, error: LLMError) -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""
-        text = f"{type(error).__name__}: {error}"
-        self.publish(LLMBrokeOff(*self.at, self._model, self._purpose, text, self._seconds))
+        self._broke, asked = _told(error), self._asked or self._asks()
+        completion = None if self._sending is None else self._sending[1]
+        prompt = None if completion is not None and _came(completion.usage) else self._prompt(asked)
+        failed = self._model, self._purpose, self._broke, self._seconds
+        self.publish(LLMBrokeOff(*self.at, *failed, asked.agent, prompt))
 
     @property
     def _seconds(self) -> float:
@@ -206,6 +218,14 @@ class ModelCalls:
     def publish(self, what: AtWork) -> None:
         """Tell of something that the frame does."""
         self._context.bus.publish(what)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _came(usage: Usage) -> bool:
+    return bool(usage.input_tokens or usage.output_tokens)
 
 
 def _prompted(message: ChatMessage) -> Prompted:

@@ -34,7 +34,7 @@ class ModelCall:
 
     `asked_seq` is the last fact of the session when the model was asked, `heard_seq` when its last word had come; `at`
     is the time of its end, UTC. `whole` is False for a reply that was left before its end. `cost_usd` is None where
-    nobody knows the price.
+    nobody knows the price. `error` says why it broke off, where it did.
     """
 
     session: SessionId
@@ -52,12 +52,13 @@ class ModelCall:
     reply: str
     whole: bool
     seconds: float
-    first_text_s: float | None
-    tokens_in: int
-    tokens_cached: int
-    tokens_out: int
-    cost_usd: float | None
+    first_text_s: float | None = None
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = 0.0
     estimated: bool = False
+    error: str = ""
 
 
 class KeptCalls(Protocol):

@@ -95,7 +95,9 @@ async def first_owner_lines(foundation: Foundation, port: int) -> list[str]:
         if not settings.web.for_this_machine or settings.console.has_passwords:
             return []
         secret = await links_in(foundation.connection, foundation.clock).new()
-        return [f"{'console':<10} its owner comes in once, within an hour: {_here(own.host, port)}/console#link={secret}"]
+        return [
+            f"{'console':<10} its owner comes in once, within an hour: {_here(own.host, port)}/console#link={secret}"
+        ]
     team = team_in(foundation.settings, foundation.connection, foundation.clock, ReservedNames())
     try:
         link = await team.invite(Role.OWNER, "Parley", lasts_s=_FIRST_LINK_LASTS_S)

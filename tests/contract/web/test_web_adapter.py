@@ -63,6 +63,28 @@ async def test_an_answer_to_a_command_is_seen_by_who_asked_alone() -> None:
         assert (await ada.join())["messages"] == []
 
 
+async def test_a_command_is_seen_by_who_gives_it_alone_also_after_a_reload_and_in_a_search() -> None:
+    async with (
+        web_chat(begins=["book"]) as chat,
+        page_socket(chat) as ada,
+        page_socket(chat, GRACE) as grace,
+        chat.adapter.connect() as said,
+    ):
+        for page in (ada, grace):
+            await page.join()
+        sent = await ada.say("/access approve SECRET42")
+        got = await anext(said)
+        assert (got.command, got.text, got.message_id, got.event_id) == ("access", "approve SECRET42", None, sent)
+        await ada.say("/book SECRET42 for two", thread="m-1")  # said to a program, before everybody
+        booked = await anext(said)
+        assert (booked.command, booked.address.thread, bool(booked.message_id)) == ("book", "m-1", True)
+        assert (await ada.until("taken"))["id"] == sent
+        for page in (ada, grace):
+            assert texts(await page.join()) == ["/book SECRET42 for two"]
+            await page.send("search", room="lobby", words="SECRET42")
+            assert texts(await page.until("found")) == ["/book SECRET42 for two"]
+
+
 async def test_a_message_is_taken_only_when_the_consumer_asks_for_the_next() -> None:
     async with web_chat() as chat, page_socket(chat) as page, chat.adapter.connect() as said:
         await page.join()

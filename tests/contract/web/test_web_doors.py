@@ -98,6 +98,14 @@ async def test_nobody_takes_the_name_of_an_agent_or_one_that_looks_like_it() -> 
         assert (await http.post("/login", json={"name": "Host"})).status_code == 422
 
 
+async def test_the_page_is_told_what_its_person_may_not_do() -> None:
+    async with web_chat(barred={"Guest": ["undo", "stop"]}) as chat, client(chat) as http:
+        assert "barred" not in (await http.get("/session")).json()
+        for name, barred in (("Guest", ["undo", "stop"]), ("Ada", [])):
+            await http.post("/login", json={"name": name})
+            assert (await http.get("/session")).json()["barred"] == barred
+
+
 async def test_where_there_is_no_console_its_address_says_how_to_have_one() -> None:
     async with web_chat() as chat, client(chat) as http:
         answer = await http.get("/console")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import anyio
 
@@ -75,10 +76,13 @@ async def web_chat(
     owners: Sequence[str] = (),
     out: Sequence[str] = (),
     voice_s: int = 0,
+    begins: Sequence[str] = (),
+    barred: Mapping[str, Sequence[str]] = MappingProxyType({}),
     pushes: Subscriptions | None = None,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids, `out`
-    those who cannot come in any more; for `mentions_only` see `Hearing`."""
+    those who cannot come in any more; for `mentions_only` see `Hearing`. `begins` are commands of programs, `barred`
+    those that somebody of a name may not give."""
     identities = Identities(SECRET, password, SystemClock())
     reserved, open_pages = ReservedNames(agents), OpenPages()
 
@@ -97,6 +101,7 @@ async def web_chat(
         is_owner=is_owner,
         tables=kept,
         shut_out=shut_out,
+        begins=begins.__contains__,
         voice_s=voice_s,
     )
     clock = clock or SystemClock()
@@ -111,7 +116,11 @@ async def web_chat(
         *FileRoutes(known, files, adapter.shown_files, clock).routes(),
         *([] if pushes is None else PushDoor(known, pushes, clock).routes()),
     ]
-    app = build_web(adapter, known, mounts, pages=open_pages)
+
+    async def barred_from(person: Person) -> Sequence[str]:
+        return barred.get(person.name, ())
+
+    app = build_web(adapter, known, mounts, pages=open_pages, barred=barred_from)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)
         real_port = await tasks.start(serve, app, "127.0.0.1", port, ServerRules(trusted_proxies))

@@ -35,7 +35,7 @@ export function Answer({tape, mark, marks, head, program}) {
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
       ${calls?.length > 1 && html`<${Figures} label="All together" figures=${together(calls)} />`}
       ${calls?.map((call, number) => html`<${Call} key=${`${call.asked_after} ${number}`} call=${call} program=${program} lane=${mark.lane} number=${calls.length > 1 ? number + 1 : 0} />`)}
-      ${calls && !calls.length && html`<p class="quiet">No call of a model is kept for it: the program says it without one, or the call was given up. ${KEPT}</p>`}
+      ${calls && !calls.length && html`<p class="quiet">No call of a model is kept for it: the program says it without one. ${KEPT}</p>`}
       ${made.length > 0 && html`<h4>Calls</h4><ul class="made">${made.map((one) => html`
         <li key=${one.key} class=${one.ok ? "" : "bad"}><code>${one.name}(${argumentsOf(one.text)})${one.result ? ` → ${one.result}` : ""}</code></li>`)}</ul>`}
     </section>`;
@@ -50,8 +50,8 @@ function Call({call, number, program, lane}) {
       <${Figures} label=${`Call ${number || 1}`} figures=${figuresOf(call)} />
       <details><summary>The prompt as it was sent <span class="quiet">(${plural(call.prompt.length, "message")}, ${plural(chars, "character")})</span></summary>
         ${call.prompt.map((one, at) => html`<h4 key=${at}>${one.role}</h4><pre class="sent" tabindex="0">${one.content}${one.pictures.map((picture) => `\n[picture: ${picture}]`)}</pre>`)}</details>
-      <details open><summary>The reply as it came${call.whole ? "" : html` <span class="bad">(left before its end)</span>`}</summary>
-        <pre class="sent" tabindex="0">${call.reply || "Nothing came."}</pre></details>
+      <details open><summary>The reply as it came${call.whole ? "" : html` <span class="bad">${call.error ? "(it broke off)" : "(left before its end)"}</span>`}</summary>
+        <pre class="sent" tabindex="0">${call.reply || "Nothing came."}</pre>${call.error && html`<p class="bad">${call.error}</p>`}</details>
     </div>`;
 }
 

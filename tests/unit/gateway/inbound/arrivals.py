@@ -26,7 +26,7 @@ from gateway.inbound.usage_limits import Limits
 from gateway.settings.limits import LimitSettings
 from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
-from runtime.core.address import Address
+from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
 from runtime.memories.books import Memories
@@ -126,6 +126,7 @@ class Door:
         self.inbox = Kept()
         self.told: list[tuple[str, str]] = []
         self.alone: list[tuple[str, str, str]] = []
+        self.deleted: list[str] = []
         self.offered: list[Choice] = []
         self.otherwise: list[str | None] = []
         self.marks: list[tuple[str, Mark | None]] = []
@@ -170,6 +171,7 @@ class Door:
             answer=self._answer if answers_alone else None,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
+        shape["delete"] = self._delete
         if tells_alone:
             shape["tell_alone"] = self._say
         adapter = cast("Adapter", type("Named", (), shape)())
@@ -190,6 +192,9 @@ class Door:
     def kept(self) -> Sequence[tuple[str, str, str]]:
         """Kind, text and program of what is in the inbox."""
         return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
+
+    async def _delete(self, _to: Address, message: str, /, *, speaker: Speaker) -> None:
+        self.deleted.append(message)
 
     def _answer(self, to: Address, person: str, text: str, otherwise: str | None = None) -> None:
         self.alone.append((to.key, person, text))

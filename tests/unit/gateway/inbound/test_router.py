@@ -306,6 +306,17 @@ async def test_where_there_is_nothing_to_choose_people_are_told() -> None:
     assert door.said == [TEXTS("programs.none")]
 
 
+async def test_a_code_that_is_said_before_others_is_taken_away_and_owners_are_answered_alone() -> None:
+    store = people()
+    access = await opened("open", store=store, enclosed=True)
+    door = Door(access, store=store, answers_alone=True)
+    await door.take(event(access.code or "", private=False, message_id="m-7"))
+    await door.take(event("list", command="access", private=False))
+    assert door.deleted == ["m-7"]
+    assert [text for _, _, text in door.alone] == [TEXTS("access.paired"), "- owner: Ada (test:42)"]
+    assert door.said == []
+
+
 async def test_an_owner_approves_in_private_and_the_stranger_is_told() -> None:
     store = people(_1=Role.OWNER)
     access = await opened(store=store)

@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator
 import anyio
 import pytest
 
-from runtime.core.errors import LLMUnavailable
+from gateway.models.kept_calls import call_of
+from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
+from runtime.events.frames import LLMAnswered, LLMBrokeOff
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.models import Models
 from runtime.sandbox.monty import MontySandbox
@@ -37,10 +39,30 @@ async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_
         by = [event.data["model"] for event in talk.named("llm.answered")]
         (in_part,) = [event.data for event in talk.named("llm.answered_in_part")]
     assert (in_part["model"], in_part["reply"], in_part["estimated"]) == ("openai/a", f"[1] {BEGUN}down", True)
+    assert in_part["error"] == "LLMUnavailable: the line is cut"
     assert in_part["tokens_out"] == pytest.approx(len(f"[1] {BEGUN}down") / 3, abs=1)
     assert in_part["tokens_in"] > in_part["tokens_out"]
     assert answered == ["openai/a", "openai/b"]
     assert (broke_off, by) == (["openai/a"], ["openai/b"] * 2)
+
+
+@pytest.mark.parametrize("down", [DOWN, LLMTimeout("nothing came in 30 s")], ids=["failed", "timed out"])
+async def test_a_call_of_which_nothing_came_is_kept_once_with_its_error_and_its_prompt(
+    sandbox: MontySandbox, down: LLMError
+) -> None:
+    world = World(())
+    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(*[down] * 9)})})
+    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.named("llm.broke_off")))
+        await talk.settled()
+    told = [(event.what, event.at) for event in talk.events if isinstance(event.what, LLMAnswered | LLMBrokeOff)]
+    kept, *others = [call_of(what, what.prompt, at) for what, at in told if what.prompt is not None]
+    assert others == []
+    assert (kept.model, kept.klass, kept.step, kept.reply, kept.whole) == ("openai/a", "Host", "Main:01:QUE", "", False)
+    assert kept.error == f"{type(down).__name__}: {down}"
+    assert "Tell the user about the river" in kept.prompt[-1].content
+    assert (kept.tokens_in > 0) == kept.estimated == isinstance(down, LLMTimeout)
 
 
 async def test_an_answer_that_somebody_stops_is_counted_as_far_as_it_came(sandbox: MontySandbox) -> None:
