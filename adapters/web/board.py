@@ -6,7 +6,7 @@ messages and the cuts through it exclude each other, so every page sees one room
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +34,8 @@ MAX_FOUND = 50
 """The number of messages that a search finds."""
 
 MAX_SEARCHED = 10_000
+"""The number of messages that a search reads."""
+
 _SEARCHED_AT_ONCE = 200
 _SHOWN_AT_ONCE = 200
 
@@ -220,27 +222,27 @@ class Board:
         return await self._store.history(room, limit=count)
 
     async def search(self, browser: Browser, room: str, words: str) -> None:
-        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED` of a room, or of all
-        that the person sees (""). Searches come one after the other: many at once would slow down everything else."""
+        """Send the page the newest messages with all these words, from the newest of a room, or of all that the person
+        sees ("").
+
+        `MAX_SEARCHED` messages are read, of all rooms together and the newest of each first. Searches come one after
+        the other: many at once would slow down everything else.
+        """
+        asked, found = words.casefold().split(), list[tuple[str, ShownMessage]]()
         async with self._search_turn:
             rooms = [room] if room else [head.id for head in await self.rooms(browser.person.id)]
-            pages = max(1, MAX_SEARCHED // _SEARCHED_AT_ONCE // (len(rooms) or 1))
-            found = [(one, each) for one in rooms for each in await self._found(one, words.casefold().split(), pages)]
+            unread: deque[tuple[str, int | None]] = deque((one, None) for one in rooms)
+            pages = MAX_SEARCHED // _SEARCHED_AT_ONCE
+            while unread and pages and (room == "" or len(found) <= MAX_FOUND):
+                one, before = unread.popleft()
+                page, pages = await self._store.history(one, before_seq=before, limit=_SEARCHED_AT_ONCE), pages - 1
+                found += [(one, self._now(each)) for each in page if _matches(each, asked)]
+                if len(page) == _SEARCHED_AT_ONCE:
+                    unread.append((one, page[0].seq))
             found = [(one, each) for one, each in found if not self._is_out(browser, one)]
-        found.sort(key=lambda one: one[1].message.sent_at, reverse=True)
-        browser.push(codec.found(room, words, found[:MAX_FOUND], more=len(found) > MAX_FOUND))
-
-    async def _found(self, room: str, words: Sequence[str], pages: int) -> Sequence[ShownMessage]:
-        """The newest messages with all the words: one more than `MAX_FOUND` where there are more."""
-        found: list[ShownMessage] = []
-        before: int | None = None
-        for _ in range(pages):
-            page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
-            found += [self._now(each) for each in reversed(page) if _matches(each, words)]
-            if len(found) > MAX_FOUND or len(page) < _SEARCHED_AT_ONCE:
-                break
-            before = page[0].seq
-        return found[: MAX_FOUND + 1]
+        found.sort(key=lambda one: (one[1].message.sent_at, one[1].message.seq), reverse=True)
+        more = len(found) > MAX_FOUND
+        browser.push(codec.found(room, words, found[:MAX_FOUND], more=more, whole=more or not unread))
 
     def people(self, room: str) -> Sequence[Person]:
         """The people who look at the room on any node, as far as they are named."""

@@ -33,8 +33,9 @@ The gateway says:
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
     older   room, messages, more
-    found   room, words, messages, more
-            the newest ones that have the words, newest first, each with its `room`; `more`: there are others
+    found   room, words, messages, more, whole
+            the newest ones that have the words, newest first, each with its `room`; `more`: there are others; not
+            `whole`: older messages were not read
     message room, message           it is new, or it is different from what it was
     grow    room, id, add, cut?, done?
             take `cut` UTF-16 units from the end of its text, append `add`; with `done` {version} it is finished
@@ -227,9 +228,9 @@ def older(room: str, cut: RoomCut) -> str:
     return _frame("older", room=room, messages=messages, more=cut.more)
 
 
-def found(room: str, words: str, found: Iterable[tuple[str, ShownMessage]], *, more: bool) -> str:
+def found(room: str, words: str, found: Iterable[tuple[str, ShownMessage]], *, more: bool, whole: bool) -> str:
     messages = [{**_message(shown.message, shown.live), "room": where} for where, shown in found]
-    return _frame("found", room=room, words=words, messages=messages, more=more)
+    return _frame("found", room=room, words=words, messages=messages, more=more, whole=whole)
 
 
 def message(room: str, shown: ShownMessage) -> str:

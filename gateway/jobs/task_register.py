@@ -14,6 +14,7 @@ from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
+from runtime.core.near_names import name_advice
 from runtime.sessions.tasks.letters import PLATFORM, Order, TaskAgain, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
@@ -128,7 +129,9 @@ class TaskRegister:
         known = await self._catalog.find(SessionId(id_))
         task = None if known is None or known.record.address.platform != PLATFORM else await self._read(known)
         if task is None and order is None:
-            raise TaskRefused(f"There is no task {id_}; see parley tasks list.")
+            latest = (await self._catalog.page(limit=_PAGE_OF_SESSIONS)).sessions
+            ids = [one.record.id for one in latest if one.record.address.platform == PLATFORM]
+            raise TaskRefused(f"There is no task {id_}; {name_advice(id_, ids, 'see parley tasks list.')}")
         if task is None and order is not None and not order.waits:
             raise TaskRefused(f"The task {id_} is gone: its session was deleted, or its order was put aside.")
         return task

@@ -16,6 +16,7 @@ from adapters.records import ChangedTogether, Records, what_can_be_read
 from gateway.programs.versions import KeptVersions, taken_up
 from runtime.core.clock import Clock
 from runtime.core.errors import ParleyError
+from runtime.core.near_names import name_advice
 from runtime.language.program import Program
 
 PINS_TABLE = "programs:pins"
@@ -88,7 +89,8 @@ class Pins:
         every, pin = await self.every(), (await self.all()).get(program)
         kept = [one.digest for one in every if one.program == program]
         if not kept:
-            raise NoSuchVersion(f"No version of a program {program} is kept.")
+            advice = name_advice(program, sorted({one.program for one in every}), "" if every else "none is.")
+            raise NoSuchVersion(f"No version of a program {program} is kept; {advice}")
         newest = served = kept[0]
         if pin is not None:
             changed = _newer(every, program, pin)

@@ -10,7 +10,8 @@ from pathlib import Path
 def name_advice(wrong: str, known: Iterable[str], otherwise: str = "") -> str:
     """The end of a sentence about a wrong name: the nearest of the known ones, else `otherwise`, else all of them."""
     names = list(known)
-    near = get_close_matches(wrong, names, n=1)
+    begun = [name for name in names if wrong and name.startswith(wrong)]
+    near = get_close_matches(wrong, names, n=1) or begun
     return f'did you mean "{near[0]}"?' if near else otherwise or f"there are: {', '.join(names)}."
 
 
@@ -19,8 +20,14 @@ def file_advice(missing: Path, endings: tuple[str, ...], otherwise: str) -> str:
     is one.
     """
     try:
-        beside = [one.name for one in missing.parent.iterdir() if one.name.endswith(endings) or one.is_dir()]
+        beside = sorted(one.name for one in missing.parent.iterdir() if one.name.endswith(endings) or one.is_dir())
     except (OSError, ValueError):  # a name that no file can have
         beside = []
-    near = get_close_matches(missing.name, sorted(beside), n=1)
-    return f"Did you mean {missing.parent / near[0]}?" if near else otherwise
+    beside.sort(key=lambda name: name.endswith(missing.suffix))  # of two of one name, the one that ends alike
+    bare = {_bare(name, endings): name for name in beside}  # endings are alike where names are not
+    near = get_close_matches(_bare(missing.name, endings), bare, n=1)
+    return f"Did you mean {missing.parent / bare[near[0]]}?" if near else otherwise
+
+
+def _bare(name: str, endings: tuple[str, ...]) -> str:
+    return next((name.removesuffix(ending) for ending in endings if ending and name.endswith(ending)), name)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from gateway.cli.output.terminal import load_settings, plain_errors, say
-from runtime.core.near_names import name_advice
+from runtime.core.errors import ConfigError
+from runtime.core.near_names import file_advice, name_advice
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +24,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object
 
 _PATIENCE_S = 10.0
 _SHOWN_CHARS = 60
+_ANOTHER = "Name one that parley sessions export has written."
+_NEAR = 500
+"""The sessions among which the one is looked for that is probably meant."""
 
 
 def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:
@@ -51,10 +55,20 @@ def nothing_kept(config: Path | None) -> bool:
     return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
 
 
+def missing(what: str, wrong: object, known: Iterable[object], see: str) -> ConfigError:
+    """The error about something that is not there, with the nearest that is."""
+    return ConfigError(f"There is no {what} {wrong}; {name_advice(str(wrong), map(str, known), f'see {see}.')}")
+
+
+async def no_session(database: GatewayDatabase, session: str) -> ConfigError:
+    """The error about a session that is not there."""
+    latest = await database.catalog.page(limit=_NEAR)
+    return missing("session", session, [known.record.id for known in latest.sessions], "parley sessions list")
+
+
 def checked_person(person: str, config: Path | None) -> str:
     """A person's id. Raises ConfigError for a text that is no such id."""
     from gateway.catalog import platform_names
-    from runtime.core.errors import ConfigError
 
     names = platform_names(load_settings(config))
     platform, _, rest = person.partition(":")
@@ -101,10 +115,10 @@ def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
 
 def lines_of(file: Path) -> Iterator[str]:
     """The lines of a file. Raises ConfigError."""
-    from runtime.core.errors import ConfigError
-
     try:
         with file.open(encoding="utf-8") as opened:
             yield from opened
+    except FileNotFoundError as error:
+        raise ConfigError(f"There is no file {file}. {file_advice(file, (file.suffix,), _ANOTHER)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: it cannot be read: {error}") from error

@@ -19,6 +19,7 @@ from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, person_of, ta
 from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.ids import SessionId
+from runtime.core.near_names import name_advice
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.signatures import LONGEST_WAIT_S
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
@@ -274,7 +275,9 @@ def _ordered(program: Program, order: Mapping[str, Any]) -> tuple[str, str]:
     agent = program.agent(klass) if isinstance(klass, str) else None
     spec = agent.playbook(playbook) if agent is not None and isinstance(playbook, str) else None
     if spec is None or not spec.public:
-        raise HTTPException(422, f"{program.name} has no public playbook {playbook!r} of an agent {klass!r}.")
+        public = [f"{one.name}.{each.name}" for one in program.agents for each in one.playbooks if each.public]
+        advice = name_advice(f"{klass}.{playbook}", public, "" if public else "it has none.")
+        raise HTTPException(422, f"{program.name} has no public playbook {playbook!r} of an agent {klass!r}; {advice}")
     return str(klass), spec.name
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
+from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
 from gateway.cli.operate.letters import app as letters
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, say
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,18 +42,13 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
 def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
-    async def ask(database: GatewayDatabase) -> tuple[Report, Account, str] | None:
+    async def ask(database: GatewayDatabase) -> tuple[Report, Account, str]:
         from gateway.features.reports.task import guess_of
 
-        report = await _reports(database).get(number)
-        if report is None:
-            return None
+        report = await _found(database, number)
         return report, await _accounts(database, config).of(report), await guess_of(database.tapes, number)
 
-    found = with_database(config, ask)
-    if found is None:
-        raise _unknown(number)
-    report, account, guess = found
+    report, account, guess = with_database(config, ask)
     if as_json:
         from dataclasses import asdict
 
@@ -84,11 +79,10 @@ def _decide(number: int, what: str, config: Path | None) -> None:
         from runtime.core.clock import SystemClock
 
         decisions = decisions_in(database, SystemClock())
+        await _found(database, number)
         return await (decisions.again(number) if what == "again" else decisions.leave(number))
 
     outcome = with_database(config, ask)
-    if outcome == "gone" and with_database(config, lambda database: _reports(database).get(number)) is None:
-        raise _unknown(number)
     say(_texts(config)(f"debug.is_{outcome}", number=number))
     if outcome == "gone":
         raise typer.Exit(FAILED)
@@ -115,9 +109,12 @@ def _texts(config: Path | None) -> Texts:
     return load_texts(settings.language, settings.texts_dir)
 
 
-def _unknown(number: int) -> typer.Exit:
-    note(f"parley: There is no report {number} (any more); see parley debug list.")
-    return typer.Exit(BAD_INPUT)
+async def _found(database: GatewayDatabase, number: int) -> Report:
+    store = _reports(database)
+    report = await store.get(number)
+    if report is None:
+        raise missing("report", number, [one.number for one in await store.all()], "parley debug list")
+    return report
 
 
 def _row(report: Report) -> tuple[str, ...]:

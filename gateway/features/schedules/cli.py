@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_database
-from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
-from runtime.core.near_names import name_advice
+from gateway.cli.operate.database import JsonOption, missing, say_json, say_table, shortened, when, with_database
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
     from gateway.database import GatewayDatabase
@@ -133,9 +132,8 @@ def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | No
 def _named(name: str, entries: list[CronEntry]) -> CronEntry:
     found = next((entry for entry in entries if entry.name == name), None)
     if found is None:
-        advice = name_advice(name, [entry.name for entry in entries], "see parley schedule list.")
-        note(f"parley: There is no schedule {name}; {advice}")
-        raise typer.Exit(BAD_INPUT)
+        with plain_errors():
+            raise missing("schedule", name, [entry.name for entry in entries], "parley schedule list")
     return found
 
 

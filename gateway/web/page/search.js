@@ -55,10 +55,11 @@ export class Search {
   }
 
   /** Show what was found, unless other words were asked for meanwhile. */
-  take({ room, words, messages, more }) {
+  take({ room, words, messages, more, whole }) {
     if (words !== this.words || !room !== this.everywhere.checked) return;
     const many = messages.length === 1 ? "1 message" : `${messages.length} messages`;
-    this.draw(messages, !messages.length ? "Nothing found." : more ? `The newest ${messages.length}; there are more.` : many);
+    const all = messages.length ? many : "Nothing found.";
+    this.draw(messages, more ? `The newest ${messages.length}; there are more.` : whole ? all : `${many} among the newest 10,000.`);
   }
 
   draw(messages, state) {

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 from anyio.lowlevel import checkpoint
 
+from adapters.web import board
 from adapters.web.board import MAX_FOUND, MAX_SEARCHED
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
@@ -69,6 +70,29 @@ async def test_all_rooms_that_a_person_sees_are_searched_together() -> None:
         frame = await page.until("found", words="pizza")
         seen = [(message["room"], message["text"]) for message in frame["messages"]]
         assert seen == [("lobby", "pizza 2"), (kitchen, "pizza 1"), ("lobby", "pizza 0")]
+
+
+async def test_a_search_of_all_rooms_reads_the_newest_of_each_within_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "MAX_SEARCHED", 1_000)
+    async with web_chat() as chat, page_socket(chat) as page:
+        for room in range(4):
+            for number in range(401 if room else 1):
+                text = "pizza" if number in (0, 400) else "pasta"
+                post = RoomPost(f"n{number}", "1000", "Guide", "agent", text, SystemClock().now())
+                await chat.store.put(f"room-{room}", post)
+        history, read = chat.store.history, 0
+
+        async def counted(room: str, *, before_seq: int | None = None, limit: int) -> Sequence[RoomMessage]:
+            nonlocal read
+            found = await history(room, before_seq=before_seq, limit=limit)
+            read += len(found)
+            return found
+
+        monkeypatch.setattr(chat.store, "history", counted)
+        await page.send("search", room="", words="pizza")
+        frame = await page.until("found", words="pizza")
+        assert len(frame["messages"]) == 4  # the newest of each room, none of those before the bound
+        assert (read <= 1_000, frame["whole"], frame["more"]) == (True, False, False)
 
 
 async def test_a_room_that_does_not_exist_cannot_be_searched_and_long_words_are_refused() -> None:

@@ -12,6 +12,7 @@ from gateway.cli.operate.database import (
     JsonOption,
     checked_person,
     lines_of,
+    no_session,
     nothing_kept,
     say_json,
     say_table,
@@ -20,7 +21,7 @@ from gateway.cli.operate.database import (
     with_database,
 )
 from gateway.cli.operate.sessions.save_test import save_test
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, note, plain_errors, say
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -204,8 +205,12 @@ def delete(
             checked_person(person, config)
         _say_erased(person, with_database(config, lambda database: database.erasure.person(person, force=force)))
         return
-    if not with_database(config, lambda database: database.erasure.sessions([_id(session)], force=force)):
-        raise _unknown(session)
+
+    async def ask(database: GatewayDatabase) -> None:
+        if not await database.erasure.sessions([_id(session)], force=force):
+            raise await no_session(database, session)
+
+    with_database(config, ask)
     say(f"The session {session} is deleted.")
 
 
@@ -258,7 +263,7 @@ async def _both(database: GatewayDatabase, session: str) -> tuple[KnownSession, 
     known = await database.catalog.find(_id(session))
     whole = await database.catalog.whole(_id(session))
     if known is None or whole is None:
-        raise _unknown(session)
+        raise await no_session(database, session)
     return known, whole
 
 
@@ -266,11 +271,6 @@ def _id(session: str) -> Any:
     from runtime.core.ids import SessionId
 
     return SessionId(session)
-
-
-def _unknown(session: str) -> typer.Exit:
-    note(f"parley: There is no session {session}; see parley sessions list.")
-    return typer.Exit(FAILED)
 
 
 def _written(name: str) -> AbstractContextManager[TextIO]:

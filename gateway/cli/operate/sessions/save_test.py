@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import lines_of, when, with_database
-from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.operate.database import lines_of, no_session, when, with_database
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,19 +39,18 @@ def save_test(
     from gateway.talks.reports.listing import result_lines
     from gateway.talks.sent_files import beside
 
-    async def ask(database: GatewayDatabase) -> tuple[WholeSession, Contents] | None:
+    async def ask(database: GatewayDatabase) -> tuple[WholeSession, Contents]:
         from gateway.talks.sent_files import contents_of
         from runtime.core.ids import SessionId
 
         found = await database.catalog.whole(SessionId(session))
-        return None if found is None else (found, await contents_of(found.facts, database.files))
+        if found is None:
+            raise await no_session(database, session)
+        return found, await contents_of(found.facts, database.files)
 
     exported = Path(session)
     with plain_errors():
         known = _read(exported) if exported.is_file() else with_database(config, ask)
-    if known is None:
-        note(f"parley: There is no session {session}; see parley sessions list.")
-        raise typer.Exit(FAILED)
     with plain_errors():
         whole, contents = known
         with beside(file, contents) as files:

@@ -120,6 +120,9 @@ def test_the_folder_for_the_state_that_a_command_names_holds_for_this_command(
         ("run --role frnt", "'front', 'agents'"),
         ("new --yes --template zzz", "there are: support, "),
         ("dev zzz", "create one with parley new zzz."),
+        ("check nope.pb", "Name a .pb, .playbooks or .pbasm file"),  # endings alone are not alike
+        ("sessions import talk.jsnl", "Name one that parley sessions export has written."),
+        ("sessions import tlak.jsonl", "Did you mean talk.jsonl?"),
     ],
 )
 def test_an_error_names_what_is_probably_meant_or_says_what_to_do(
@@ -130,6 +133,7 @@ def test_an_error_names_what_is_probably_meant_or_says_what_to_do(
     (tmp_path / "pizza.pb").write_text(BROKEN)
     (tmp_path / "pizza.test.md").write_text("")
     (tmp_path / "parley.toml").write_text("")
+    (tmp_path / "talk.jsonl").write_text("")
     done = CliRunner().invoke(app, command.split())
     assert done.exit_code == 2, done.output
     assert meant in " ".join(done.output.split())
