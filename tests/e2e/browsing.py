@@ -8,9 +8,9 @@ LIMIT_MS = 60_000
 """How long something that must become visible is waited for."""
 
 
-async def entered(browser: Browser, url: str, name: str, room: str = "lobby") -> Page:
-    """A new browser profile in which somebody has chosen a name and gone to a room."""
-    page = await (await browser.new_context()).new_page()
+async def entered(browser: Browser, url: str, name: str, room: str = "lobby", *, bypass_csp: bool = False) -> Page:
+    """A new browser profile in which somebody has chosen a name and gone to a room. With `bypass_csp` axe may run."""
+    page = await (await browser.new_context(bypass_csp=bypass_csp)).new_page()
     page.set_default_timeout(LIMIT_MS)
     await page.goto(url)
     await page.get_by_label("Your name").fill(name)

@@ -60,7 +60,7 @@ function Console() {
       </nav>
       <div class="who">
         ${!connected.value && html`<span class="bad" role="status">Not connected</span>`}
-        <span>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
+        <span title=${session.value.acts ? "" : "Owners can change something here with console.acts = true."}>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
         ${session.value.from_chat ? html`<a class="button" href="/">Chat</a>` : html`
           <button onClick=${() => leave({})}>Log out</button>
           <button onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>`}

@@ -9,6 +9,7 @@ function make(tag, { text, ...rest } = {}, ...children) {
   return node;
 }
 
+const PHONE = matchMedia("(max-width: 900px)");
 const STEP_MS = 350; // a step is marked so long, however fast it ran
 
 const openRoom = () => decodeURIComponent(location.hash.slice(1).split("/")[0]) || "lobby";
@@ -66,6 +67,7 @@ class Board {
   choose(shown) {
     localStorage.setItem(KEPT, shown ? "shown" : "hidden");
     this.toggle(shown);
+    this.leaves = false;
   }
 
   /** The first news: in the tour the board comes with the first step that runs, else with the page. */
@@ -74,8 +76,10 @@ class Board {
     this.ran = ran.at(-1)?.[0] ?? 0;
     this.board.classList.toggle("tour", tour);
     for (const each of this.controls) each.hidden = tour;
-    if (tour ? kept === "shown" : kept !== "hidden" && innerWidth > 900) this.toggle(true);
-    if (tour) this.mayMakeOwn();
+    if (tour ? kept === "shown" : kept !== "hidden" && !PHONE.matches) this.toggle(true);
+    if (!tour) return;
+    this.mayMakeOwn();
+    addEventListener("parley-standing", () => this.mayMakeOwn()); // who becomes an owner may, at once
   }
 
   send(anew) {
@@ -92,7 +96,10 @@ class Board {
     this.view = view;
     if (this.ran === null) this.begin(view);
     const fresh = view.ran.filter(([number]) => number > this.ran);
-    if (fresh.length && view.tour && localStorage.getItem(KEPT) !== "hidden") this.toggle(true);
+    if (fresh.length && view.tour && this.board.hidden && localStorage.getItem(KEPT) !== "hidden") {
+      this.toggle(true);
+      this.leaves = PHONE.matches; // it covers half of the chat there
+    }
     this.ran = fresh.at(-1)?.[0] ?? this.ran;
     this.queue.push(...fresh);
     this.anew.checked = view.anew;
@@ -107,7 +114,9 @@ class Board {
     const [step] = this.queue.splice(0, 1);
     if (!step || this.board.hidden) {
       this.queue = [];
-      return this.mark(this.standing());
+      const standing = this.standing();
+      if (this.leaves && !standing.length) this.toggle(false); // it came by itself, and nothing runs any more
+      return this.mark(standing);
     }
     const [, file, line] = step;
     if (file === this.file) this.mark([line]);

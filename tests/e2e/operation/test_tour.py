@@ -14,6 +14,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.browsing import appears, by, entered, grown, say, saying, watch
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
 from tests.e2e.talks import TelegramTalk, until_said
+from tests.e2e.web.test_console_keys import every_way
 from tests.fakes.servers.ports import free_port
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
@@ -112,15 +113,17 @@ async def test_only_an_owner_makes_a_program_beside_the_tour_and_none_is_overwri
 ) -> None:
     async with gateway(tmp_path, TOUR) as running:
         [found] = await running.prints(r"to be an owner: (\w+)")
-        page = await entered(browser, running.url, "Ada")
+        page = await entered(browser, running.url, "Ada", bypass_csp=True)
         own = page.get_by_role("button", name="Make your own")
         assert (await page.request.post(f"{running.url}/dev/own", data={"template": "game"})).status == 403
         await page.get_by_role("button", name="See the program").click()
         await expect(own).to_be_hidden()
         await say(page, found[1])
         await appears(page.locator(".message.notice", has_text="You are now my owner"))
-        await page.reload()
+        await expect(own).to_be_visible()
+        await every_way(page, "the board")
         await own.click()
+        await every_way(page, "Make your own")
         await page.route("**/dev/own", lambda route: route.abort())
         await page.get_by_role("button", name="guess the number").click()
         await expect(page.get_by_role("status").filter(has_text="Not connected.")).to_be_visible()

@@ -15,6 +15,7 @@ export async function learnStanding(session) {
     const console = now.console ? await (await fetch("/console/session")).json() : {};
     words = Boolean(console.words);
     document.getElementById("to-console").hidden = !console.role;
+    dispatchEvent(new Event("parley-standing"));
   } catch {
     // The gateway is away: the page says so elsewhere, and asks again when it is loaded.
   }
