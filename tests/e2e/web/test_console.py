@@ -131,6 +131,19 @@ async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_on
         await ada.reload()
         await expect(ada.get_by_role("link", name="Console")).to_be_visible()
         await expect(ada.get_by_text("/access list")).to_have_count(0)
+        guest = (await (await bob.request.get(f"{running.url}/session")).json())["person"]["id"]
+        await parley(tmp_path, "access", "role", guest, "guest")
+        await bob.reload()
+        await bob.locator("#room-composer textarea").fill("/")
+        await expect(bob.get_by_role("option", name="/help")).to_be_visible()
+        await expect(bob.get_by_role("option", name="/undo")).to_have_count(0)
+        before = await bob.locator(".message.agent").count()
+        await say(bob, "4")
+        await expect(bob.locator(".message.agent")).to_have_count(before + 1)
+        await bob.locator(".message.agent").last.hover()
+        await expect(bob.get_by_role("button", name="Good answer").last).to_be_visible()
+        await expect(bob.get_by_role("button", name="Answer again").last).to_be_hidden()
+
         await parley(tmp_path, "access", "revoke", person)
         assert (await ada.request.get(f"{running.url}/bus/v1/status")).status == 401
 
