@@ -115,15 +115,18 @@ async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
     names = ", ".join(file.name for file in quoted.files)
     text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
     short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
-    return Quote(quoted.id, quoted.author_name, short)
+    return Quote(quoted.id, quoted.author_name, short, person=_person_of(quoted))
 
 
 def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
     """A message of the room as agents hear of it."""
     files = tuple(file.name for file in message.files)
-    person = message.author_id if message.author_kind == "person" else ""
     text = _MENTION.sub(r"\1", message.text)
-    return Quote(message.id, message.author_name, text, kind, files=files, person=person)
+    return Quote(message.id, message.author_name, text, kind, files=files, person=_person_of(message))
+
+
+def _person_of(message: RoomMessage) -> str:
+    return message.author_id if message.author_kind == "person" else ""
 
 
 def files_of(message: RoomMessage) -> tuple[Attachment, ...]:

@@ -105,7 +105,9 @@ class EarlierMessages:
         to, before, adapter, access = event.address, event.message_id or "", platform.adapter, platform.access
         if isinstance(adapter, CanReadBack):
             told = await adapter.earlier(to, before, at_most=self._limits.messages)
-            return [_words(tidied(one)) for one in told if await _may_be_heard(one, access)]
+            return [
+                _words(await _without_unheard(tidied(one), access)) for one in told if await _may_be_heard(one, access)
+            ]
         if self._limits.keep_hours == 0:
             return []
         kept = (await self._kept.before(to, before))[-self._limits.messages :]
@@ -137,11 +139,16 @@ async def _may_be_heard(said: Inbound, access: Access) -> bool:
 
 
 async def _words_to_keep(event: Inbound, access: Access) -> KeptWords:
-    """What somebody said, without the files of what it answers, and without that where its author may not be heard."""
-    quote, own = event.quote, tuple(file for file in event.attachments if not file.quoted)
-    if quote is not None and not await _may_be_heard(_as_event(event.address, quote), access):
-        quote = None
-    return _words(replace(event, text=shortened(event.text), quote=quote, attachments=own))
+    """What somebody said, without the files of what it answers."""
+    own = tuple(file for file in event.attachments if not file.quoted)
+    return _words(await _without_unheard(replace(event, text=shortened(event.text), attachments=own), access))
+
+
+async def _without_unheard(event: Inbound, access: Access) -> Inbound:
+    """The event without what it answers, where that one's author may not be heard."""
+    quote = event.quote
+    heard = quote is None or await _may_be_heard(_as_event(event.address, quote), access)
+    return event if heard else replace(event, quote=None)
 
 
 def _as_event(to: Address, said: Quote) -> Inbound:
@@ -151,7 +158,8 @@ def _as_event(to: Address, said: Quote) -> Inbound:
 
 
 def _words(said: Inbound) -> KeptWords:
-    answered = () if said.quote is None else (replace(said.quote, text=said.quote.text[:_ANSWERED_CHARS]),)
+    short = None if said.quote is None else replace(said.quote, text=said.quote.text[:_ANSWERED_CHARS], inside=())
+    answered = () if short is None else (short,)
     quote = Quote(
         said.message_id or "",
         said.person_name,

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from mimetypes import guess_type
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
@@ -33,8 +35,7 @@ def wordless_of(message: _Json) -> str:
     """The lines for what a message has beside text, files and cards."""
     lines = [f"[sticker {sticker['name']}]" for sticker in message.get("sticker_items") or ()]
     if poll := message.get("poll"):
-        answers = ", ".join(_medium(answer["poll_media"]) for answer in poll.get("answers") or ())
-        lines.append(f"[poll “{_medium(poll['question'])}”: {answers}]")
+        lines.append(f"[poll “{_medium(poll['question'])}”: {', '.join(_answers(poll))}]")
     if message.get("activity"):
         lines.append(f"[invitation to {(message.get('application') or {}).get('name') or 'an activity'}]")
     return "\n".join(lines)
@@ -58,13 +59,31 @@ def cards_of(message: _Json, shown: Shown) -> tuple[Quote, ...]:
 def files_of(message: _Json) -> Iterator[Attachment]:
     """The files of a message, and of what it passes on."""
     for holder in (message, *forwarded_in(message)):
-        for file in holder.get("attachments") or ():
-            yield Attachment(
-                name=file["filename"],
-                media_type=file.get("content_type") or "application/octet-stream",
-                url=file["url"],
-                size_bytes=file.get("size"),
-            )
+        yield from _files(holder)
+
+
+def _files(message: _Json) -> Iterator[Attachment]:
+    """The files of one message. Those that stand in its cards and components are not among its attachments."""
+    for file in message.get("attachments") or ():
+        yield _attachment(file["filename"], file["url"], file)
+    pictures = [embed.get("image") for embed in message.get("embeds") or () if embed.get("type", "rich") == "rich"]
+    for medium in (*pictures, *_media(message.get("components"))):
+        url = (medium or {}).get("proxy_url")
+        if medium and url:
+            yield _attachment(urlsplit(url).path.rpartition("/")[2] or "file.bin", url, medium)
+
+
+def _attachment(name: str, url: str, about: _Json) -> Attachment:
+    type_ = about.get("content_type") or guess_type(name)[0] or "application/octet-stream"
+    return Attachment(name, type_, url, about.get("size"))
+
+
+def _media(components: Any) -> Iterator[_Json]:
+    """The pictures and files among components, in their order."""
+    for component in components or ():
+        for holder in (component, *(component.get("items") or ())):
+            yield from (holder[key] for key in ("media", "file") if holder.get(key))
+        yield from _media([*(component.get("components") or ()), *filter(None, [component.get("accessory")])])
 
 
 def files_answered(message: _Json, *, ours: bool) -> list[Attachment]:
@@ -89,7 +108,15 @@ def _displayed(components: Any) -> Iterator[str]:
 
 
 def _names(message: _Json) -> tuple[str, ...]:
-    return tuple(file["filename"] for file in message.get("attachments") or ())
+    return tuple(file.name for file in _files(message))
+
+
+def _answers(poll: _Json) -> Iterator[str]:
+    """The answers, with their votes where Discord tells them."""
+    votes = {count["id"]: count["count"] for count in (poll.get("results") or {}).get("answer_counts") or ()}
+    for answer in poll.get("answers") or ():
+        words = _medium(answer["poll_media"])
+        yield f"{words} ({votes.get(answer.get('answer_id'), 0)})" if votes else words
 
 
 def _card(embed: _Json, shown: Shown) -> Quote:

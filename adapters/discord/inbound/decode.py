@@ -15,6 +15,7 @@ from adapters.discord.codec.brought import (
     around_of,
     files_answered,
     files_of,
+    forwarded_in,
     names_of_files,
     wordless_of,
     words_of,
@@ -32,6 +33,8 @@ _ANSWERS_OF_BOTS = frozenset({20, 23})
 """Message types of bots: an answer to a command, and to one from the menu of a message or a person."""
 _TYPED_COMMAND = re.compile(r"/([a-z][\w-]{0,31})(?:\s+|$)", re.IGNORECASE)
 _MENTION = re.compile(r"<(@[!&]?|#)(\d+)>")
+_TIME = re.compile(r"<t:(-?\d{1,12})(?::\w)?>")
+_COMMAND_LINK = re.compile(r"</([^:>\n]{1,100}):\d+>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
 
 _Json: TypeAlias = Mapping[str, Any]
@@ -72,7 +75,7 @@ def inbound_of(message: _Json, us: DiscordBot, place: MessagePlace) -> Inbound |
     attachments = (*files_of(message), *files_answered(message, ours=_is_reply_to(message, us)))
     text, around = _joined(text, wordless_of(message)), around_of(message, shown)
     if not (text or attachments or around or command or said.to_us):
-        if not (private or _is_reply_to(message, us)):
+        if not addressed:
             return None
         text = UNREAD
     opens = place.begun or (place.opens and addressed and command is None)
@@ -101,10 +104,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
     if message.get("type", 0) not in (*_WRITTEN_BY_PEOPLE, *(_ANSWERS_OF_BOTS if is_bot else ())):
         return None
     shown = partial(_shown, names=_names(message, MessagePlace()))
-    answered = message.get("referenced_message") or {}
-    quote = None
-    if answered:
-        quote = Quote(str(answered["id"]), name_of_person(answered["author"], None), words_of(answered, shown))
+    answered = message.get("referenced_message")
     return Inbound(
         address=to,
         event_id="",
@@ -116,7 +116,7 @@ def earlier_of(message: _Json, to: Address, space: str | None) -> Inbound | None
         addressed=False,
         attachments=tuple(files_of(message)),
         message_id=str(message["id"]),
-        quote=quote,
+        quote=_quoted(answered, str(answered["id"]), MessagePlace()) if answered else None,
         around=around_of(message, shown),
         space=space,
     )
@@ -245,7 +245,10 @@ def _quote(message: _Json, us: DiscordBot, place: MessagePlace) -> Quote | None:
         gone = message.get("type") == _REPLY and (message.get("message_reference") or {}).get("message_id")
         return Quote(str(gone), "", GONE) if gone else None
     number = str(replied["id"])
-    known_as = f"{number}@{replied['webhook_id']}" if _by_our_hook(replied, us) else number
+    return _quoted(replied, f"{number}@{replied['webhook_id']}" if _by_our_hook(replied, us) else number, place)
+
+
+def _quoted(replied: _Json, known_as: str, place: MessagePlace) -> Quote:
     author = replied["author"]
     shown = partial(_shown, names=_names(replied, place))
     is_person = not author.get("bot") and "webhook_id" not in replied
@@ -279,7 +282,8 @@ def _said(message: _Json, us: DiscordBot, place: MessagePlace) -> _Said:
 
 def _names(message: _Json, place: MessagePlace) -> Callable[[str], str | None]:
     """The names of people, roles and channels that a message mentions, by their ids."""
-    people = {user["id"]: name_of_person(user, user.get("member")) for user in message.get("mentions", ())}
+    told = [user for one in (message, *forwarded_in(message)) for user in one.get("mentions") or ()]
+    people = {user["id"]: name_of_person(user, user.get("member")) for user in told}
     return lambda id_: people.get(id_) or place.name_of(id_)
 
 
@@ -292,7 +296,16 @@ def _shown(text: str, names: Callable[[str], str | None], ours: Collection[str] 
         name = names(mention[2])
         return f"{mention[1][0]}{name}" if name else mention[0]
 
-    return _EMOJI.sub(r":\1:", _MENTION.sub(shown, text))
+    text = _COMMAND_LINK.sub(r"/\1", _TIME.sub(_time, _MENTION.sub(shown, text)))
+    return _EMOJI.sub(r":\1:", text)
+
+
+def _time(found: re.Match[str]) -> str:
+    """A moment, which Discord shows in each reader's own time."""
+    try:
+        return f"{datetime.fromtimestamp(int(found[1]), UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return found[0]
 
 
 def _joined(*texts: str) -> str:

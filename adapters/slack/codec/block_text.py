@@ -10,11 +10,18 @@ Shown: TypeAlias = Callable[[str], str]
 """Slack's mrkdwn as people read it."""
 
 _TABLES: Final = frozenset({"table", "data_table"})
+_SILENT: Final = frozenset({"divider", "actions", "context_actions", "input"})
+"""Blocks that say nothing."""
 
 
 def text_of_blocks(blocks: Iterable[_Json], shown: Shown) -> str:
-    """What people read in the blocks."""
-    return "\n".join(line for block in blocks for line in _block(block, shown) if line)
+    """What people read in the blocks; of one without words, what it is."""
+    lines = list[str]()
+    for block in blocks:
+        words = [line for line in _block(block, shown) if line]
+        kind = str(block.get("type") or "")
+        lines += words or ([f"[{kind.replace('_', ' ')}]"] if kind and kind not in _SILENT else [])
+    return "\n".join(lines)
 
 
 def tables_in(blocks: Iterable[_Json], shown: Shown) -> str:

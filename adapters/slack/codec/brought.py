@@ -97,6 +97,8 @@ def _lines(shared: _Json, shown: Shown) -> Iterator[str]:
     for field in shared.get("fields") or ():
         yield ": ".join(shown(str(field[key])) for key in ("title", "value") if field.get(key))
     yield text_of_blocks(shared.get("blocks") or (), shown)
+    if not shared.get("ts"):
+        yield shown(str(shared.get("footer") or ""))
     if not shared.get("text"):
         for inner in _messages(shared):
             yield text_of_blocks(inner.get("blocks") or (), shown) or shown(str(inner.get("text") or ""))

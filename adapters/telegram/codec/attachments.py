@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from adapters.adapter import File
 from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.rich_content import blocks_in
 from adapters.telegram.limits import MAX_PHOTO_BYTES
 from runtime.core.message import Attachment
 
@@ -24,6 +25,7 @@ _FILE_KINDS: Mapping[str, tuple[str, str]] = {
     "animation": ("animation.mp4", "video/mp4"),
     "audio": ("audio.mp3", "audio/mpeg"),
     "voice": ("voice.ogg", "audio/ogg"),
+    "voice_note": ("voice.ogg", "audio/ogg"),
     "video": ("video.mp4", "video/mp4"),
     "video_note": ("video.mp4", "video/mp4"),
     "sticker": ("sticker.webp", "image/webp"),
@@ -68,8 +70,18 @@ def kind_of(file: File) -> str:
 
 
 def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
-    """The files of a message. A photo comes in several sizes, the largest last; an animation is a document as well. A
-    sticker that moves is none that could be read.
+    """The files of a message, also in its poll and its rich content."""
+    poll = message.get("poll") or {}
+    yield from _files_of(message, bot_id)
+    for holder in (poll, *(poll.get("options") or ())):
+        yield from _files_of(holder.get("media") or {}, bot_id)
+    for block in blocks_in(message):
+        yield from _files_of(block, bot_id)
+
+
+def _files_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
+    """A photo comes in several sizes, the largest last; an animation is a document as well. A sticker that moves is
+    none that could be read.
     """
     if message.get("photo"):
         yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)

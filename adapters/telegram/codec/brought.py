@@ -39,11 +39,22 @@ def quoted_in(message: Json, known_as: str) -> Quote | None:
     if replied is None:
         return None
     chosen = message.get("quote", _NOTHING)
-    text = formatted(chosen["text"], chosen.get("entities", ())) if chosen else words_of(replied)
+    text = formatted(chosen["text"], chosen.get("entities", ())) if chosen else _pointed(words_of(replied), message)
     author, person = _author(replied)
     files = tuple(file.name for file in attachments_of(replied, None))
-    inside = tuple(quote for quote in (forwarded_in(replied, "") if "forward_origin" in replied else None,) if quote)
+    inside = tuple(quote for quote in (forwarded_in(replied, ""), quoted_in(replied, "")) if quote)
     return Quote(known_as, author, text, files=files, inside=inside, person=person)
+
+
+def _pointed(text: str, message: Json) -> str:
+    """The text of what is answered, with the task of a checklist or the option of a poll that is pointed at."""
+    replied = answered_by(message) or _NOTHING
+    tasks = replied.get("checklist", _NOTHING).get("tasks", ())
+    options = replied.get("poll", _NOTHING).get("options", ())
+    task, option = message.get("reply_to_checklist_task_id"), message.get("reply_to_poll_option_id")
+    pointed = [one["text"] for one in tasks if task is not None and one["id"] == task]
+    pointed += [one["text"] for one in options if option is not None and one.get("persistent_id") == option]
+    return "\n".join([text, *(f"[here: “{one}”]" for one in pointed)])
 
 
 def files_answered(message: Json, bot_id: int | None, *, ours: bool) -> list[Attachment]:

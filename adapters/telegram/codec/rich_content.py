@@ -14,6 +14,19 @@ def rich_text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(_blocks((message.get("rich_message") or {}).get("blocks")))
 
 
+def blocks_in(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """All blocks of a message's rich content, with those in others."""
+    yield from _all((message.get("rich_message") or {}).get("blocks"))
+
+
+def _all(blocks: Any) -> Iterator[Mapping[str, Any]]:
+    for block in blocks or ():
+        yield block
+        yield from _all(block.get("blocks"))
+        for item in block.get("items") or ():
+            yield from _all(item.get("blocks"))
+
+
 def _blocks(blocks: Any) -> Iterator[str]:
     for block in blocks or ():
         yield from _block(block)

@@ -34,7 +34,7 @@ def _contact(contact: Json) -> str:
 
 def _poll(poll: Json) -> str:
     options = ", ".join(f"{option['text']} ({option.get('voter_count', 0)})" for option in poll["options"])
-    return f"[poll “{poll['question']}”: {options}]"
+    return f"[poll “{poll['question']}”{_quoted(poll.get('description'))}: {options}]"
 
 
 def _checklist(checklist: Json) -> str:

@@ -300,7 +300,9 @@ class _Reading:
 
     def _quote(self, message: Json, quoted: TelegramBot | None) -> Quote | None:
         """What the message answers, under the id by which we know it."""
-        number = self._message_id(message["chat"]["id"], (answered_by(message) or {}).get("message_id", 0))
+        chat, answered = message["chat"], answered_by(message) or {}
+        is_here = answered.get("chat", chat).get("id") == chat["id"]
+        number = self._message_id(chat["id"], answered.get("message_id", 0) if is_here else 0)
         if quoted is not None:
             number = replace(number, bot_id=quoted.id if quoted.agent is not None else None)
         return quoted_in(message, str(number))

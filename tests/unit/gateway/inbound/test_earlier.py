@@ -84,6 +84,11 @@ async def test_who_may_not_be_heard_is_not_in_the_past_of_others() -> None:
         [said("mine"), said("blocked", "43"), said("guest", "44"), said("stranger", "45"), said("bot", "")]
     )
     assert [one.text for one in (await told(history, access=access)).said] == ["mine", "bot"]
+    answers = [
+        said("so?", quote=Quote("m0", "Eve", "unheard", person=f"test:{person}")) for person in ("42", "43", "44", "45")
+    ]
+    inside = [[quote.text for quote in one.inside] for one in (await told(History(answers), access=access)).said]
+    assert inside == [["unheard"], [], [], []]
 
 
 async def test_the_latest_are_kept_within_the_limits() -> None:

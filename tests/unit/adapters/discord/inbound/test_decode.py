@@ -13,6 +13,7 @@ from adapters.discord.codec.addresses import DiscordBot, address_of
 from adapters.discord.inbound.decode import (
     MessagePlace,
     deletion_of,
+    earlier_of,
     edit_of,
     inbound_of,
     marked_of,
@@ -241,6 +242,12 @@ def test_what_is_replied_to_is_quoted_and_our_webhooks_messages_have_our_ids() -
     assert _read().quote is None
 
 
+def test_what_an_earlier_message_answers_has_its_author_whose_words_may_not_be_for_all() -> None:
+    said = earlier_of(_message("so?", type=19, referenced_message=REPLIED), Address("discord", "1"), "2")
+    assert said is not None
+    assert said.quote == Quote("99", "bob", "hello", person="discord:43")
+
+
 def test_a_reply_to_what_was_deleted_says_so() -> None:
     reference = {"channel_id": "1", "message_id": "55"}
     heard = _read("and this?", type=19, message_reference=reference, referenced_message=None)
@@ -348,6 +355,7 @@ def test_what_has_nothing_that_bots_are_given_is_one_sentence_where_we_are_asked
     ours = REPLIED | {"author": {"id": "7", "username": "parley", "bot": True}}
     assert _read("", type=19, referenced_message=ours).text == UNREAD
     assert inbound_of(_message(""), US, CHANNEL) is None
+    assert _read("", MessagePlace(parent="1", ours=True)).text == UNREAD
 
 
 @pytest.mark.parametrize("kind", [number for number in range(1, 50) if number != 19])
