@@ -203,7 +203,7 @@ async def test_a_reply_carries_a_short_quote_both_ways() -> None:
         await adapter.send(LOBBY, "well", speaker=GUIDE, nonce="n2", final=True, reply_to=sent)
         await adapter.send(LOBBY, "so", speaker=GUIDE, nonce="n3", final=True, reply_to="gone")
         kept = await scene.chat.store.history("lobby", limit=2)
-        assert [each.quote for each in kept] == [Quote(sent, "Ada", "nothing"), None]
+        assert [each.quote for each in kept] == [Quote(sent, "Ada", "nothing", person=ADA.id), None]
 
 
 async def test_a_file_goes_with_a_message_when_it_was_posted() -> None:
