@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from evals.models import Meter
 from evals.record import Happening, Shown
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec
-from runtime.channels.texts_alone import TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
 from runtime.core.address import GATEWAY
 
 

@@ -16,8 +16,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules
 from gateway.access.roles import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
-from gateway.extensions.loading import load_extensions
-from gateway.extensions.natives import handing_over, waiting_for
+from gateway.extensions.loading import handing_over, load_extensions, waiting_for
 from gateway.inbound.commands import ALONE
 from gateway.settings.connections.platforms import PlatformSettings
 from gateway.settings.tree import Settings

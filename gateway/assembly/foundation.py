@@ -30,10 +30,8 @@ from gateway.models.owners import ModelTroubles
 from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
 from gateway.outbound.schedulers import Schedulers
-from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.services.shared_tallies import SERVICES_TABLE, SharedServices
-from gateway.overview.services.tallies import Seen
-from gateway.overview.shared_platforms import PLATFORMS_TABLE, SharedPlatforms
+from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
+from gateway.overview.services.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock
@@ -44,12 +42,11 @@ from runtime.sessions.versions import Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisShareStore
 from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.shares import RedisShareStore
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder

@@ -14,7 +14,7 @@ from gateway.assembly.encryption import ask_keys
 from gateway.assembly.parts import open_archive, open_sandbox
 from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, PlatformKind, catalog, platform_names
-from gateway.extensions.natives import waiting_for
+from gateway.extensions.loading import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
 from gateway.models.checking import ask, question_for

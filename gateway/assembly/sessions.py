@@ -9,11 +9,9 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import mailboxes_in, memories_in
 from gateway.catalog import platform_names
-from gateway.clients.program_events import ProgramEvents
-from gateway.clients.scopes import PROGRAM, Scopes, scopes_from
-from gateway.clients.standing import refusals_of
+from gateway.clients.scopes import PROGRAM, Scopes, refusals_of, scopes_from
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
-from gateway.clients.triggers import EventTriggers
+from gateway.clients.triggers import EventTriggers, ProgramEvents
 from gateway.extensions.loading import load_extensions
 from gateway.feature import ServingGround
 from gateway.files.opening import intake_of
@@ -23,16 +21,15 @@ from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
-from gateway.settings.connections.clients import client_scopes
-from gateway.settings.connections.publishers import publisher_scopes
+from gateway.settings.connections.clients import client_scopes, publisher_scopes
 from gateway.settings.tree import Settings
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
+from runtime.llm.client import Sight
 from runtime.llm.models import VISION
-from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm

@@ -21,8 +21,7 @@ from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec
-from runtime.channels.texts_alone import TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId

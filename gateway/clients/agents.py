@@ -15,9 +15,8 @@ from gateway.clients.feed import Feed
 from gateway.clients.requests import answer, whole
 from gateway.clients.scopes import JOURNAL
 from runtime.sessions.tasks.letters import session_of
-from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.operation.nodes import Living
-from runtime.stores.session_pages import among_sessions
 from runtime.tape.view import AGENT_SPAWN
 
 _LOOKED_AT = 2_000

@@ -8,8 +8,7 @@ import anyio
 
 from gateway.cluster.roster import Roster
 from runtime.core.clock import Clock
-from runtime.stores.sessions import LeaseHolder
-from runtime.stores.shares import ShareStore
+from runtime.stores.sessions import LeaseHolder, ShareStore
 
 OnShare = Callable[[float], None]
 

@@ -15,7 +15,7 @@ from anyio import to_thread
 from anyio.abc import TaskStatus
 
 from gateway.catalog import is_web
-from gateway.dev.templates import ProgramTemplate
+from gateway.dev.folder import ProgramTemplate
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
 from gateway.programs.reloading import Reloaded, Reloading

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from adapters.web.codec import Person
 from gateway.dev.board import DevBoard
-from gateway.dev.templates import TEMPLATES, template
+from gateway.dev.folder import TEMPLATES, template
 from gateway.web.app import PAGE
 from gateway.web.assets import Assets
 from gateway.web.forms import small_json

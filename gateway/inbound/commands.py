@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 from gateway.access.roles import Role
 from runtime.core.texts import Texts, other_texts
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import FORK_WANTED
+from runtime.stores.inbox import FORK_WANTED, SESSION_COMMANDS
 
 MAX_DESCRIPTION = 100
 """Characters. Discord takes 1 to 100 (Application Commands), Telegram 1 to 256 (BotCommand)."""

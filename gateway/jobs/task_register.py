@@ -16,9 +16,8 @@ from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
 from runtime.sessions.tasks.letters import PLATFORM, Order, TaskAgain, address_of
-from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
-from runtime.stores.session_pages import among_sessions
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered

@@ -14,8 +14,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.access.people import AccessRequest, People
 from gateway.access.roles import Role
 from gateway.clients.admission import Client
-from gateway.clients.pages import limit_of, page_of
-from gateway.clients.requests import answer
+from gateway.clients.requests import answer, limit_of, page_of
 from gateway.feature import FeatureDoor
 from gateway.overview.people import role_in
 from runtime.core.errors import InboxFull, LetterGone

@@ -13,8 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import KnownPerson, People
 from gateway.access.roles import Role, role_named
-from gateway.clients.pages import page_of
-from gateway.clients.requests import answer, body_of
+from gateway.clients.requests import answer, body_of, page_of
 from gateway.feature import FeatureDoor
 from gateway.inbound.person_limits import KINDS, PersonLimits
 from gateway.jobs.erasure import Erased

@@ -18,8 +18,7 @@ from gateway.models.counted import Amounts, shown
 from gateway.tapes.journals import Journals
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession, SessionCatalog
-from runtime.stores.session_pages import among_sessions
+from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.people import MessageHeard

@@ -12,8 +12,8 @@ from runtime.core.json_text import write_json
 from runtime.tape.facts.agents import AgentCreated, AgentStopped
 from runtime.tape.facts.calls import CallReturned, EffectIntended, QuestionAsked, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import (
+    FailureUncaught,
     FrameReturned,
     FrameStarted,
     StatementAccepted,

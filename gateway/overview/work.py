@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.pages import limit_of
-from gateway.clients.requests import answer
+from gateway.clients.requests import answer, limit_of
 from gateway.feature import FeatureDoor
 from gateway.jobs.task_register import KnownTask, TaskRegister
 from runtime.core.errors import InboxFull, TaskRefused

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
+from watchfiles import Change, awatch
 
 from gateway.inbound.routing import Routes
 from gateway.programs.loading import compile_one, routes_of
@@ -29,7 +30,13 @@ from runtime.core.errors import ParleyError, StorageError
 from runtime.core.message import Choice
 from runtime.core.signals import Listeners
 from runtime.core.texts import Texts
-from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack, SettingsReloaded
+from runtime.events.service import (
+    ProgramRefused,
+    ProgramReloaded,
+    ProgramRolledBack,
+    ProgramsUnwatched,
+    SettingsReloaded,
+)
 from runtime.language.diagnostics import Span
 from runtime.language.program import Program
 
@@ -284,3 +291,34 @@ def _spans(program: Program) -> Iterator[Span]:
         for playbook in agent.playbooks:
             yield playbook.span
             yield from (step.span for step in playbook.walk_steps())
+
+
+_TOGETHER_MS = 300
+"""Files that are saved within this time are read together: an editor writes some of them twice."""
+
+_STEP_MS = 50
+_READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env", ".lock"})
+
+
+async def watch(reloading: Reloading, bus: Bus, *beside: Path) -> None:
+    """Reload whenever a file in a folder of the programs, or in one of those `beside`, is saved. Ends where the system
+    cannot watch."""
+    while True:
+        folders = reloading.folders | set(beside)
+        try:
+            async for _ in awatch(
+                *folders, watch_filter=_is_read, debounce=_TOGETHER_MS, step=_STEP_MS, recursive=False
+            ):
+                await reloading.reload()
+                if reloading.folders | set(beside) != folders:
+                    break
+            else:
+                return
+        except OSError as error:
+            bus.publish(ProgramsUnwatched(str(error)))
+            return
+
+
+def _is_read(_change: Change, path: str) -> bool:
+    file = Path(path)
+    return file.suffix in _READ or file.name == ".env"

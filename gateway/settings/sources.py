@@ -13,7 +13,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from gateway.settings.dotenv import DOTENV_VARIABLE
+from gateway.settings.hidden_keys import DOTENV_VARIABLE
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice, name_advice
 

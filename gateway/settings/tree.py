@@ -20,28 +20,26 @@ from gateway.features.a2a.settings import A2aSettings
 from gateway.features.mcp.settings import McpSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
-from gateway.settings.connections.clients import ClientSettings, TapeSettings, client_tokens
+from gateway.settings.connections.clients import ClientSettings, PublisherSettings, TapeSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.connections.publishers import PublisherSettings
 from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
-from gateway.settings.dotenv import dotenv_file, dotenv_variables
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
-from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
+from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings
 from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.programs.execution import (
     ExecutionSettings,
     LogSettings,
     MeetingSettings,
+    MemorySettings,
     SandboxSettings,
     TaskSettings,
 )
-from gateway.settings.programs.memory import MemorySettings
 from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.retention import RetentionSettings

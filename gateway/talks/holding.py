@@ -33,8 +33,7 @@ from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import PARTICIPANT, TASK, InboxEvent, shard_of
+from runtime.stores.inbox import PARTICIPANT, SESSION_COMMANDS, TASK, InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState

@@ -17,9 +17,8 @@ from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.tapes.tapes import NotebookTape, Tape, Tapes
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession
+from runtime.stores.catalog import KnownSession, among_sessions
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
-from runtime.stores.session_pages import among_sessions
 
 LOOKED_AT = 10_000
 """The entries that one answer looks at; the next answer goes on from there."""

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from gateway.web.guard import METRICS, Guard, allowed_hosts
-from gateway.web.scrape import Scrape
+
+_BEARER = "bearer"
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
+
+    token: str
+    text: Callable[[], Awaitable[bytes]]
+    content_type: str
+
+    async def answer(self, request: Request) -> Response:
+        """The metrics, or 401."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        known = hmac.compare_digest(token.strip().encode(), self.token.encode())
+        if scheme.lower() != _BEARER or not known:
+            headers = {"www-authenticate": "Bearer"}
+            return PlainTextResponse("The token of [metrics] is required.\n", status_code=401, headers=headers)
+        return Response(await self.text(), headers={"content-type": self.content_type, "cache-control": "no-store"})
+
 
 NotReady = Callable[[], Sequence[str]]
 """The reasons why the service is not ready, one line each; empty when it is."""

@@ -13,8 +13,8 @@ from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, CounterpartId, GuestI
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.prompt.quoted_text import PAST_VARIABLE, past_lines
-from runtime.execution.speech.mentions import human_of
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import human_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.humans import humans_of

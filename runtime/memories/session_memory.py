@@ -23,10 +23,10 @@ from runtime.memories.standing import (
 )
 from runtime.memories.words import runs
 from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
-from runtime.tape.facts.memories import MemoryMade
+from runtime.tape.facts.people import MemoryMade
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
-from runtime.tape.state.memory import MadeMemory
+from runtime.tape.state.people import MadeMemory
 from runtime.voice.listener import Payer
 
 MAX_CHARS = 500

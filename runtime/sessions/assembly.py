@@ -26,11 +26,10 @@ from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.describing import DescribeCalls
-from runtime.execution.calls.files import FileCalls
+from runtime.execution.calls.files import FileCalls, ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.memory import MemoryCalls
-from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.tasks import TaskCalls
@@ -75,8 +74,7 @@ from runtime.sessions.published import PublishedEvents
 from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
-from runtime.sessions.tasks.question_threads import QuestionThreads
-from runtime.sessions.tasks.questions import TaskQuestions
+from runtime.sessions.tasks.questions import QuestionThreads, TaskQuestions
 from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord

@@ -37,10 +37,9 @@ from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
-from runtime.sessions.tasks.question_threads import is_below_question
+from runtime.sessions.tasks.questions import is_below_question
 from runtime.sessions.tasks.words import word_late
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import FORK, TASK, TASK_OVER, TASK_WORD, Inbox, InboxEntry
+from runtime.stores.inbox import FORK, SESSION_COMMANDS, TASK, TASK_OVER, TASK_WORD, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken

@@ -22,8 +22,7 @@ from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient
-from runtime.llm.sight import Sight
+from runtime.llm.client import LLMClient, Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.memories.books import Memories
 from runtime.memories.meanings import Meanings

@@ -20,7 +20,7 @@ from runtime.stores.inbox import (
     TASK_WORD,
     InboxEvent,
 )
-from runtime.stores.timers import TIMER
+from runtime.stores.sessions import TIMER
 
 OWN_EVENTS = frozenset(
     {TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD}

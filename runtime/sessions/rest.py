@@ -9,8 +9,7 @@ from runtime.events.sessions import SessionRested
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
-from runtime.stores.sessions import Lease, SessionRecord
-from runtime.stores.timers import Timer
+from runtime.stores.sessions import Lease, SessionRecord, Timer
 from runtime.tape.journal import Journal
 
 UNATTENDED_IDLE_S = 10.0

@@ -21,11 +21,10 @@ from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.pages import PageBegun, PageFinished
-from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched
+from runtime.tape.facts.people import SpeechMade, SpeechWanted, VoiceSwitched
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.state.people import PageState
-from runtime.tape.state.voice import SpeechState
+from runtime.tape.state.people import PageState, SpeechState
 from runtime.voice.listener import Payer
 from runtime.voice.readable import readable
 from runtime.voice.speaker import VOICE_TYPE, VoiceSpeaker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -150,3 +150,58 @@ class LeaseStore(Protocol):
         ...
 
     async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None: ...
+
+
+class ShareStore(Protocol):
+    """The live nodes, and the part of every shared limit that each may use. Raises StorageUnavailable only."""
+
+    async def claim(self, holder: LeaseHolder, in_use: float, /, *, weight: float = 1.0) -> float:
+        """We live for another `ttl_s` and use the part `in_use` now; the part from 0 to 1 that we may use from now on.
+
+        Parts are as the weights in the end. Those of all live nodes never sum to more than 1, a node that is to use
+        less counting with what it uses until it says that it does: a newcomer has nothing until the others made room.
+        """
+        ...
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        """Announce that this node uses nothing."""
+        ...
+
+
+TIMER = "timer"
+"""The kind of an inbox event that only loads its session, which knows itself what is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A session that has left memory until a time: `due_s` is UTC, in seconds since the epoch."""
+
+    session: SessionId
+    due_s: float
+
+
+class Timers(Protocol):
+    """At most one timer a session, kept with its shard. Raises LeaseLost or StorageUnavailable, and nothing else."""
+
+    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+        """From now on the timer brings the session back, and no restart does. Setting it again changes its time.
+
+        False, and nothing changed, when the session's last fact is not number `seq`.
+        """
+        ...
+
+    async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
+        """The session is back in memory, so a restart restores it, and no timer does. False as for `set`."""
+        ...
+
+    async def first(self, shard: int, /) -> float | None:
+        """The time of the shard's next timer; None when it has none."""
+        ...
+
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+        """The timers due by then, the earliest first."""
+        ...
+
+    async def done(self, shard: int, timer: Timer, /) -> None:
+        """Take a timer away, unless it was set to another time meanwhile."""
+        ...

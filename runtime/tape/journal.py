@@ -17,7 +17,6 @@ from runtime.core.errors import LeaseLost, StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
 from runtime.core.signals import Listeners, Signal
-from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
@@ -25,7 +24,7 @@ from runtime.tape.listeners import FactListeners
 from runtime.tape.running import RunningCode
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState
-from runtime.tape.tape import Fact, agent_tape, session_tape
+from runtime.tape.tape import MAX_FACT_CHARS, Fact, agent_tape, session_tape, with_short_reasons
 from runtime.tape.view import event_type
 
 MAX_PENDING = 100

@@ -10,8 +10,7 @@ from runtime.core.ids import ScheduleId
 from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.failures import FailureReported
-from runtime.tape.facts.frames import FrameReturned, TranscriptCompacted
+from runtime.tape.facts.frames import FailureReported, FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.published import EventPublished
 from runtime.tape.facts.registry import content_of

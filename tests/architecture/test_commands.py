@@ -8,7 +8,7 @@ from adapters.discord.codec import interactions
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS
 from runtime.core.texts import english
-from runtime.stores.commands import SESSION_COMMANDS
+from runtime.stores.inbox import SESSION_COMMANDS
 from tests.architecture.source_tree import ROOT
 
 WHO = {"everybody": Role.GUEST, "members": Role.MEMBER, "owners": Role.OWNER}

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gateway.dev.folder import WantedFolder, files_of
-from gateway.dev.templates import TEMPLATES
+from gateway.dev.folder import TEMPLATES, WantedFolder, files_of
 from gateway.settings.tree import load
 
 ROOT = Path(__file__).parents[2]

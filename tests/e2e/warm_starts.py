@@ -37,7 +37,7 @@ PRODUCT = (
     "gateway.assembly.probes",
     "gateway.assembly.standalone",
     "gateway.cli.commands",
-    "gateway.dev.templates",
+    "gateway.dev.folder",
     "gateway.features.usage.ledger",
     "gateway.talks.running",
     "runtime.language.lint.program",

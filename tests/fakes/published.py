@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.clients.program_events import ProgramEvents
 from gateway.clients.scopes import Scopes
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
-from gateway.clients.triggers import EventTriggers
+from gateway.clients.triggers import EventTriggers, ProgramEvents
 from runtime.core.address import Address
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program

@@ -29,8 +29,7 @@ from gateway.clients.tasks.service import TaskService
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
 from gateway.feature import ClientGround, WebGround
-from gateway.participants.desk import Desk
-from gateway.participants.visit import Office
+from gateway.participants.visit import Desk, Office
 from gateway.settings.connections.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals

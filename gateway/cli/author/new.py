@@ -22,7 +22,7 @@ from gateway.settings.sources import variable_name
 from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
-    from gateway.dev.templates import ProgramTemplate
+    from gateway.dev.folder import ProgramTemplate
     from gateway.talks.reports.results import TalkResult
 
 
@@ -153,7 +153,7 @@ def _switches() -> Mapping[str, str]:
 
 
 def _template(name: str | None, *, asks: bool) -> ProgramTemplate:
-    from gateway.dev.templates import TEMPLATES, template
+    from gateway.dev.folder import TEMPLATES, template
 
     if name is None and asks:
         say("What do you want to start with?")

@@ -178,7 +178,7 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Cover
 
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:
     """Raises ConfigError."""
-    from gateway.talks.reports.junit import write_junit
+    from gateway.talks.reports.listing import write_junit
     from runtime.core.errors import ConfigError
 
     try:

@@ -19,8 +19,7 @@ from gateway.features.a2a.messages import Named, task_of
 from runtime.core.address import CLIENT
 from runtime.core.plain_text import whole_number
 from runtime.sessions.tasks.letters import session_of
-from runtime.stores.catalog import KnownSession, SessionCatalog
-from runtime.stores.session_pages import among_sessions
+from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 
 MAX_LOOKED_AT = 1_000
 """The sessions among which one answer looks for a client's tasks; the next answer goes on from there."""

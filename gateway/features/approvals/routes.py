@@ -12,8 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Client
-from gateway.clients.pages import limit_of
-from gateway.clients.requests import answer, body_of
+from gateway.clients.requests import answer, body_of, limit_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.approvals.questions import GivenAnswer, OpenQuestion, QuestionsView
 from gateway.features.approvals.register import register_in

@@ -20,8 +20,7 @@ from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessagesDropped
-from runtime.tape.facts.failures import FailureReported, FailureUncaught
-from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.frames import FailureReported, FailureUncaught, FrameReturned
 from runtime.tape.facts.session import ProgramBroken, SessionEnded
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.listeners import hears

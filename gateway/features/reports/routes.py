@@ -12,8 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.pages import page_of
-from gateway.clients.requests import answer
+from gateway.clients.requests import answer, page_of
 from gateway.feature import FeatureDoor
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.store import Report, ReportStore

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import Tracer
 from opentelemetry.trace import NonRecordingSpan, Span, SpanKind, Status, StatusCode
 
 from gateway.observability.tracing import names
-from gateway.observability.tracing.attributes import whose
+from gateway.observability.tracing.names import whose
 from gateway.observability.tracing.open_spans import Key, OpenFrame, make_room, nanoseconds, within
 from runtime.bus import Kind
 from runtime.events.talk import OfPage, PageClosed, PageFailed, PageFinished, PageOpened

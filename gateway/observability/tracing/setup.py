@@ -9,7 +9,7 @@ from gateway.observability.gauges import Gauges
 from gateway.observability.masking import Masking
 from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
 from gateway.settings.tree import otel_variables
-from gateway.web.scrape import Scrape
+from gateway.web.health import Scrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
 from runtime.events.service import TracingFailed

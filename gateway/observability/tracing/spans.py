@@ -21,9 +21,9 @@ from opentelemetry.trace import (
 )
 
 from gateway.observability.tracing import names
-from gateway.observability.tracing.attributes import agent_of, attributes_of, title_of, whose
 from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.ids import SpanIds, first_span, is_chosen
+from gateway.observability.tracing.names import agent_of, attributes_of, title_of, whose
 from gateway.observability.tracing.open_spans import (
     Key,
     OpenFrame,

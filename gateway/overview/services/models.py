@@ -17,8 +17,7 @@ from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
 from gateway.models.checking import ask, question_for
 from gateway.models.counted import counted
-from gateway.overview.services.shared_tallies import SharedServices
-from gateway.overview.services.tallies import Tally
+from gateway.overview.services.tallies import SharedServices, Tally
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
 from runtime.llm.chain import Link, ModelChain

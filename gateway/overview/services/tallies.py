@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
 import anyio
 
+from adapters.records import Records
+from gateway.overview.sharing import SharedView
 from runtime.bus import Bus
+from runtime.core.clock import Clock
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.happening import Happening
 from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
@@ -281,3 +284,35 @@ def _median(values: deque[float]) -> float | None:
 
 def _text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
+
+
+SERVICES_TABLE = "nodes:services"
+"""What each process has seen, by its node, JSON."""
+
+
+class SharedServices(SharedView):
+    """What the process of `node` has seen of models and servers, and what the others have. Of a failure at another
+    process its time is known; its words stay there, in the log.
+    """
+
+    def __init__(self, seen: Seen, records: Records, node: str, clock: Clock) -> None:
+        super().__init__("services", seen, records, node, clock)
+        self._here = seen
+
+    async def models(self, living: Collection[str]) -> Mapping[str, Tally]:
+        """The tallies by the models' names, at this process and those of the `living` nodes. Raises StorageError."""
+        found = Tallies()
+        found.add(self._here.models.tallies.all())
+        for other in await self.others(living):
+            found.add(Tallies.read(other["models"]).all())
+        return found.all()
+
+    async def servers(self, living: Collection[str]) -> Mapping[str, SeenServer]:
+        """The servers by the agents whose tools they have, as with models."""
+        found: dict[str, SeenServer] = {}
+        for agent, seen in self._here.servers.known.items():
+            found.setdefault(agent, SeenServer()).add(seen)
+        for other in await self.others(living):
+            for agent, data in other["servers"].items():
+                found.setdefault(agent, SeenServer()).add(SeenServer.read(data))
+        return found

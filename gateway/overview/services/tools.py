@@ -11,8 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
-from gateway.overview.services.shared_tallies import SharedServices
-from gateway.overview.services.tallies import SeenServer
+from gateway.overview.services.tallies import SeenServer, SharedServices
 from runtime.language.program import Program
 from runtime.language.remote import remote_of
 

@@ -13,6 +13,25 @@ from runtime.core.errors import ConfigError
 from runtime.language.participants import PARTICIPANT_NAME
 
 
+class PublisherSettings(Section):
+    """One `[publishers.<program>]`: patterns of the types of events that the program may publish, and the programs that
+    may begin on them, `*` for any part of a name."""
+
+    types: Words = ()
+    begins: Words = ()
+
+    @field_validator("types")
+    @classmethod
+    def _are_patterns(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        scopes_from(f"events:write:{pattern}" for pattern in types)
+        return types
+
+
+def publisher_scopes(publishers: Mapping[str, PublisherSettings]) -> dict[str, Scopes]:
+    """What each program may publish, and begin by it."""
+    return {name: Scopes(events_write=each.types, triggers=each.begins) for name, each in publishers.items()}
+
+
 class ClientSettings(Section):
     """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 from gateway.talks.checks import Difference
 from gateway.talks.reports.results import Coverage, TalkResult
@@ -114,3 +117,33 @@ def _columns(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+_WIDTH = 120
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot have."""
+
+
+def write_junit(file: Path, results: Sequence[TalkResult]) -> None:
+    """Write a suite for each talk file, with a case for each talk. Raises OSError."""
+    root = Xml.Element("testsuites", name="parley test")
+    for path, some in groupby(results, lambda result: result.file):
+        cases = list(some)
+        failed = sum(not case.passed for case in cases)
+        seconds = f"{sum(case.seconds for case in cases):.3f}"
+        counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "time": seconds}
+        suite = Xml.SubElement(root, "testsuite", {"name": str(path), **counts})
+        for case in cases:
+            place = {"classname": str(path), "file": str(path), "line": str(case.talk.line)}
+            named = {"name": _clean(case.talk.title), "time": f"{case.seconds:.3f}", **place}
+            element = Xml.SubElement(suite, "testcase", named)
+            if not case.passed:
+                first, *lines = result_lines(case, _WIDTH)
+                failure = Xml.SubElement(element, "failure", message=_clean(first))
+                failure.text = _clean("\n".join(lines))
+    Xml.indent(root)
+    Xml.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _clean(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gateway.talks.staging.record import SeenMessage
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec
-from runtime.channels.texts_alone import TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
 
 
 @dataclass(eq=False)

@@ -19,8 +19,7 @@ from runtime.execution.frames.signatures import call
 from runtime.execution.prompt.file_names import referred
 from runtime.execution.prompt.with_files import FileContents
 from runtime.files.reading import PICTURE_TYPE
-from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, LLMClient, Picture
-from runtime.llm.sight import Sight
+from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, LLMClient, Picture, Sight
 from runtime.tape.journal import Journal
 
 MAX_DESCRIPTION_CHARS: Final = 3_000

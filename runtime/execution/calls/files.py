@@ -7,7 +7,10 @@ import codecs
 import mimetypes
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
+
+import anyio
 
 from runtime.core.address import Address
 from runtime.core.errors import PlaybookError
@@ -19,6 +22,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.unwaited import check_waits
+from runtime.language.program import AgentSpec, Program
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.journal import Journal
 
@@ -148,3 +152,47 @@ def decoded(data: bytes) -> str | None:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("cp1252", errors="replace")
+
+
+class ProgramFiles:
+    """`LoadFile` for one session. Only files that the program's own text names can be read: a model, or who talks it
+    into something, reads no others."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._agents: Mapping[str, AgentSpec] = {agent.name: agent for agent in program.agents}
+
+    @call("LoadFile", "Loadfile", reads=True, whole=True)
+    async def load(self, frame: Frame, path: str, inline: Any = None, silent: Any = None) -> str:
+        """Returns the text of a file that the program names, in the folder of the program's file or below it.
+
+        `inline` and `silent` come from the language's first implementation, and have no effect.
+        """
+        found = self._place(frame.agent.klass, path)
+        try:
+            data = await anyio.to_thread.run_sync(_read, found)
+        except OSError as error:
+            raise PlaybookError(f"{path} cannot be read: {error.strerror or error}") from error
+        text = decoded(data)
+        if text is None:
+            raise PlaybookError(f"{path} is not text")
+        if len(text) > MAX_READ_CHARS:
+            raise PlaybookError(f"{path} has {len(text):,} characters; {MAX_READ_CHARS:,} can be loaded")
+        return text
+
+    def _place(self, klass: str, path: str) -> Path:
+        folder = Path(self._agents[klass].span.file).resolve().parent
+        outside = PlaybookError(f"{path!r} is not in the folder of the program")
+        if not path.strip() or "\0" in path:
+            raise outside
+        found = (folder / path).resolve()
+        if not found.is_relative_to(folder):
+            raise outside
+        if path not in self._program.pbasm:
+            raise PlaybookError(f"{path!r} is not a file that the program names")
+        return found
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4 * MAX_READ_CHARS + 1)

@@ -10,11 +10,10 @@ from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.describing import DescribeCalls
-from runtime.execution.calls.files import FileCalls
+from runtime.execution.calls.files import FileCalls, ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.memory import MemoryCalls
-from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.tasks import TaskCalls

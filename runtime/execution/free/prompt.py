@@ -14,8 +14,7 @@ from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
-from runtime.execution.prompt.message_text import heard_line
-from runtime.execution.prompt.past import exchanged
+from runtime.execution.prompt.message_text import exchanged, heard_line
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.triggers.handling import HANDLER

@@ -17,7 +17,6 @@ from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
-from runtime.execution.processor.authored import Authored
 from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
@@ -25,7 +24,7 @@ from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.rounds import check_round, counted
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
-from runtime.execution.processor.work import Work
+from runtime.execution.processor.work import Authored, Work
 from runtime.execution.prompt.step_words import shown_words
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable

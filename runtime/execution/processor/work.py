@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import anyio
 
@@ -13,13 +14,15 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.frame import FrameCall as HostCall
-from runtime.execution.frames.outcomes import failed_call, rebuilt
+from runtime.execution.frames.outcomes import failed_call, rebuilt, site
+from runtime.execution.free.placeholders import Description
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.instructions.conditions.meanings import MEETING_ACTIVE
 from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
 from runtime.language.instructions.expression import Expression, read_expression
-from runtime.language.instructions.model import Set, Variable
+from runtime.language.instructions.model import Ask, Prose, Say, Set, Template, Variable
 from runtime.language.program import PlaybookSpec
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops, StepReached, StepReturned
 from runtime.tape.state.frames import CallRecord
@@ -233,3 +236,45 @@ def _changed(value: Any, path: Sequence[Any], new: Any) -> Any:
         known = dict(value or {})
         return {**known, str(step): _changed(known.get(str(step)), rest, new)}
     raise NotComputable(f"{shown_value(value, 80)} has no part {step!r}")
+
+
+Spoken = TypeVar("Spoken", bound=Say | Ask)
+
+
+class Authored:
+    """The values that one frame's exact words have from the agent's Python. Each is on the tape, so that a restart says
+    the same."""
+
+    def __init__(self, work: Work, description: Description) -> None:
+        self._work = work
+        self._description = description
+
+    async def filled(self, part: Spoken) -> Spoken:
+        """An instruction with those values in its words. Raises the author's exceptions."""
+        words = part.words
+        if not isinstance(words, Template):
+            return part
+        known = self._work.names().keys()
+        theirs = [
+            one
+            for one in words.parts
+            if isinstance(one, Expression) and (words.otherwise or one.called or not one.names <= known)
+            if self._description.is_the_authors(ast.unparse(one.tree))
+        ]
+        if words.otherwise and not theirs:
+            return replace(part, words=Prose(words.otherwise))
+        if not theirs:
+            return part
+        pieces = [
+            await self._value(one) if isinstance(one, Expression) and one in theirs else one for one in words.parts
+        ]
+        return replace(part, words=Template(tuple(pieces)))
+
+    async def _value(self, expression: Expression) -> str:
+        pos = self._work.position()
+        record = self._work.record(pos)
+        if record is not None:
+            return str(record.value)
+        value = await self._description.in_python(ast.unparse(expression.tree), f"{pos}.")
+        self._work.context.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
+        return value

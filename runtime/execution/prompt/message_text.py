@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
-from runtime.core.foreign_text import foreign, foreign_line, foreign_name
+from runtime.core.foreign_text import foreign, foreign_line, foreign_lines, foreign_name
 from runtime.core.ids import ORDERER, CounterpartId
 from runtime.core.message import Message, MessageType
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.quoted_text import past_lines, quoted_lines
+from runtime.llm.client import ChatMessage
+
+
+def exchanged(past: Mapping[str, str]) -> Iterator[ChatMessage]:
+    """An earlier exchange: what was heard, and what was said then."""
+    yield ChatMessage("user", past["heard"] or Form.BEGINS)
+    if past["said"]:
+        yield ChatMessage("assistant", foreign_lines(past["said"]))
+
 
 _QUOTED_CHARS = 300
 

@@ -27,11 +27,11 @@ from runtime.llm.client import (
     CompletionRequest,
     LLMClient,
     Picture,
+    Sight,
     Usage,
     model_for,
     name_for,
 )
-from runtime.llm.sight import Sight
 from runtime.tape.journal import Journal
 
 MAX_PICTURES: Final = 20

@@ -14,9 +14,8 @@ from runtime.core.message import Attachment
 from runtime.execution.frames.frame import Executable, Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.mentions import human_of
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Population, Target
+from runtime.execution.speech.targets import Population, Target, human_of
 from runtime.language.program import AgentKind
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
 from runtime.tape.facts.agents import AgentStopped

@@ -21,9 +21,9 @@ from runtime.events import talk as talk_events
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.joint import INTERRUPTED
-from runtime.execution.speech.mentions import mentioned
 from runtime.execution.speech.page_records import JournalRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import AgentPresence
+from runtime.execution.speech.targets import mentioned
 from runtime.language.event_triggers import PLACE
 from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere

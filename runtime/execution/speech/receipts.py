@@ -21,8 +21,7 @@ from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.journal import Journal
-from runtime.tape.state.acks import AckState
-from runtime.tape.state.frames import CallKey
+from runtime.tape.state.frames import AckState, CallKey
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""

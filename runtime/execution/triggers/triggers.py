@@ -14,8 +14,7 @@ from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import When
-from runtime.execution.triggers.conditions import condition_of
-from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, triggers_of
+from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, condition_of, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
 from runtime.tape.facts.calls import CallReturned, VariableSet

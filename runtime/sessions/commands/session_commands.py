@@ -13,8 +13,7 @@ from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.orders import cancel_tasks, in_words
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.inbox import SESSION_COMMANDS, InboxEntry, InboxEvent
 from runtime.tape.facts.tasks import TaskCancelled
 from runtime.tape.journal import Journal
 from runtime.tape.state.session import SessionState

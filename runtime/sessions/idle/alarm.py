@@ -11,8 +11,7 @@ from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.sessions.idle.bells import Bells
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.sessions import Lease, SessionStore
-from runtime.stores.timers import TIMER, Timer, Timers
+from runtime.stores.sessions import TIMER, Lease, SessionStore, Timer, Timers
 
 
 class Alarm:

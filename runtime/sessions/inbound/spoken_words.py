@@ -16,7 +16,7 @@ from runtime.core.message import SpokenMessage
 from runtime.core.texts import Texts
 from runtime.execution.speech.pages import Pages
 from runtime.stores.inbox import InboxEvent
-from runtime.tape.facts.voice import VoiceTranscribed
+from runtime.tape.facts.people import VoiceTranscribed
 from runtime.tape.journal import Journal
 from runtime.voice.listener import Listener, Payer, Sound, Transcript, Unheard
 

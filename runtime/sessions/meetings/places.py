@@ -16,8 +16,7 @@ from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import SESSION_COMMANDS, Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content

@@ -9,10 +9,10 @@ from runtime.core.signals import Signal
 from runtime.memories.books import Memories
 from runtime.memories.session_memory import SessionMemory
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.memories import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
+from runtime.tape.facts.people import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.state.memory import MadeMemory
+from runtime.tape.state.people import MadeMemory
 
 
 class MemoryPosts:

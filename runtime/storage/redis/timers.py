@@ -12,15 +12,14 @@ from runtime.core.ids import SessionId
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
-from runtime.stores.sessions import Lease
-from runtime.stores.timers import Timer
+from runtime.stores.sessions import Lease, Timer
 
 _SET = load_script("timer_set")
 _DONE = load_script("timer_done")
 
 
 class RedisTimers:
-    """Implements `runtime.stores.timers.Timers`."""
+    """Implements `runtime.stores.sessions.Timers`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

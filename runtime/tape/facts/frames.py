@@ -9,6 +9,25 @@ from runtime.core.ids import AgentId
 from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, RAISED_AT, Content, fact, key
 from runtime.tape.state.frames import CallSite, RaisedAt
 
+
+@fact("uncaught", session=True)
+class FailureUncaught(Content):
+    """Something that an agent began has failed, by fact `seq`."""
+
+    seq: int = key("seq")
+    error_type: str = key("type")
+    raised_at: RaisedAt = key("where", form=RAISED_AT)
+
+
+@fact("reported", session=True)
+class FailureReported(Content):
+    """The failure of fact `seq` is in a report: its number, 0 if none could be made, and how many failures it has."""
+
+    seq: int = key("seq")
+    report: int = key("report")
+    count: int = key("count")
+
+
 Loops = Mapping[str, Mapping[str, Any] | None]
 """What changes of loops, by line; None for one that is over."""
 

@@ -2,12 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment, FilePart, Message
-from runtime.tape.facts.content import ADDRESS, ATTACHMENTS, FILE_PARTS, MESSAGE, URLS, Content, fact, key
+from runtime.core.message import Attachment, FilePart, Message, SpokenMessage
+from runtime.tape.facts.content import ADDRESS, ATTACHMENTS, FILE_PARTS, MESSAGE, URLS, Content, StoredForm, fact, key
+
+
+@fact("memory", session=True)
+class MemoryMade(Content):
+    """Something is to be remembered. `scope` is the kind of where it may be used, `whose` the person or place.
+
+    `made` is in seconds since the epoch, `message` the platform's id of the message that it comes from.
+    """
+
+    id: str = key("id")
+    scope: str = key("scope")
+    whose: str = key("whose")
+    owner: str = key("owner")
+    about: str = key("about")
+    text: str = key("text")
+    made: float = key("made")
+    message: str | None = key("message", default=None)
+    replaces: Sequence[str] = key("replaces", default=())
+
+
+@fact("memory_kept", session=True)
+class MemoryKept(Content):
+    """A memory is where other conversations find it."""
+
+    id: str = key("id")
+
+
+@fact("memory_back", session=True)
+class MemoryWithdrawn(Content):
+    """A memory is to be forgotten, with the exchange in which it was made."""
+
+    id: str = key("id")
+
+
+@fact("memory_gone", session=True)
+class MemoryGone(Content):
+    """A memory that was withdrawn is forgotten."""
+
+    id: str = key("id")
+
+
+_SPOKEN = StoredForm(
+    lambda spoken: [spoken.words, spoken.language, spoken.beside, spoken.why], lambda data: SpokenMessage(*data)
+)
+
+
+@fact("transcribed", session=True)
+class VoiceTranscribed(Content):
+    """A message was spoken, or its words were corrected. `message` is the platform's id of it, `page` what shows its
+    words to people.
+    """
+
+    page: str = key("page")
+    message: str = key("message")
+    person: PersonId = key("person")
+    spoken: SpokenMessage = key("spoken", form=_SPOKEN)
+
+
+@fact("voice", session=True)
+class VoiceSwitched(Content):
+    """A person wants answers spoken from now on, or no longer."""
+
+    person: PersonId = key("person")
+    on: bool = key("on", default=False, always=True)
+
+
+@fact("speech", session=True)
+class SpeechWanted(Content):
+    """A page is to be spoken as well. `text` is what of it can be read aloud."""
+
+    page: str = key("page")
+    agent: AgentId = key("agent")
+    text: str = key("text")
+    place: Address | None = key("place", default=None, form=ADDRESS)
+
+
+@fact("spoken", session=True)
+class SpeechMade(Content):
+    """A page was spoken: its voice note is `note`, a page of its own. Without one it failed."""
+
+    page: str = key("page")
+    note: str = key("note", default="", always=True)
 
 
 @fact("person", session=True)

@@ -32,13 +32,13 @@ from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.registry import rule
 from runtime.tape.rules.words import end_chain, note_taken_words
-from runtime.tape.state.acks import settle_message
 from runtime.tape.state.frames import (
     CallKey,
     CallRecord,
     FrameState,
     IntentState,
     WaitState,
+    settle_message,
 )
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import MAX_ARTIFACTS, AgentState, SessionState

@@ -32,24 +32,28 @@ from runtime.tape.facts.people import (
     PeopleQuoted,
     PersonBound,
     PersonMet,
+    SpeechMade,
+    SpeechWanted,
+    VoiceSwitched,
+    VoiceTranscribed,
 )
-from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched, VoiceTranscribed
 from runtime.tape.rules.frames import note_addressed, take_messages
 from runtime.tape.rules.registry import rule
-from runtime.tape.state.acks import AckState, settle_message, settle_page
-from runtime.tape.state.frames import CallKey, WaitState
+from runtime.tape.state.frames import AckState, CallKey, WaitState, settle_message, settle_page
 from runtime.tape.state.people import (
     MAX_FILES,
     MAX_REMEMBERED,
+    MAX_VOICES,
     ClosedQuestion,
     HeardState,
     PageState,
     PersonState,
     SaidState,
+    SpeechState,
+    VoiceState,
     rated,
 )
 from runtime.tape.state.session import SessionState
-from runtime.tape.state.voice import MAX_VOICES, SpeechState, VoiceState
 
 
 @rule(AcksAwaited)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import (
     EndReached,
+    FailureReported,
+    FailureUncaught,
     LocalsAltered,
     StatementAccepted,
     StatementDone,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from runtime.core.address import CLIENT
 from runtime.core.message import Message, MessageType
-from runtime.tape.facts.memories import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
+from runtime.tape.facts.people import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
 from runtime.tape.facts.tasks import HearingTold, WordBrought, WordLost, WordsHeard, WordToOrderer, WordToTask
 from runtime.tape.rules.registry import rule
 from runtime.tape.state.frames import WaitState
-from runtime.tape.state.memory import MAX_MADE, MadeMemory
+from runtime.tape.state.people import MAX_MADE, MadeMemory
 from runtime.tape.state.session import SessionState
 from runtime.tape.state.tasks import WordState
 

@@ -8,7 +8,72 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment
+from runtime.core.message import Attachment, SpokenMessage
+
+MAX_MADE = 1000
+"""The memories of a session that `/undo` can take back; the oldest are forgotten here, and stay where they are kept."""
+
+
+@dataclass(slots=True)
+class MadeMemory:
+    """A memory that fact `seq` of the session made. `scope`, `whose`, `owner` and `about` are as the fact has them.
+
+    A `new` one is to be kept, one that is `withdrawn` to be forgotten.
+    """
+
+    id: str
+    seq: int
+    scope: str
+    whose: str
+    owner: str
+    about: str
+    text: str
+    made: float
+    message: str | None = None
+    replaces: list[str] = field(default_factory=list)
+    status: Literal["new", "kept", "withdrawn"] = "new"
+
+    @property
+    def owed(self) -> bool:
+        """Whether the store of memories is to hear of it."""
+        return self.status != "kept"
+
+
+MAX_VOICES = 50
+"""Spoken messages of one conversation that can be corrected, the latest ones."""
+
+
+@dataclass(slots=True)
+class VoiceState:
+    """A message that was spoken, by the platform's id, and the platform's ids of the quotation of its words."""
+
+    message: str
+    person: PersonId
+    spoken: SpokenMessage
+    parts: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SpeechState:
+    """A page that is to be spoken: what of it can be read aloud, who says it, and where."""
+
+    agent: AgentId
+    text: str
+    place: Address | None = None
+
+
+@dataclass(slots=True)
+class Voices:
+    """Words that people said, by the pages that quote it; who wants answers spoken; and what is to be spoken, by pages.
+
+    `fails`: the last speech failed, which people were told.
+    """
+
+    heard: dict[str, VoiceState] = field(default_factory=dict)
+    listeners: list[PersonId] = field(default_factory=list)
+    speeches: dict[str, SpeechState] = field(default_factory=dict)
+    fails: bool = False
+
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""

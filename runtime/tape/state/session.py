@@ -9,27 +9,26 @@ from typing import Any, ClassVar, TypeVar
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment, Mark, Message
-from runtime.tape.state.acks import AckState
-from runtime.tape.state.frames import CallKey, FrameState, IntentState, WaitState, takes
+from runtime.tape.state.frames import AckState, CallKey, FrameState, IntentState, WaitState, takes
 from runtime.tape.state.meetings import MeetingState
-from runtime.tape.state.memory import MadeMemory
 from runtime.tape.state.people import (
     NUMBERED,
     ClosedQuestion,
     ExchangeState,
     HeardState,
     HomeState,
+    MadeMemory,
     PageState,
     PersonState,
     QuestionState,
     SaidState,
     ThreadState,
+    Voices,
     plain_name,
 )
 from runtime.tape.state.reminders import ReminderState
 from runtime.tape.state.run import FailureState, PublishedState
 from runtime.tape.state.tasks import OrderState, TaskState, WordState
-from runtime.tape.state.voice import Voices
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""

@@ -31,8 +31,7 @@ from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import InboxEntry, shard_of
-from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
-from runtime.stores.timers import TIMER, Timer
+from runtime.stores.sessions import SHARDS, TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 from tests.fakes.servers.shard_server import IdleServer

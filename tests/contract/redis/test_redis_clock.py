@@ -12,9 +12,8 @@ import anyio
 import pytest
 
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisShareStore
 from runtime.storage.redis.operation.nodes import RedisNodeStore
-from runtime.storage.redis.shares import RedisShareStore
 from runtime.stores.sessions import LeaseHolder
 from tests.chaos.clock import FakeTime
 from tests.chaos.valkey import OutsideServer, ask

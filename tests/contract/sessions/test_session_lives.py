@@ -29,8 +29,7 @@ from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive, pack, unpack
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import Commit, SessionRecord
-from runtime.stores.timers import Timer
+from runtime.stores.sessions import Commit, SessionRecord, Timer
 from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_any_lineage import CHECKED, PLACES, Known, Life, written
 from tests.contract.storage_samples import T0

@@ -8,9 +8,8 @@ import pytest
 
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.shares import RedisShareStore
-from runtime.stores.sessions import LeaseHolder
-from runtime.stores.shares import ShareStore
+from runtime.storage.redis.leases import RedisShareStore
+from runtime.stores.sessions import LeaseHolder, ShareStore
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.shares import MemoryShareStore
 

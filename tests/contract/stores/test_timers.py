@@ -16,8 +16,7 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
-from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore
-from runtime.stores.timers import Timer, Timers
+from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore, Timer, Timers
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease
 from tests.fakes.memory.timers import MemoryTimers

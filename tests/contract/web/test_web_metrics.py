@@ -11,8 +11,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import CONTENT_TYPE, Metrics
 from gateway.web.app import build_web
-from gateway.web.health import health_routes
-from gateway.web.scrape import Scrape
+from gateway.web.health import Scrape, health_routes
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock

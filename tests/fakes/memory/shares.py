@@ -7,7 +7,7 @@ from runtime.stores.sessions import LeaseHolder
 
 
 class MemoryShareStore:
-    """Implements `runtime.stores.shares.ShareStore`."""
+    """Implements `runtime.stores.sessions.ShareStore`."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryLeaseStore, MemorySessionStore
-from runtime.stores.sessions import Lease
-from runtime.stores.timers import Timer
+from runtime.stores.sessions import Lease, Timer
 
 
 class MemoryTimers:
-    """Implements `runtime.stores.timers.Timers`."""
+    """Implements `runtime.stores.sessions.Timers`."""
 
     def __init__(self, leases: MemoryLeaseStore, sessions: MemorySessionStore) -> None:
         self._leases = leases

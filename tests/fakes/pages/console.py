@@ -28,9 +28,8 @@ from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Links, Logins
 from gateway.database import GatewayDatabase
 from gateway.inbound.routing import Routes
-from gateway.overview.services.shared_tallies import SharedServices
-from gateway.overview.services.tallies import Seen
-from gateway.overview.shared_platforms import SharedPlatforms
+from gateway.overview.platforms import SharedPlatforms
+from gateway.overview.services.tallies import Seen, SharedServices
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.clients.scopes import scopes_from
-from gateway.clients.standing import refusals_of
+from gateway.clients.scopes import refusals_of, scopes_from
 from runtime.core.ids import SessionId
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, InboxEvent

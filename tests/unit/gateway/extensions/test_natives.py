@@ -11,10 +11,9 @@ import pytest
 from adapters.web.adapter import WebAdapter
 from gateway.assembly.probes import probes
 from gateway.catalog import Ground, listed
-from gateway.extensions import natives
+from gateway.extensions import loading
 from gateway.extensions.extension import Extension
-from gateway.extensions.loading import Extensions
-from gateway.extensions.natives import handing_over
+from gateway.extensions.loading import Extensions, handing_over
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.texts import english
@@ -50,7 +49,7 @@ async def test_plain_and_async_functions_get_the_object_of_their_platform() -> N
 async def test_function_that_raises_or_does_not_end_is_told_of_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(natives, "EXTENDS_WITHIN_S", 0.01)
+    monkeypatch.setattr(loading, "EXTENDS_WITHIN_S", 0.01)
     extension = Extension("words", api=1)
     got: list[object] = []
 

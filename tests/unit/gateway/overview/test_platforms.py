@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.shared_platforms import SharedPlatforms
+from gateway.overview.platforms import SeenPlatforms, SharedPlatforms
 from gateway.overview.sharing import EVERY_S
 from runtime.bus import Bus
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent

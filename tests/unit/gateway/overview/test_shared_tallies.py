@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.overview.services.shared_tallies import SharedServices
-from gateway.overview.services.tallies import WRITTEN, Seen
+from gateway.overview.services.tallies import WRITTEN, Seen, SharedServices
 from gateway.overview.sharing import EVERY_S
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered

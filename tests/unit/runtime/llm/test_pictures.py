@@ -7,10 +7,9 @@ from dataclasses import asdict
 
 import pytest
 
-from runtime.llm.client import DESCRIBE, ChatMessage, Completion, CompletionRequest, Picture
+from runtime.llm.client import DESCRIBE, ChatMessage, Completion, CompletionRequest, Picture, Sight
 from runtime.llm.frames import request_from
 from runtime.llm.models import Models
-from runtime.llm.sight import Sight
 from runtime.llm.worker.prices import ListedPrice
 from runtime.llm.worker.prompt import messages_data
 

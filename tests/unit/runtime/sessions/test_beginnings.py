@@ -20,9 +20,8 @@ from runtime.sessions.beginning import Beginning
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.encoding import codec
 from runtime.stores import inbox
-from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import FORK, NOTICE, TASK, InboxEntry, InboxEvent
-from runtime.stores.timers import TIMER
+from runtime.stores.inbox import FORK, NOTICE, SESSION_COMMANDS, TASK, InboxEntry, InboxEvent
+from runtime.stores.sessions import TIMER
 from tests.contract.storage_samples import T0
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, talking

@@ -10,8 +10,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
-from runtime.stores.session_pages import among_sessions
+from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage, among_sessions
 from runtime.stores.sessions import SessionRecord
 
 pytestmark = pytest.mark.anyio

@@ -11,12 +11,12 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
-from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import KINDS as REGISTERED
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
+from runtime.tape.tape import MAX_FACT_CHARS, with_short_reasons
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES
 from tests.unit.runtime.tape.random_facts import KINDS, Facts

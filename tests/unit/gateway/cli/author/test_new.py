@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from gateway.cli.author.new import say_next
-from gateway.dev.folder import WantedFolder, files_of
-from gateway.dev.templates import TEMPLATES, ProgramTemplate
+from gateway.dev.folder import TEMPLATES, ProgramTemplate, WantedFolder, files_of
 from gateway.programs.loading import routes_of
 from gateway.settings.tree import load
 from tests.e2e.gateway_process import environment_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.execution.triggers.conditions import condition_of
+from runtime.execution.triggers.kinds import condition_of
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, steps

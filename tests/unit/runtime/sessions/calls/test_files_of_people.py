@@ -11,7 +11,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.files import file_id
 from runtime.core.message import Attachment
 from runtime.language.program import Program
-from runtime.llm.sight import Sight
+from runtime.llm.client import Sight
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake

@@ -17,8 +17,7 @@ from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.bells import AT_ONCE
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.stores.timers import TIMER, Timer
+from runtime.stores.sessions import TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.timers import MemoryTimers
 

@@ -11,7 +11,7 @@ import pytest
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.timers import TIMER
+from runtime.stores.sessions import TIMER
 from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS, World

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.llm.sight import Sight
+from runtime.llm.client import Sight
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking

@@ -10,8 +10,7 @@ import pytest
 
 from runtime.core.errors import LLMRefused, LLMUnavailable
 from runtime.core.message import Attachment
-from runtime.llm.client import ChatMessage, Usage
-from runtime.llm.sight import Sight
+from runtime.llm.client import ChatMessage, Sight, Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.talk import Model, Reply, Talk, talking
