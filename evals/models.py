@@ -83,7 +83,6 @@ class Measured:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_MeasuredCompletion]:
-        """See `LLMClient`."""
         self._meter.asked(request)
         async with self._client.stream(request) as completion:
             measured = _MeasuredCompletion(completion, self._meter)
@@ -129,7 +128,6 @@ class Scripted:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
-        """See `LLMClient`."""
         system, asked = request.messages[0].content, request.messages[-1].content
         named = _AGENT.search(system) or _AGENT.search(asked)
         agent = "".join(named.groups("")).replace(" ", "") if named else ""

@@ -31,7 +31,6 @@ class Screen(TextsAlone):
         return sum(len(shown.text) for shown in self.shown if shown.speaker != GATEWAY.name)
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
-        """See `Outbox`."""
         return _Page(self, spec)
 
     def begin(self, spec: PageSpec) -> Shown:
@@ -50,7 +49,6 @@ class _Page:
         self._shown: Shown | None = None
 
     def update(self, text: str, /) -> None:
-        """See `LivePage`."""
         if not text.strip():
             return
         if self._shown is None:
@@ -64,7 +62,6 @@ class _Page:
         """See `LivePage`; nothing is opened beside it."""
 
     async def finish(self, text: str, /) -> bool:
-        """See `LivePage`."""
         self.update(text)
         labels = [f"[{choice.label}]" for choice in self._spec.choices if not choice.free]
         if labels and self._shown is not None:

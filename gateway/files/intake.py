@@ -61,7 +61,6 @@ class StoredFileIntake:
         self._clock = clock
 
     async def content(self, url: str, /) -> bytes | None:
-        """See `FileContents`."""
         try:
             found = await self._store.content(url.removeprefix(FILE_URL))
         except ContentLocked:

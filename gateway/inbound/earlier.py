@@ -89,7 +89,6 @@ class EarlierMessages:
             await self._kept.change(event.address, words)
 
     async def before(self, event: InboxEvent, /) -> EarlierWords:
-        """See `PastSource`."""
         platform = self._platforms.get(event.address.platform)
         if platform is None or self._limits.messages == 0:
             return EarlierWords()

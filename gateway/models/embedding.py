@@ -38,11 +38,9 @@ class ModelEmbedder:
 
     @property
     def model(self) -> str:
-        """See `Embedder`."""
         return self._llm.model
 
     async def embed(self, texts: Sequence[str], payer: Payer, /) -> Sequence[bytes] | None:
-        """See `Embedder`."""
         begun_s = self._clock.monotonic()
         if begun_s < self._rests_until_s or await self._may_ask(payer.address, payer.person) is not None:
             return None

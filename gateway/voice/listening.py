@@ -64,7 +64,6 @@ class ModelListener:
         self._clock = clock
 
     async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
-        """See `Listener`."""
         why = self._unfit(sound) or await self._too_much_today(sound, payer, once)
         if why is not None:
             key, values = why

@@ -67,16 +67,13 @@ class ModelSpeaker:
 
     @property
     def max_chars(self) -> int:
-        """See `Speaker`."""
         return self._max_chars
 
     async def wanted(self, person: str, /) -> bool | None:
-        """See `Speaker`."""
         said = await self._records.get(person)
         return None if said is None else said == "on"
 
     async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
-        """See `Speaker`."""
         if await self._may_ask(payer.address, payer.person) is not None:
             return None
         begun_s, pieces = self._clock.monotonic(), list[str]()

@@ -54,7 +54,6 @@ class AnsweringClient:
         await self._provider.warm_up()
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSight`."""
         return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
     def answer(self, request: CompletionRequest, max_retries: int | None = None) -> StreamedAnswer:

@@ -59,7 +59,6 @@ class ModelChain:
         return None if None in known else True in known
 
     async def all_see(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSightOfAll`."""
         known = [await link.client.sees() for link in self.links]
         return False if False in known else None if None in known else True
 

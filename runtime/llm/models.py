@@ -71,12 +71,10 @@ class Models:
         return None if isinstance(client, NoModelClient) else client
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSight`."""
         client = self._clients.get(self.name_for(purpose, model))
         return await client.sees() if isinstance(client, KnowsSight) else None
 
     async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSightOfAll`."""
         client = self._clients.get(self.name_for(purpose, model))
         return await client.all_see() if isinstance(client, KnowsSightOfAll) else await self.sees(purpose, model)
 

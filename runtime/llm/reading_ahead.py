@@ -30,11 +30,9 @@ class ReadingAhead:
         return self._client.model
 
     def name_for(self, purpose: str, model: str, /) -> str:
-        """See `ChoosesModels`."""
         return name_for(self._client, purpose, model)
 
     def model_for(self, request: CompletionRequest, /) -> str:
-        """See `ChoosesModels`."""
         return model_for(self._client, request)
 
     @asynccontextmanager

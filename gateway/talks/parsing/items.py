@@ -79,7 +79,6 @@ class TalkProblems(Problems):
     """The errors in talks; where nothing else is said, at the first character of an item's text."""
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
-        """See `Problems`."""
         marker = _MARKER.match(line.text)
         if column is None and marker is not None and marker.end() < len(line.text):
             column = marker.end() + 1

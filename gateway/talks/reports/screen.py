@@ -32,7 +32,6 @@ class _Page:
         self._shown: SeenMessage | None = None
 
     def update(self, text: str, /) -> None:
-        """See `LivePage`."""
         if self._shown is None and (text.strip() or self._spec.file is not None):
             self._shown = SeenMessage(self._spec.speaker.name, place=self._place)
             self._screen.on_message(self._shown)
@@ -43,7 +42,6 @@ class _Page:
         """See `LivePage`; nothing is opened beside it."""
 
     async def finish(self, text: str, /) -> bool:
-        """See `LivePage`."""
         self.update(text)
         if self._shown is not None and self._spec.file is not None:
             self._shown.text = f"{text}\n[{self._spec.file.name}]".strip()

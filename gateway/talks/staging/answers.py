@@ -96,7 +96,6 @@ class Live:
 
     @property
     def model(self) -> str:
-        """See `LLMClient`."""
         return self._client.model
 
     def attach(self, _asker: Asker, _on_fault: Callable[[str], None], /) -> None:
@@ -111,7 +110,6 @@ class Live:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Noted]:
-        """See `LLMClient`."""
         async with self._client.stream(request) as completion:
             noted = _Noted(completion)
             try:
@@ -158,7 +156,6 @@ class RecordedAnswers:
         return self
 
     def attach(self, _asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        """See `Answers`."""
         self._on_fault = on_fault
 
     def begin(self, _replies: Sequence[Reply], /) -> None:
@@ -170,7 +167,6 @@ class RecordedAnswers:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
-        """See `LLMClient`."""
         kept = self._answers.get(question_hash(request))
         if not kept:
             question = first_question(request.messages[-1].content)

@@ -30,7 +30,6 @@ class TalkFiles:
     async def keep(
         self, data: bytes, media_type: str, /, *, person: str | None = None, conversation: str | None = None
     ) -> str:
-        """See `FileStore`."""
         id_ = file_id(data, media_type)
         self._kept[id_] = FileContent(media_type, data)
         return id_
@@ -39,12 +38,10 @@ class TalkFiles:
         """See `FileStore`: everything stays until the talk is over."""
 
     async def head(self, id_: str, /) -> FileHead | None:
-        """See `FileStore`."""
         found = self._kept.get(id_)
         return None if found is None else FileHead(found.media_type, len(found.data))
 
     async def content(self, id_: str, /) -> FileContent | None:
-        """See `FileStore`."""
         return self._kept.get(id_)
 
     async def sent(self, path: Path) -> Mapping[str, Any]:

@@ -101,7 +101,6 @@ class MemoryAnswers:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
-        """See `LLMClient`."""
         question = first_question(request.messages[-1].content)
         answer = self._answer(self.asker(request), question)
         if answer is None:

@@ -41,21 +41,17 @@ class ReplyScript:
         return self
 
     def attach(self, asker: Callable[[CompletionRequest], str], on_fault: Callable[[str], None], /) -> None:
-        """See `Answers`."""
         self._asker, self._on_fault = asker, on_fault
 
     def begin(self, replies: Sequence[Reply], /) -> None:
-        """See `Answers`."""
         self._left = [reply for reply in replies if not reply.always]
         self._standing = [*(reply for reply in replies if reply.always), *self._standing]
 
     def unused(self) -> Sequence[Reply]:
-        """See `Answers`."""
         return self._left
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
-        """See `LLMClient`."""
         agent = self._asker(request)
         question = first_question(request.messages[-1].content)
         told = "\n".join(message.content for message in request.messages[1:])

@@ -46,7 +46,6 @@ class Seats(NoMailboxes):
         self._letters: dict[str, list[Letter]] = {}
 
     async def put(self, participant: str, letter: Letter, /) -> bool:
-        """See `Mailboxes`."""
         self._letters.setdefault(participant, []).append(letter)
         self._on_letter(participant, str(letter.content.get("text", "")))
         return True
@@ -173,7 +172,6 @@ class _SandboxWhenNeeded:
 
     @asynccontextmanager
     async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[Evaluation]:
-        """See `Sandbox`."""
         async with self._opening:
             if self._opened is None:
                 self._opened = await self._stack.enter_async_context(open_sandbox(self._settings))

@@ -104,7 +104,6 @@ class ScriptedModel:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Pieces]:
-        """See `LLMClient`."""
         session, agent = self._asker
         if self._saved != self._times():
             await self._read_again()

@@ -75,11 +75,9 @@ class WithFiles:
         return self._client.model
 
     def name_for(self, purpose: str, model: str, /) -> str:
-        """See `runtime.llm.client.ChoosesModels`."""
         return name_for(self._client, purpose, model)
 
     def model_for(self, request: CompletionRequest, /) -> str:
-        """See `runtime.llm.client.ChoosesModels`."""
         return model_for(self._client, request)
 
     @asynccontextmanager
@@ -222,14 +220,12 @@ class _Attempts:
 
     @property
     def added_chars(self) -> int:
-        """See `filled_chars`."""
         texts = sum(len(message.content) for message in self.filled.messages)
         pictures = sum(len(message.pictures) for message in self.filled.messages)
         return texts + pictures * PICTURE_CHARS - sum(len(message.content) for message in self._request.messages)
 
     @property
     def usage(self) -> Usage:
-        """See `Completion`."""
         return Usage() if self._completion is None else self._completion.usage
 
     async def __aiter__(self) -> AsyncIterator[str]:

@@ -47,13 +47,11 @@ class LiteLLMProvider:
             self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSight`."""
         await self.warm_up()
         assert self._litellm is not None
         return sees(self._litellm, self._options.name)
 
     def prices(self) -> Prices | None:
-        """See `runtime.llm.client.KnowsPrices`."""
         return None if self._litellm is None else listed_prices(self._litellm, self._options.name)
 
     async def aclose(self) -> None:

@@ -40,13 +40,11 @@ class OpenAIServerReader(ServedModel):
         self._unknown: set[str] = set()
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
-        """See `runtime.llm.client.KnowsSight`."""
         await self.warm_up()
         assert self._price is not None
         return self._price.sees
 
     def prices(self) -> Prices | None:
-        """See `runtime.llm.client.KnowsPrices`."""
         return None if self._price is None else self._price.prices
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:

@@ -51,7 +51,6 @@ class RedisRecords:
         await self._connection.write("HDEL", self._key, name)
 
     async def change(self, changes: Mapping[str, tuple[str | None, str | None]], /) -> bool:
-        """See `adapters.records.ChangedTogether`."""
         arguments = [part for name, (now, wanted) in changes.items() for part in (name, _field(now), _field(wanted))]
         return bool(await self._connection.run(_CHANGE, [self._key], arguments))
 

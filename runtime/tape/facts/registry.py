@@ -8,16 +8,13 @@ from typing import Any
 from runtime.tape.facts import (  # noqa: F401 - their kinds
     agents,
     calls,
-    failures,
     frames,
     meetings,
-    memories,
     pages,
     people,
     published,
     session,
     tasks,
-    voice,
 )
 from runtime.tape.facts.content import KINDS as KINDS
 from runtime.tape.facts.content import Content, Kind
