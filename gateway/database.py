@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from datetime import datetime
+
 from adapters.web.acts import PLATFORM
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.notebook_retention import NotebookRetention
@@ -18,6 +21,8 @@ from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.archive import Archive
+from runtime.stores.catalog import WholeSession
+from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 
 
 class GatewayDatabase:
@@ -76,3 +81,16 @@ class GatewayDatabase:
         """The rule for notebooks."""
         kept = RedisNotebooks(self.connection, self.tapes.news)
         return NotebookRetention(kept, self._settings.retention.notebooks_days, SystemClock())
+
+    async def session_file(self, whole: WholeSession, exported_at: datetime) -> AsyncIterator[str]:
+        """The lines of a session's file; one without its end is not taken by an import."""
+        yield header_line(exported_at)
+        for line in session_lines(whole):
+            yield line
+        count = 0
+        for id_ in files_of(whole.facts):
+            content = await self.files.content(id_)
+            if content is not None:
+                yield file_line(id_, content)
+                count += 1
+        yield end_line(len(whole.facts), count)

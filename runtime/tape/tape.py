@@ -126,13 +126,6 @@ async def last_facts(reader: TapeReader, session: SessionId, count: int) -> list
     return found[::-1]
 
 
-async def facts_since(reader: TapeReader, session: SessionId, kind: str) -> AsyncIterator[Fact]:
-    """The last anchor of this kind and the facts after it, in order; all facts without such an anchor."""
-    anchor = await reader.last_anchor(session, kind)
-    async for fact in reader.read_session(session, after=(anchor or 1) - 1):
-        yield fact
-
-
 def session_tape(session: SessionId) -> TapeId:
     """The tape of the session's own facts: who is here, which program, how it ended."""
     return TapeId(f"{session}/session")

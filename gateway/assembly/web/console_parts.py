@@ -55,7 +55,6 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
 from runtime.storage.redis.model_calls import RedisModelCalls
-from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 from runtime.tape.moments import Moments
 
 
@@ -175,20 +174,10 @@ def _together(told: Iterable[Mapping[str, Mapping[str, Any]]]) -> Mapping[str, M
 
 
 async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) -> AsyncIterator[str]:
-    """The lines of a session's file; one without its end is not taken by an import."""
     whole = await database.catalog.whole(session)
-    if whole is None:
-        return
-    yield header_line(clock.now())
-    for line in session_lines(whole):
-        yield line
-    count = 0
-    for id_ in files_of(whole.facts):
-        content = await database.files.content(id_)
-        if content is not None:
-            yield file_line(id_, content)
-            count += 1
-    yield end_line(len(whole.facts), count)
+    if whole is not None:
+        async for line in database.session_file(whole, clock.now()):
+            yield line
 
 
 def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:

@@ -23,7 +23,7 @@ from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease
-from runtime.tape.tape import UNREADABLE, Branch, Fact, TapeReader, agent_tape, facts_since, last_facts, session_tape
+from runtime.tape.tape import UNREADABLE, Branch, Fact, TapeReader, agent_tape, last_facts, session_tape
 from tests.contract.conftest import Stores
 from tests.contract.sessions.test_lineage import CHILD, ELSEWHERE, facts_of, going_on, texts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, facts, shard_lease
@@ -113,8 +113,6 @@ async def test_the_last_anchor_of_a_kind_is_found(stores: Stores) -> None:
     assert await reader.last_anchor(SESSION, "compact") == 3
     assert await reader.last_anchor(SESSION, "compact", until=2) is None
     assert await reader.last_anchor(SESSION, "ended") is None
-    assert await seqs(facts_since(reader, SESSION, "compact")) == [3, 4, 5, 6]
-    assert await seqs(facts_since(reader, SESSION, "ended")) == [1, 2, 3, 4, 5, 6]
 
 
 async def test_anchors_are_found_through_branches(stores: Stores) -> None:

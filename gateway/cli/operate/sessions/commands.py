@@ -39,8 +39,6 @@ ForceOption = Annotated[
     bool, typer.Option("--force", help="Do it even while a running gateway is working on the session.")
 ]
 
-_STEP_HEAD = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
-_NOTEBOOK_HEAD = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
 _PAGE_OF_SESSIONS = 500
 _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
@@ -135,20 +133,14 @@ def export_session(
 
     async def ask(database: GatewayDatabase) -> tuple[int, int]:
         from runtime.core.clock import SystemClock
-        from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 
         whole = (await _both(database, session))[1]
+        files = 0
         with _written(output or f"{session}.jsonl") as file:
-            file.write(header_line(SystemClock().now()))
-            file.writelines(session_lines(whole))
-            count = 0
-            for id_ in files_of(whole.facts):
-                content = await database.files.content(id_)
-                if content is not None:
-                    file.write(file_line(id_, content))
-                    count += 1
-            file.write(end_line(len(whole.facts), count))
-        return len(whole.facts), count
+            async for line in database.session_file(whole, SystemClock().now()):
+                file.write(line)
+                files += line.startswith('{"file"')
+        return len(whole.facts), files
 
     count, files = with_database(config, ask)
     if output != "-":
