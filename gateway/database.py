@@ -35,7 +35,6 @@ class GatewayDatabase:
 
     @property
     def catalog(self) -> RedisSessionCatalog:
-        """The sessions."""
         return RedisSessionCatalog(self.connection, self._archive)
 
     @property

@@ -260,7 +260,6 @@ class Owners:
         self._rules[platform] = rules
 
     async def has(self, person_id: str) -> bool:
-        """Whether this person is an owner."""
         platform, _, person = person_id.partition(":")
         if platform in self._rules and person in self._rules[platform].owners:
             return True

@@ -45,7 +45,6 @@ TEMPLATES = (
 
 
 def template(name: str) -> ProgramTemplate | None:
-    """The template of this name."""
     return next((one for one in TEMPLATES if one.name == name), None)
 
 

@@ -113,7 +113,6 @@ class Erasure:
         return Erased(tuple(gone), entries, rewritten)
 
     async def _part(self, known: KnownSession, person: str) -> _Part:
-        """What a person has to do with a session."""
         people, names, private, orderer = set[str](), set[str](), False, None
         told_by = session_tape(known.record.id)
         async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):

@@ -55,7 +55,6 @@ class NotebookRetention:
         return sum([await self._notebooks.delete(one.name, one.changed_ms) for one in await self.plan()])
 
     def job(self, bus: Bus) -> Job:
-        """Retention as a job."""
 
         async def run(_due: datetime) -> None:
             if deleted := await self.apply():

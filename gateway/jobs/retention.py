@@ -84,7 +84,6 @@ class Retention:
         return done
 
     def job(self, bus: Bus) -> Job:
-        """Retention as a job."""
 
         async def run(_due: datetime) -> None:
             try:

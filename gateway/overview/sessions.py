@@ -99,7 +99,6 @@ class SessionRoutes:
         return answer({"sessions": rows, "next": next_ or None, "all": await self.catalog.count()})
 
     async def look(self, request: Request) -> Response:
-        """One session."""
         self.door.reader(request)
         known = await self.catalog.find(_session_in(request))
         if known is None:

@@ -113,7 +113,6 @@ class Strip:
             self._latest[frame] = fact.seq, fact.at
 
     def begin(self, key: str, kind: MarkKind, fact: Fact, **more: Any) -> StripMark:
-        """A mark that begins with this fact."""
         mark = self.marks[key] = StripMark(key, kind, lane_of(fact), fact.seq, None, fact.at, **more)
         return mark
 

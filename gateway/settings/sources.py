@@ -63,7 +63,6 @@ class Layer:
             raise ConfigError(f'{self.place}: there is no setting "{written}"; {advice}')
 
     def source(self, settings_type: type[BaseSettings]) -> PydanticBaseSettingsSource:
-        """This layer as a source of pydantic-settings."""
         return _LayerSource(settings_type, nested(self.values))
 
 

@@ -145,7 +145,6 @@ class Invitations:
         )
 
     async def answer(self, meeting: MeetingState, agent: AgentId, answer: str) -> None:
-        """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._agents.lives(to):
             kind = MessageType.MEETING_RESPONSE

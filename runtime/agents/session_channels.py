@@ -28,7 +28,6 @@ class SessionChannels:
 
     @property
     def acknowledgements(self) -> Acknowledgements:
-        """The acknowledgements in the channels."""
         return self._channels.acknowledgements
 
     def queue(self, agent: AgentId) -> MessageQueue:

@@ -155,5 +155,4 @@ def direct_channel_id(one: ParticipantId, other: ParticipantId) -> ChannelId:
 
 
 def meeting_channel_id(meeting: MeetingId) -> ChannelId:
-    """The channel of a meeting."""
     return ChannelId(f"meeting_{meeting}")

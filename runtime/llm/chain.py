@@ -93,7 +93,6 @@ class ModelChain:
         self._on_event(ModelFellBack(link.client.model, following_model, f"{type(error).__name__}: {error}"))
 
     async def answered(self, link: Link) -> None:
-        """A model has answered."""
         await self._cooldowns.end(link.name)
 
 

@@ -34,7 +34,6 @@ class Vectors:
         return len(self._vectors)
 
     def add(self, vector: bytes) -> None:
-        """Add a vector."""
         self._vectors.append(vector)
         self._signs.append(_signs(vector))
 

@@ -77,7 +77,6 @@ def others_names(state: SessionState, owner: str) -> Iterator[str]:
 
 
 def own_names(state: SessionState, owner: str) -> Iterator[str]:
-    """The names of the owner."""
     person = state.people.get(PersonId(owner))
     if person is not None:
         yield from {person.name, state.called(owner), *([person.declared] if person.declared else [])}

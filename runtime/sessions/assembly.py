@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from anyio.abc import TaskGroup
 
@@ -81,6 +82,16 @@ from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
 
+class Posts(Protocol):
+    """Brings what is owed to others, in the background."""
+
+    def start(self, tasks: TaskGroup) -> None: ...
+
+    async def all_posted(self) -> None:
+        """Return when nothing is owed any more. Needs `start`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """The parts that a session itself turns to."""
@@ -107,18 +118,17 @@ class Assembly:
     own_events: OwnEvents
     watcher: StepWatcher | None
     logs: LogCalls
-    memory_posts: MemoryPosts
-    published: PublishedEvents
-    spoken_answers: SpokenAnswers
-    open_questions: OpenQuestions
+    posts: Sequence[Posts]
+    """What brings to people, tasks, programs that begin and stores what they are to have."""
 
     def start_posting(self, tasks: TaskGroup) -> None:
-        """Bring to tasks, to programs that begin, and to the store of memories what they are to have, in `tasks`."""
-        self.task_orders.start(tasks)
-        self.memory_posts.start(tasks)
-        self.published.start(tasks)
-        self.spoken_answers.start(tasks)
-        self.open_questions.start(tasks)
+        for posts in self.posts:
+            posts.start(tasks)
+
+    async def all_posted(self) -> None:
+        """Return when they have it, and people have heard what is to be spoken."""
+        for posts in self.posts:
+            await posts.all_posted()
 
     def take(self, event: InboxEvent) -> None:
         """Note what features make of an event in the commit that takes it."""
@@ -134,14 +144,6 @@ class Assembly:
         """Whether what was done in a place is no business of the session; then it was answered there."""
         below_question = await self.own_events.questions.threads.turned_away(event)
         return await self.places.turned_away(event) if below_question is None else below_question
-
-    async def all_posted(self) -> None:
-        """Return when they have it, and people have heard what is to be spoken."""
-        await self.spoken_answers.all_spoken()
-        await self.task_orders.all_posted()
-        await self.memory_posts.all_posted()
-        await self.published.all_handed_on()
-        await self.open_questions.settled()
 
 
 def assembled(
@@ -303,10 +305,7 @@ def assembled(
         ),
         watcher,
         logs,
-        memory_posts,
-        published,
-        spoken_answers,
-        open_questions,
+        (spoken_answers, task_orders, memory_posts, published, open_questions),
     )
 
 

@@ -130,7 +130,6 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
-    """Makes the conversations of tasks, of which some are executed elsewhere; None where all are executed here."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of a task, by the names that programs use."""
     debugger: WatchSession | None = None

@@ -42,7 +42,7 @@ class PublishedEvents:
         """There is one to hand on."""
         self._handing_on.wake()
 
-    async def all_handed_on(self) -> None:
+    async def all_posted(self) -> None:
         """Return when every program that begins on one has its order. Needs `start`."""
         while self._journal.state.published:
             self._handing_on.wake()

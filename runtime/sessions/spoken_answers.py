@@ -83,7 +83,6 @@ class SpokenAnswers:
 
     @hears(PageFinished)
     def noted(self, fact: PageFinished) -> None:
-        """A finished page may have to be spoken."""
         if self._speaker is None or not self._journal.state.voices.listeners:
             return
         page = self._journal.state.pages.get(fact.page)
@@ -101,7 +100,7 @@ class SpokenAnswers:
         person = page.to.removeprefix("person ") if page.to.startswith("person ") else state.person
         return to_people and person in state.voices.listeners and (state.private or self._always)
 
-    async def all_spoken(self) -> None:
+    async def all_posted(self) -> None:
         """Return when all was spoken and is shown, or has taken too long: then it is only read. Needs `start`."""
         if not self._journal.state.voices.speeches:
             return

@@ -58,12 +58,10 @@ def session_lines(whole: WholeSession) -> Iterator[str]:
 
 
 def fact_line(fact: Fact) -> str:
-    """One fact."""
     return _line({"fact": [fact.seq, fact.tape, fact.kind, fact.at.isoformat(), fact.data]})
 
 
 def file_line(id_: str, content: FileContent) -> str:
-    """One file."""
     data = base64.b64encode(content.data).decode("ascii")
     return _line({"file": {"id": id_, "type": content.media_type, "data": data}})
 

@@ -302,7 +302,6 @@ class Journal:
         self._writing.start(tasks)
 
     async def _write(self) -> None:
-        """Write what there is."""
         if not self._facts and not self._consume and self.awake() == self._awake:
             self._announce()
             return

@@ -132,7 +132,6 @@ def session_tape(session: SessionId) -> TapeId:
 
 
 def agent_tape(session: SessionId, agent: str) -> TapeId:
-    """The tape of one agent."""
     return TapeId(f"{session}/{agent}")
 
 

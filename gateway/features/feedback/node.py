@@ -33,7 +33,6 @@ class NodeRatings(NodePart):
         self._bus = bus
 
     def session(self, parts: SessionParts, /) -> SessionRatings:
-        """The ratings in one session."""
         return SessionRatings(parts, self._bus)
 
 

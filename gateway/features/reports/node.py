@@ -117,7 +117,6 @@ class NodeReports(NodePart):
         self.programs = programs_of(self.outside)
 
     def session(self, parts: SessionParts, /) -> SessionFailures:
-        """The failures of one session."""
         return SessionFailures(parts, self._desk)
 
     async def put_aside(self, event: InboxEvent, record: SessionRecord, cause: str, /) -> None:

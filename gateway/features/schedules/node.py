@@ -122,7 +122,6 @@ class NodeSchedules(NodePart):
         return partial(self._schedules.zone, conversation)
 
     def session(self, parts: SessionParts, /) -> SessionSchedules:
-        """Schedules in one session."""
         return SessionSchedules(parts, self._schedules, self._runs, self._clock)
 
     async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:

@@ -125,7 +125,6 @@ class ProgramSources:
         return next(number for number, known in enumerate(self._programs, 1) if known.digest == program.digest)
 
     def program(self, number: int) -> Program | None:
-        """The program of that number."""
         return self._programs[number - 1] if 0 < number <= len(self._programs) else None
 
 

@@ -93,7 +93,6 @@ class Wire:
         self._put({"type": "event", "event": name, "body": body})
 
     def answer(self, request: Request, body: Mapping[str, Any] | None = None) -> None:
-        """Answer a request."""
         self._put({**_response(request), "success": True, "body": dict(body or {})})
 
     def refuse(self, request: Request, error: str) -> None:

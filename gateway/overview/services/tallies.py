@@ -53,7 +53,6 @@ class Tally:
             self.first_s.append(first_s)
 
     def failed(self, at: datetime, error: str) -> None:
-        """It has failed."""
         self.failures += 1
         self.last_at = self.error_at = at
         self.error = error[:_ERROR_CHARS]

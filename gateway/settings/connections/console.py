@@ -29,7 +29,6 @@ class ConsoleSettings(Section):
 
     @property
     def has_passwords(self) -> bool:
-        """Whether anybody can log in by a password."""
         return self.password is not None or bool(self.roles)
 
     def passwords(self) -> dict[str, str]:

@@ -79,5 +79,4 @@ class ArtifactCalls:
 
 
 def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:
-    """The values that a frame can name."""
     return {**state.agents[frame.agent].variables, **frame.kwargs, **frame.locals}

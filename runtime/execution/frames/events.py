@@ -20,7 +20,6 @@ Place = tuple[str, str, str, str]
 
 
 def at_work(session: str, frame: Frame) -> Place:
-    """The place of what a frame does."""
     return session, frame.id, frame.state.agent, frame.state.playbook
 
 

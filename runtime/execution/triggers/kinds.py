@@ -115,7 +115,6 @@ class MessageTrigger:
     sender: str | None
 
     def fits(self, message: Message) -> bool:
-        """Whether the message fits."""
         if message.type not in (MessageType.DIRECT, MessageType.MEETING_BROADCAST):
             return False
         if self.sender is None:

@@ -95,7 +95,6 @@ def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited
 
 
 def prompt_too_long(text: str, model: str) -> ContextTooLong:
-    """The prompt is too long for the model."""
     return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
 
 

@@ -102,7 +102,6 @@ class Binding:
         return self._journal.state.people
 
     def _holder(self, spec: HumanSpec) -> PersonId | None:
-        """The id of the person who is this human."""
         return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
 
     def _fitting(self, person: str, name: str) -> HumanSpec | None:

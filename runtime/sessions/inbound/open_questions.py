@@ -27,7 +27,7 @@ class OpenQuestions:
     def __init__(
         self, record: SessionRecord, journal: Journal, pages: Pages, questions: Questions, places: PlaceStore | None
     ) -> None:
-        pages.asked = self.settled
+        pages.asked = self.all_posted
         self._record = record
         self._journal = journal
         self.questions = questions
@@ -47,7 +47,7 @@ class OpenQuestions:
         if (self._held or self._journal.state.questions) and self._wanted().keys() != self._held.keys():
             self._comparing.wake()
 
-    async def settled(self) -> None:
+    async def all_posted(self) -> None:
         """Return when the store knows what is open. Before that no question counts as shown, and no session leaves
         memory.
         """

@@ -64,12 +64,10 @@ class Sealing:
         return written
 
     def seal_bytes(self, binding: AssociatedData, content: bytes) -> bytes:
-        """Seal bytes."""
         del binding
         return content
 
     def open_bytes(self, binding: AssociatedData, written: bytes) -> bytes:
-        """Open sealed bytes."""
         if written.startswith(MARK.encode()):
             raise missing_key(binding, key_of(written[:100].decode("latin-1")))
         return written
@@ -116,7 +114,6 @@ def snapshot_binding(session: SessionId, seq: int, version: str) -> AssociatedDa
 
 
 def archive_binding(session: SessionId) -> AssociatedData:
-    """The binding of a session in the archive."""
     return AssociatedData(session_home(session), ("archive",))
 
 
@@ -136,7 +133,6 @@ def notebook_binding(notebook: str, mark: str) -> AssociatedData:
 
 
 def file_binding(file: str, size_bytes: int, piece: int) -> AssociatedData:
-    """The binding of a piece of a file."""
     return AssociatedData(f"file {file}", ("piece", size_bytes, piece))
 
 

@@ -94,7 +94,6 @@ class RedisKeptWords:
         return int(await self._connection.run(_CHANGE, [key], [TEXT, written, anew]))
 
     async def forget(self, conversation: str) -> None:
-        """Forget all that is kept of a conversation."""
         keys = ShardKeys(shard_of(conversation))
 
         async def read(client: Redis) -> Any:

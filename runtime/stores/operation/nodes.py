@@ -29,9 +29,7 @@ class NodeStore(Protocol):
         """Stay alive for another `ttl_s`. A new node is news."""
         ...
 
-    async def living(self) -> Living:
-        """The live nodes."""
-        ...
+    async def living(self) -> Living: ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         """Announce that this node takes no more leases."""

@@ -83,12 +83,10 @@ class MeetingState:
 
     @property
     def agents(self) -> list[AgentId]:
-        """The agents that are in it."""
         return [who for who in self.joined if isinstance(who, AgentId)]
 
     @property
     def people(self) -> list[PersonId]:
-        """The people who are in it."""
         return [who for who in self.joined if isinstance(who, PersonId)]
 
     def hears_from(self, place: Address | None) -> bool:

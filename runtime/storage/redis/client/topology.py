@@ -34,9 +34,7 @@ class Topology(Protocol):
     kind: str
     """"alone", "sentinel" or "cluster"."""
 
-    async def server(self, key: str, /) -> Server:
-        """The server of this key."""
-        ...
+    async def server(self, key: str, /) -> Server: ...
 
     async def primaries(self) -> Sequence[Server]:
         """All servers of keys."""

@@ -243,7 +243,6 @@ class RedisNotebooks:
 
 
 def keys_of(name: str) -> NotebookKeys:
-    """The keys of a notebook."""
     return NotebookKeys(ShardKeys(shard_of(f"notebook:{name}")), name)
 
 

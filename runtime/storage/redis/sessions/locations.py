@@ -71,7 +71,6 @@ class SessionPlaces:
         return ShardKeys(self._shards[session])
 
     def remember(self, session: SessionId, shard: int) -> None:
-        """Remember that the session is in this shard."""
         self._shards[session] = shard
         if len(self._shards) > _KNOWN_PLACES:
             del self._shards[next(iter(self._shards))]
