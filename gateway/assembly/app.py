@@ -318,14 +318,10 @@ def _entrance(
     personal = personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock)
     return Entrance(
         inbox=inbox,
-        say=outbound.say,
-        tell_alone=outbound.tell_alone,
-        answer=outbound.answer,
-        mark=outbound.mark,
+        outbound=outbound,
         bus=foundation.bus,
         texts=foundation.texts,
         routes=foundation.routes,
-        chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
         people=people,

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from adapters.records import Records
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
-from gateway.inbound.hooks import (
-    AnswerPerson,
-    CarryOut,
-    Hears,
-    Kept,
-    PutMark,
-    SayOutside,
-    TellAlone,
-    unheard,
-    unheeded,
-)
+from gateway.inbound.hooks import CarryOut, Hears, Kept, SpeaksOutside, unheard, unheeded
 from gateway.inbound.origins import Origins
 from gateway.inbound.overheard import Overheard
 from gateway.inbound.routing import Routes
@@ -31,17 +20,14 @@ from runtime.stores.meeting_places import PlaceStore
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
-    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message.
+    `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
-    say: SayOutside
-    tell_alone: TellAlone
-    mark: PutMark
+    outbound: SpeaksOutside
     bus: Bus
     texts: Texts
     routes: Routes
-    chosen: Records
     origins: Origins
     limits: Limits
     people: People
@@ -52,6 +38,5 @@ class Entrance:
     choices: Mapping[str, CarryOut] = field(default_factory=dict)
     kept: Kept = unheard
     hears: Hears = unheeded
-    answer: AnswerPerson | None = None
     takes_feedback: bool = True
     overheard: Overheard = field(default_factory=Overheard)

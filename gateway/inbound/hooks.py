@@ -54,18 +54,24 @@ class SayOutside(Protocol):
     async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
 
 
-TellAlone = Callable[[Address, str, str], object]
-"""Tells one person of a conversation something in private, where the platform can."""
+class SpeaksOutside(Protocol):
+    """Tells people something outside any session, in the background."""
 
+    async def say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
+        """Tell a conversation, perhaps with choices below."""
+        ...
 
-class AnswerPerson(Protocol):
-    """Answers one person of a conversation; where others would read it, `otherwise` is said in its place."""
+    def tell_alone(self, to: Address, person_id: str, text: str, /) -> object:
+        """Tell one person of a conversation in private, where the platform can."""
+        ...
 
-    def __call__(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object: ...
+    def answer(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object:
+        """Answer one person of a conversation; where others would read it, `otherwise` is said in its place."""
+        ...
 
-
-PutMark = Callable[[Address, str, Mark | None], object]
-"""Puts a reaction on a person's message, where the platform can."""
+    def mark(self, to: Address, message_id: str, mark: Mark | None, /) -> object:
+        """Put a reaction on a person's message, where the platform can."""
+        ...
 
 
 def unheard(_event: InboxEvent) -> None:

@@ -20,13 +20,13 @@ class Origins:
     def __init__(self, records: Records, chosen: Records) -> None:
         """`chosen` are the programs that people chose."""
         self._records = records
-        self._chosen = chosen
+        self.chosen = chosen
 
     async def note(self, opened: Address, beside: Address) -> None:
         """Remember the origin of a conversation, and take over the choice made there."""
-        chosen = await self._chosen.get(beside.key)
+        chosen = await self.chosen.get(beside.key)
         if chosen is not None:
-            await self._chosen.put(opened.key, chosen)
+            await self.chosen.put(opened.key, chosen)
         place = await self.of(beside) or beside
         await self._records.put(opened.key, json.dumps([place.platform, place.conversation, place.thread]))
 

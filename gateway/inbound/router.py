@@ -7,12 +7,8 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 from __future__ import annotations
 
 from collections.abc import Sequence
-<<<<<<< HEAD
-from dataclasses import asdict, replace
-=======
 from contextlib import suppress
-from dataclasses import replace
->>>>>>> df476fe1 (Let owners of the chat into the console, and show commands and codes to who gives them alone)
+from dataclasses import asdict, replace
 from functools import partial
 
 import anyio
@@ -182,7 +178,7 @@ class InboundRouter:
             bus.publish(AccessRefused(platform, event.person_id))
         if judged.verdict is Verdict.STRANGER:
             advice = self._texts(self._access.advice(), owners=await self._owners())
-            self._entrance.tell_alone(event.address, event.person_id, advice)
+            self._entrance.outbound.tell_alone(event.address, event.person_id, advice)
         elif judged.request is not None:
             await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
         else:
@@ -237,7 +233,7 @@ class InboundRouter:
             return
         answer, approved = await self._access_commands.run(event.text)
         if approved is not None:
-            await self._entrance.say(approved.address, self._texts("access.approved"))
+            await self._entrance.outbound.say(approved.address, self._texts("access.approved"))
         await self._reply(event, answer)
 
     def _taker(self, choice: str) -> CarryOut | None:
@@ -249,9 +245,9 @@ class InboundRouter:
         private, program = self._access.is_private(event), await self._serving(event)
         said = await carry_out(GivenCommand(event, role, program, self._texts, private))
         if event.command is None:
-            await self._entrance.say(event.address, said.text)
+            await self._entrance.outbound.say(event.address, said.text)
         elif said.alone and not event.private and isinstance(self._adapter, CanTellAlone):
-            self._entrance.tell_alone(event.address, event.person_id, said.text)
+            self._entrance.outbound.tell_alone(event.address, event.person_id, said.text)
         else:
             await self._reply(event, said.text, said.otherwise)
 
@@ -270,7 +266,7 @@ class InboundRouter:
             Choice(f"{PROGRAM_CHOICE}{all_of_them.index(name)}", f"{name} ✓" if name == now else name)
             for name in choices
         ]
-        await self._entrance.say(event.address, self._texts("programs.list"), offered)
+        await self._entrance.outbound.say(event.address, self._texts("programs.list"), offered)
 
     async def _choose(self, event: Inbound, role: Role) -> None:
         """Start the program whose button was pressed below our list, as by a command."""
@@ -287,7 +283,7 @@ class InboundRouter:
         elif program not in choices:
             await self._reply(event, self._unknown_program(program, choices))
         else:
-            await self._entrance.chosen.put(event.address.key, program)
+            await self._entrance.origins.chosen.put(event.address.key, program)
             await self._keep(event, role, kind="new", text="")
 
     async def _serving(self, event: Inbound) -> str | None:
@@ -296,7 +292,7 @@ class InboundRouter:
         """
         if event.command not in self._routes.commands:
             choices = self._routes.choices(event)
-            chosen = await self._entrance.chosen.get(event.address.key) if choices else None
+            chosen = await self._entrance.origins.chosen.get(event.address.key) if choices else None
             if chosen in choices:
                 return chosen
         program = self._routes.program(event)
@@ -358,7 +354,7 @@ class InboundRouter:
             return False
         self._mark_failed(event)
         if over.tell:
-            await self._entrance.say(event.address, over.sentence)
+            await self._entrance.outbound.say(event.address, over.sentence)
         return True
 
     async def _not_taken(self, event: Inbound, key: str, *, tell: bool = True, **values: object) -> None:
@@ -369,16 +365,14 @@ class InboundRouter:
 
     def _mark_failed(self, event: Inbound) -> None:
         if event.message_id is not None and event.act in ("message", "edit"):
-            self._entrance.mark(event.address, event.message_id, "failed")
+            self._entrance.outbound.mark(event.address, event.message_id, "failed")
 
     async def _reply(self, event: Inbound, text: str, otherwise: str | None = None) -> None:
         if event.private:
-            await self._entrance.say(event.address, text)
-        elif self._entrance.answer is None:
-            await self._entrance.say(event.address, text if otherwise is None else otherwise)
+            await self._entrance.outbound.say(event.address, text)
         else:
-            self._entrance.answer(event.address, event.person_id, text, otherwise)
+            self._entrance.outbound.answer(event.address, event.person_id, text, otherwise)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         text = self._texts(key, **values)
-        await (self._entrance.say(event.address, text) if event.command is None else self._reply(event, text))
+        await (self._entrance.outbound.say(event.address, text) if event.command is None else self._reply(event, text))

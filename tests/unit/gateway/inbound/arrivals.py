@@ -123,6 +123,7 @@ class Door:
         answers_alone: bool = False,
     ) -> None:
         clock = clock or FakeClock()
+        self._answers_alone = answers_alone
         self.inbox = Kept()
         self.told: list[tuple[str, str]] = []
         self.alone: list[tuple[str, str, str]] = []
@@ -145,13 +146,10 @@ class Door:
         self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
         self.entrance = entrance = Entrance(
             inbox=cast("Any", self.inbox),
-            say=self._say,
-            tell_alone=lambda to, person, text: self.alone.append((to.key, person, text)),
-            mark=lambda _to, message, mark: self.marks.append((message, mark)),
+            outbound=self,
             bus=self.bus,
             texts=TEXTS,
             routes=routes,
-            chosen=self.chosen,
             origins=self.origins,
             limits=self.limits,
             people=known,
@@ -168,12 +166,11 @@ class Door:
             },
             choices={CHOICES: self.decisions.chosen},
             takes_feedback=takes_feedback,
-            answer=self._answer if answers_alone else None,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
         shape["delete"] = self._delete
         if tells_alone:
-            shape["tell_alone"] = self._say
+            shape["tell_alone"] = self.say
         adapter = cast("Adapter", type("Named", (), shape)())
         self.router = InboundRouter(adapter, access, entrance, late)
         self.admits = self.router.admits
@@ -196,10 +193,22 @@ class Door:
     async def _delete(self, _to: Address, message: str, /, *, speaker: Speaker) -> None:
         self.deleted.append(message)
 
-    def _answer(self, to: Address, person: str, text: str, otherwise: str | None = None) -> None:
+    def tell_alone(self, to: Address, person: str, text: str, /) -> None:
+        """See `SpeaksOutside`."""
         self.alone.append((to.key, person, text))
-        self.otherwise.append(otherwise)
 
-    async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
+    def answer(self, to: Address, person: str, text: str, otherwise: str | None = None, /) -> None:
+        """See `SpeaksOutside`; without `answers_alone` everybody reads it."""
+        if self._answers_alone:
+            self.tell_alone(to, person, text)
+            self.otherwise.append(otherwise)
+        else:
+            self.told.append((to.key, text if otherwise is None else otherwise))
+
+    def mark(self, _to: Address, message: str, mark: Mark | None, /) -> None:
+        """See `SpeaksOutside`."""
+        self.marks.append((message, mark))
+
+    async def say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         self.told.append((to.key, text))
         self.offered += choices
