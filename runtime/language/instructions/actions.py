@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from runtime.language.instructions.conditions.reading import read_change
 from runtime.language.instructions.expression import Expression, is_unsure_call, read_expression
 from runtime.language.instructions.making import DOES_MORE, made, why_free
 from runtime.language.instructions.model import (
@@ -30,7 +28,6 @@ from runtime.language.instructions.model import (
     Words,
 )
 from runtime.language.instructions.operands import (
-    TYPE,
     VARIABLE,
     argument_operand,
     condition_of,
@@ -39,31 +36,9 @@ from runtime.language.instructions.operands import (
     variable_of,
     words_of,
 )
-from runtime.language.instructions.text import clauses_of, inside_of, split_at, split_first, unquoted
-from runtime.language.instructions.values import STORED, read_value, result_of
-
-_ASSIGNED = re.compile(rf"\s*(\$\w+(?::{TYPE})?(?:\s*,\s*\$\w+(?::{TYPE})?)*)\s*=(?!=)\s*(.+)\Z", re.DOTALL)
-
-
-_SET = re.compile(
-    rf"(?:set|let|store|assign|initiali[sz]e|compute|calculate)\s+(\$\w+(?::{TYPE})?(?:\.\w+|\[[^\]]*\])*)\s+"
-    r"(?:to|be|as|=|with)\s+(.+?)\.?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-_SET_TOGETHER = re.compile(
-    r"(?:set|initiali[sz]e)\s+(?:both\s+)?(\$\w+(?:\s*,\s*\$\w+)*\s*(?:,\s*and|,|\band)\s+\$\w+)\s+(?:all\s+|both\s+)?"
-    r"(?:to|=|with)\s+(.+?)\.?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-_CHANGED = re.compile(r"(\$\w+)((?:\.\w+|\[[^\]]*\])*)\s*([-+*/%|]?)=(?!=)\s*(.+?)\Z", re.DOTALL)
-
-
-_STEPPED = re.compile(r"(\$\w+)\s*(\+\+|--)\s*\Z")
-
+from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
+from runtime.language.instructions.text import TYPE, clauses_of, inside_of, split_at, split_first, unquoted
+from runtime.language.instructions.values import read_value, result_of
 
 _CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 
@@ -105,17 +80,10 @@ _TALKED = re.compile(
 """Verbs for talks of more than one message."""
 
 
-_ANOTHER = re.compile(r"(?:,|\band)\s+(?:set\s+)?\$\w+(?::\w+)?\s+(?:to|be|as|=)\s", re.IGNORECASE)
-"""A second variable that a sentence sets: "Set $x to the sum and $y to 1"."""
-
-
 _TAKES_PART = re.compile(
     r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
 )
 
-
-_REPLACE = frozenset({"assign", "store", "save"})
-"""The verbs with which a value replaces the old one: "Put $x in $list" may add to it."""
 
 _OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
 
@@ -209,62 +177,39 @@ def _said(clause: str) -> tuple[str, str] | None:
 
 
 def _plain_actions(clause: str) -> tuple[Action, ...]:
-    clause = clause.strip()
-    assigned = _ASSIGNED.match(clause)
-    if assigned and _ANOTHER.search(assigned[2]) and read_value(assigned[2]) is None:
-        return (Free(Prose(clause), "it sets several variables"),)
-    if assigned:
-        variables = tuple(variable_of(one) for one in re.findall(rf"\$\w+(?::{TYPE})?", assigned[1]))
-        return _giving(variables, assigned[2].strip())
-    if together := _SET_TOGETHER.match(clause):
-        return _alike(tuple(variable_of(name) for name in re.findall(r"\$\w+", together[1])), together[2].strip())
-    if (
-        (stored := STORED.match(clause))
-        and stored["verb"].lower() in _REPLACE
-        and read_value(stored["value"]) is not None
-    ):
-        return _giving((variable_of(stored["target"]),), stored["value"].strip())
-    if _ANOTHER.search(clause):
-        return (Free(Prose(clause), "it sets several variables"),)
-    if given := _SET.match(clause):
-        return _giving((variable_of(given[1]),), given[2].strip())
-    if changed := _CHANGED.match(clause):
-        return _giving((variable_of(changed[1] + changed[2]),), changed[4].strip(), changed[3])
-    return (_plain_action(clause),)
+    readings = settings_of(clause)
+    if len(readings) > 1:
+        return (Free(Prose(clause), two_ways(readings)),)
+    if readings:
+        return _setting(readings[0], clause)
+    return (_called(clause) or made(clause),)
 
 
-def _plain_action(clause: str) -> Action:
-    if stepped := _STEPPED.match(clause):
-        return Set((variable_of(stepped[1]),), exact("1"), stepped[2][0])
-    if change := read_change(clause):
-        return Set((variable_of(change[0]),), change[2], change[1])
-    called = _called(clause)
-    if called is not None:
-        return called
-    return made(clause)
+def _setting(reading: Setting, clause: str) -> tuple[Action, ...]:
+    """One reading of a step. "Set $a and $b to 0" sets both to it; "$a, $b = 1, 2" each to its own."""
+    if reading.unsure:
+        return (Free(Prose(clause), reading.unsure),)
+    variables = tuple(map(variable_of, reading.targets))
+    if isinstance(reading.value, Expression):
+        return (Set(variables, reading.value, reading.operator),)
+    if reading.each:
+        return tuple(Set((variable,), operand_of(reading.value)) for variable in variables)
+    return _giving(variables, reading)
 
 
-def _alike(variables: tuple[Variable, ...], value: str) -> tuple[Action, ...]:
-    """ "Set $a and $b to 0" sets both to it; "Set $a, $b to 1, 2" each to its own."""
-    read = read_value(value)
-    if read is None or isinstance(read.tree, ast.Tuple | ast.List):
-        return (Set(variables, operand_of(value)),)
-    return tuple(Set((variable,), operand_of(value)) for variable in variables)
-
-
-def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> tuple[Action, ...]:
-    value = result_of(value)
+def _giving(variables: tuple[Variable, ...], reading: Setting) -> tuple[Action, ...]:
+    value = result_of(reading.text)
     called = _called(value)
     if isinstance(called, Call):
-        if len(variables) == 1 and not variables[0].path and not operator:
+        if len(variables) == 1 and not variables[0].path and not reading.operator:
             return (Call(called.name, called.arguments, variables[0], called.instruction),)
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
-            return (_into_given(called), Set(variables, exact(f"${GIVEN}"), operator))
-    operand = _opposite(variables[0], value) or operand_of(value)
+            return (_into_given(called), Set(variables, exact(f"${GIVEN}"), reading.operator))
+    operand = _opposite(variables[0], value) or (Prose(value) if reading.in_words else operand_of(value))
     if isinstance(operand, Prose) and (DOES_MORE.search(value) or _CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
         return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
-    return (Set(variables, operand, operator),)
+    return (Set(variables, operand, reading.operator),)
 
 
 def _opposite(variable: Variable, value: str) -> Expression | None:

@@ -20,7 +20,7 @@ DOES_MORE = re.compile(
 
 _TAKES = re.compile(
     r"(?:(?:save|store|remember)\b(?!.*\b(?:as|in|into|to)\s+(?:the\s+)?\$)"
-    r"|(?:summari[sz]e|classify|count|rate|translate|parse)\b)",
+    r"|assign(?=\s+\$)|(?:summari[sz]e|classify|count|rate|translate|parse)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 """Verbs that keep or read a value and create none, or another one: "Save $order", "Summarize $text"."""
@@ -35,8 +35,8 @@ _INTO = re.compile(
 _MAKES = re.compile(
     r"(?:compute|calculate|recalculate|generate|extract|determine|decide(?:\s+on)?|pick|choose|select"
     r"|count|summari[sz]e|classify|translate"
-    r"|convert|format|create|compose|draft|write|make|build|derive|estimate|find out|set|store|save"
-    r"|remember|update|get|guess|rate|rank|sort|filter|parse|assign|define|identify|infer|prepare|let)\b",
+    r"|convert|format|create|compose|draft|write|make|build|derive|estimate|find out|store|save"
+    r"|remember|update|get|guess|rate|rank|sort|filter|parse|assign|define|identify|infer|prepare)\b",
     re.IGNORECASE,
 )
 

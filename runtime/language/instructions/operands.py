@@ -20,12 +20,9 @@ from runtime.language.instructions.model import (
     Variable,
     Words,
 )
-from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.instructions.text import TYPE, with_straight_quotes
 from runtime.language.instructions.values import read_value
 from runtime.language.placeholders import placeholders
-
-TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
-
 
 VARIABLE = re.compile(rf"\$([^\W\d]\w*)(?::({TYPE}))?")
 

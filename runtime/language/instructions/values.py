@@ -29,12 +29,6 @@ _EITHER = re.compile(
     r"(?P<first>[^,;]+?)\s+(?:if|when)\s+(?P<test>.+?)\s*[,;]?\s+(?:otherwise|else)\s+(?:return\s+)?(?P<second>[^,;]+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-STORED = re.compile(
-    rf"(?P<verb>assign|store|save|put|write|record)\s+(?P<value>.+?)\s+(?:to|in|into|as)\s+(?:the\s+)?(?:variable\s+)?"
-    rf"(?P<target>\$[^\W\d]\w*(?::[\w\[\], |]+?)?{_PATH})\s*[.;]?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A value and the variable that it goes to: "Store $order.total in $total"."""
 
 
 def result_of(text: str) -> str:
@@ -75,6 +69,9 @@ def _in_symbols(text: str) -> str | None:
         return named[1]
     if empty := _EMPTY.match(text):
         return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
+    word, _, whether = text.partition(" ")
+    if word.lower() == "whether" and (test := read_condition(whether)) is not None:
+        return in_symbols(test)
     either = _EITHER.match(text)
     test = None if either is None else read_condition(either["test"])
     if either is None or test is None:

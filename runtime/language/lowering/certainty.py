@@ -9,6 +9,7 @@ from itertools import pairwise
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import TO_A_FILE
+from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -52,7 +53,8 @@ class Certainty:
             return free(text, "a comma in its numbers may separate arguments, or thousands")
         noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
         if noted and vocabulary.variable_behind(bare, vocabulary.INTO):
-            return free(text, "it may replace the value or add to it")
+            readings = settings_of(bare)
+            return free(text, two_ways(readings) if readings[1:] else "it may replace the value or add to it")
         if TO_A_FILE.match(unquoted(bare)) and "$" in bare:
             return free(text, "a file is something else than a variable")
         if _repeats_steps(bare):
@@ -99,7 +101,7 @@ class Certainty:
             why = "when it returns is part of the sentence"
         elif found.op is Op.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
             why = "what it thinks of goes to a variable"
-        elif found.op is Op.CND and not found.loop and says_that_nothing_came(plain):
+        elif found.op is Op.CND and not found.loop and says_that_nothing_came(unquoted(found.text)):
             why = "a time limit for an answer is part of the sentence"
         elif found.loop and messages.lasts_until_a_time(found.text):
             why = messages.NO_CLOCK

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from runtime.language.instructions.conditions.reading import read_change, read_condition
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Loop, Set
-from runtime.language.instructions.values import STORED, result_of
+from runtime.language.instructions.steps.setting import SEVERAL, Setting, settings_of, two_ways
+from runtime.language.instructions.values import result_of
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.attendance import held_meeting, named_after_with
@@ -277,15 +278,15 @@ class Classifier:
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
         if kept := self._kept_result(bare):
             return kept
-        given = phrases.SET_TO.match(bare) or STORED.match(bare)
-        if given and phrases.whole_call(call := result_of(given["value"])):
-            text = bare = f"{given['target']} = {call}"
+        readings = settings_of(bare)
+        given = readings[0] if len(readings) == 1 else None
+        expression = text
+        if given and phrases.whole_call(call := result_of(given.text)) and not given.operator:
+            expression, text = call, f"{', '.join(given.targets)} = {call}"
+            bare = text
         elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
-            text = bare = f"{got[1]} = {bare[got.end() :]}"
-        assigned = phrases.ASSIGN.match(text)
-        expression = result_of(text[assigned.end() :]) if assigned else text
-        if assigned and not text.endswith(expression):
-            text = f"{assigned[0]}{expression}"
+            expression = bare[got.end() :]
+            text = bare = f"{got[1]} = {expression}"
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
             return self._calling(name, text.rstrip(".; "))
@@ -295,9 +296,7 @@ class Classifier:
             return named
         if inside := self._call_inside(text, bare):
             return inside
-        if not assigned and (phrases.CHANGE.match(bare) or read_change(bare)):
-            return LoweredInstruction(Op.EXE, text)
-        return self._assigned(text, expression) if assigned else None
+        return self._set(text, bare, readings)
 
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
@@ -318,16 +317,24 @@ class Classifier:
         called = found.known and found.op is Op.QUE and found.talk is None and not found.after
         return replace(found, text=f"{kept[1]} = {found.text}") if called and phrases.CALL.match(found.text) else None
 
-    def _assigned(self, text: str, expression: str) -> LoweredInstruction:
-        """A variable that gets something other than a call's result: a person's answer, or a computed value."""
-        bare = phrases.PREFIX.without(expression).rstrip(". ;")
-        if called := self._meant(bare):
-            return LoweredInstruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
-        if not phrases.ASK_ALWAYS.begins(bare) or self.speech.target(self.speech.addressee(bare), bare) != "user":
+    def _set(self, text: str, bare: str, readings: Sequence[Setting]) -> LoweredInstruction | None:
+        """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""
+        if len(readings) > 1:
+            return free(text, two_ways(readings))
+        if not readings:
+            return None
+        given = readings[0]
+        if given.unsure not in ("", SEVERAL):
+            return free(text, given.unsure)
+        said = phrases.PREFIX.without(given.text).rstrip(". ;")
+        if not (given.in_words and bare.startswith("$")):
+            return LoweredInstruction(Op.EXE, text if settings_of(text) else bare)
+        if called := self._meant(said):
+            return LoweredInstruction(Op.QUE, f"{', '.join(given.targets)} = {called}(); YLD for call")
+        if not phrases.ASK_ALWAYS.begins(said) or self.speech.target(self.speech.addressee(said), said) != "user":
             return LoweredInstruction(Op.EXE, text)
-        names = " and ".join(re.findall(r"\$\w+(?::\w+)?", text[: len(text) - len(expression)]))
-        said = f"{expression.rstrip('. ;')}, for {names}"
-        return LoweredInstruction(Op.QUE, f"Say(user, {said}){self.speech.wait_for('user', names)}")
+        names = " and ".join(given.targets)
+        return LoweredInstruction(Op.QUE, f"Say(user, {said}, for {names}){self.speech.wait_for('user', names)}")
 
     def _begins_with_call(self, bare: str) -> bool:
         """Whether a sentence starts with a playbook's name: "GetOrderStatus and …", "Get order status and …"."""

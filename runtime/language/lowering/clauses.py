@@ -11,11 +11,6 @@ _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|a
 _CONDITIONS = ("If ", "if ", "Otherwise", "otherwise", "Unless ", "unless ")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,(?!\d{3}\b)\s*(?:then\s+)?", re.IGNORECASE)
 _ENDS = re.compile(r"[;.!?]")
-SETS_ALONE = re.compile(
-    r"^(?:set|let|initiali[sz]e)\s+\$\w+(?::\w+)?(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?::\w+)?)*$", re.IGNORECASE
-)
-"""The beginning of "Set $a, $b and $c to 0"."""
-SET_AS_WELL = re.compile(r"^\$\w+(?::\w+)?\s+(?:to|be|as)\s")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
 _MARKS = re.compile(r"[\"'`(\[{\u201c\u201e\u00ab]")

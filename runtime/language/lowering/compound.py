@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from runtime.language.instructions.conditions.reading import read_change, read_condition
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Set
+from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
 from runtime.language.lowering import phrases, vocabulary
-from runtime.language.lowering.clauses import SET_AS_WELL, SETS_ALONE, clauses, joints, open_text, unquoted
+from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.messages import (
     HANDS_ON,
@@ -106,7 +107,7 @@ class Compound:
             return conditional
         if found.op is Op.EXE:
             return self._besides_a_value(text) or found
-        if phrases.ASSIGN.match(text) or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
+        if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
             return found
         if phrases.BOUNDED.inside(unquoted(text)) and (found.talk is None or found.talk.asks):
             return free(text, "the largest number of times is part of the sentence")
@@ -132,12 +133,13 @@ class Compound:
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            if SETS_ALONE.match(head) or not isinstance(decode_text(Op.EXE, head).head, Set):
+            set_before = phrases.PREFIX.without(head)
+            if names_alone(set_before) or not isinstance(decode_text(Op.EXE, set_before).head, Set):
                 continue
             if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
-            again = SET_AS_WELL.match(bare) is not None
+            again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
             follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.begins(bare) is not None
             follows = follows or (second.op is Op.QUE and self._speaks(second, bare))
@@ -324,7 +326,7 @@ class Compound:
         second = self._classify(tail)
         if HANDS_ON.match(bare) and phrases.ASK_ALWAYS.begins(head) and self._for_another(self._classify(head), bare):
             return self._sequence(text, [head, tail])
-        if (phrases.ACTS.begins(bare) or read_change(bare)) and not self._reach.meant(bare):
+        if (phrases.ACTS.begins(bare) or _is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
             exact = exact and (second.op is not Op.EXE or _is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language.lowering.phrases import ASSIGN, whole_call
+from runtime.language.lowering.phrases import whole_call
 from runtime.language.program import Op, Step
 from runtime.language.syntax.signature import parse_python
 
@@ -44,7 +44,7 @@ class FirstUses:
         if match and step.op in (Op.EXE, Op.QUE):
             given = self._type_of(_YIELD.sub("", step.text[match.end() :]))
             self._types.setdefault(match[1], set()).add(given)
-        elif step.op is Op.EXE or ASSIGN.match(step.text):
+        elif step.op is Op.EXE or step.text.startswith("$"):
             for name in _NAMED.findall(step.text):
                 self._types.setdefault(name, set()).add("")
 
@@ -58,7 +58,7 @@ class FirstUses:
 
     def _assignment(self, text: str) -> str:
         match = _ONE.match(text) if text.startswith("$") else None
-        if match is None or match[1] in self._seen or not ASSIGN.match(text):
+        if match is None or match[1] in self._seen:
             return text
         kinds = self._types[match[1]]
         kind = next(iter(kinds)) if len(kinds) == 1 else ""

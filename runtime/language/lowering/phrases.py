@@ -111,14 +111,6 @@ NOTE = re.compile(
 )
 
 
-ASSIGN = re.compile(r"^\$\w+(?::[\w\[\], |]+?)?(?:\s*,\s*\$\w+(?::[\w\[\], |]+?)?)*\s*=(?!=)\s*", re.DOTALL)
-SET_TO = re.compile(
-    r"^(?:set|let|store|assign)\s+(?P<target>\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(?P<value>.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-CHANGE = re.compile(r"^\$\w+(?:\.\w+|\[[^\]]*\])*\s*(?:[-+*/%|&]?=(?!=)|\+\+|--)")
-"""A change of a variable, or of a part of it, that ASSIGN does not recognise."""
-
 CALL = re.compile(r"^([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
 CALL_VERB = re.compile(

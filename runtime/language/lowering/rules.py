@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from runtime.language.instructions.conditions.reading import read_change
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Leave, Loop, LoopKind, Prose
+from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.answers import answer_in, answering
@@ -31,7 +31,7 @@ from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 32
+_VERSION = 33
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
@@ -350,9 +350,10 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _meant(step: Step) -> Iterable[str]:
-    """The texts in a step that keep an author's words; all of one that begins the next round of a loop."""
+    """The texts in a step that keep an author's words; all of one that begins the next round of a loop,
+    and of one whose words the grammar has read."""
     found = decode(step)
-    whole = isinstance(found.head, Leave) or (step.op is Op.EXE and read_change(step.text) is not None)
+    whole = isinstance(found.head, Leave) or (step.op is Op.EXE and settings_of(step.text))
     return (step.text,) if whole else operand_texts(found)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from runtime.language.instructions.conditions.meanings import (
     SUBJECT,
-    ChangeMeaning,
     ClauseMeaning,
     PredicateMeaning,
     TestMeaning,
@@ -47,18 +46,6 @@ from runtime.language.instructions.conditions.meanings import (
     than_each,
 )
 from runtime.language.instructions.conditions.tokens import ConditionToken
-
-
-def _variable(_: str | None, token: ConditionToken) -> str | None:
-    return token.text if token.form == "variable" else None
-
-
-def _percent(sign: str, target: str, token: ConditionToken) -> ChangeMeaning:
-    return ChangeMeaning(target, "", f"({target} {sign} {target} * {token.text} / 100)")
-
-
-def _increased(sign: str, target: str, _: str, amount: ValueMeaning) -> ChangeMeaning:
-    return ChangeMeaning(target, sign, amount.code)
 
 
 def _summed(first: ValueMeaning, others: tuple[tuple[str, ValueMeaning], ...]) -> ValueMeaning:
@@ -144,18 +131,6 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "contains": lambda _, value: test_of_values(value.code, "in", SUBJECT),
     "contains_each": contains_each,
     "begins": begins,
-    "variable": _variable,
-    "manifold": lambda factor, target: ChangeMeaning(target, "", f"({target} {factor[0]} {factor[1:]})"),
-    "toggled": lambda _, target: ChangeMeaning(target, "", f"(not {target})"),
-    "stepped": lambda sign, target: ChangeMeaning(target, sign, "1"),
-    "increased": _increased,
-    "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
-    "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
-    "added": lambda sign, amount, _, target: ChangeMeaning(target, sign, amount.code),
-    "rounded": lambda _, target, *__: ChangeMeaning(target, "", f"round({target})"),
-    "rounded_to": lambda _, target, __, amount, ___: ChangeMeaning(target, "", f"round({target}, {amount.code})"),
-    "becomes": lambda target, _, amount: ChangeMeaning(target, "", amount.code),
-    "reset_to": lambda _, target, __, amount: ChangeMeaning(target, "", amount.code),
     "lasting": lambda count, unit: _lasting(False, count, unit),
     "part_of_unit": lambda part, unit: _lasting(False, part, unit),
     "lasting_half": lambda count, _, unit: _lasting(True, count, unit),

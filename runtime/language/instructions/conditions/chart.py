@@ -30,13 +30,14 @@ class ConditionChart:
 
     def meanings(self, rule: str) -> tuple[Any, ...]:
         """All different meanings of the whole text as `rule`."""
-        return self._rule(rule, 0).get(len(self._tokens), ())
+        return self.ends(rule, 0).get(len(self._tokens), ())
 
     def begins(self, rule: str, at: int) -> bool:
         """Whether a part that is `rule` begins at a token."""
-        return bool(self._rule(rule, at))
+        return bool(self.ends(rule, at))
 
-    def _rule(self, rule: str, at: int) -> Meanings:
+    def ends(self, rule: str, at: int) -> Meanings:
+        """The meanings of the parts that are `rule` and begin at a token, by where they end."""
         key = (rule, at)
         if key not in self._known:
             self._known[key] = {}  # a rule that begins with itself has no meaning
@@ -57,6 +58,8 @@ class ConditionChart:
     def _sequence(self, elements: Sequence[Element], at: int) -> list[tuple[int, tuple[Any, ...]]]:
         ways: list[tuple[int, tuple[Any, ...]]] = [(at, ())]
         for element in elements:
+            if not ways:
+                break
             ways = [(end, (*parts, meaning)) for place, parts in ways for end, meaning in self._element(element, place)]
         return ways
 
@@ -74,7 +77,9 @@ class ConditionChart:
 
     def _once(self, element: Element, at: int) -> list[tuple[int, Any]]:
         if element.name in self._grammar.rules:
-            return [(end, one) for end, some in self._rule(element.name, at).items() for one in some]
+            if at == len(self._begins) or self._begins[at] not in self._grammar.firsts[element.name]:
+                return []
+            return [(end, one) for end, some in self.ends(element.name, at).items() for one in some]
         if element.name in self._grammar.classes:
             return self._phrases(element.name, at)
         token = self._tokens[at] if at < len(self._tokens) else None

@@ -36,15 +36,22 @@ class Grammar:
     rules: Mapping[str, tuple[RuleWay, ...]]
     classes: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
     by_word: Mapping[tuple[str, str], tuple[tuple[tuple[str, ...], str], ...]]
+    firsts: Mapping[str, frozenset[str]]
+    """The words and kinds of tokens with which each rule can begin."""
+
+
+def condition_grammar() -> Grammar:
+    """The grammar of conditions."""
+    return grammar_of(FILE)
 
 
 @cache
-def condition_grammar() -> Grammar:
-    """The grammar of conditions. Raises ValueError for a line that is none, and for a name that is not declared."""
+def grammar_of(*files: Path) -> Grammar:
+    """The rules of these files together. Raises ValueError for a line that is none, and for two rules of one name."""
     rules: dict[str, list[RuleWay]] = {}
     classes: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     rule = ""
-    for row in FILE.read_text(encoding="utf-8").splitlines():
+    for row in "\n".join(file.read_text(encoding="utf-8") for file in files).splitlines():
         line = row.strip()
         if not line or line.startswith("#"):
             continue
@@ -55,19 +62,23 @@ def condition_grammar() -> Grammar:
             continue
         if row[0] not in " |":
             rule, _, line = line.partition(":")
+            if rule in rules:
+                raise ValueError(f"there are two rules {rule}")
         for way in line.strip().removeprefix("|").split(" | "):
             said, arrow, action = way.partition("->")
             if not arrow:
-                raise ValueError(f"conditions.grammar: {row!r} has no action")
+                raise ValueError(f"{row!r} has no action")
             rules.setdefault(rule, []).append(RuleWay(tuple(map(_element, said.split())), action.strip()))
     by_word: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
     for name, listed in classes.items():
         for words, value in listed:
             by_word.setdefault((name, words[0]), []).append((words, value))
+    ways = _with_firsts(rules, {name: frozenset(words[0] for words, _ in listed) for name, listed in classes.items()})
     return Grammar(
-        _with_firsts(rules, {name: frozenset(words[0] for words, _ in listed) for name, listed in classes.items()}),
+        ways,
         {name: tuple(listed) for name, listed in classes.items()},
         {key: tuple(listed) for key, listed in by_word.items()},
+        {name: frozenset[str]().union(*(way.firsts for way in some)) for name, some in ways.items()},
     )
 
 
@@ -90,12 +101,6 @@ def _with_firsts(
         return found
 
     return {name: tuple(replace(way, firsts=of_way(way)) for way in ways) for name, ways in rules.items()}
-
-
-@cache
-def first_words(rule: str) -> frozenset[str]:
-    """The words and kinds of tokens with which a rule can begin."""
-    return frozenset[str]().union(*(way.firsts for way in condition_grammar().rules[rule]))
 
 
 def _element(said: str) -> Element:

@@ -91,15 +91,6 @@ class ListMeaning:
     by_sign: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeMeaning:
-    """A change: the variable as it is written, an operator of its own, "" for none, and the code of the value."""
-
-    target: str
-    operator: str
-    code: str
-
-
 def test_of_values(left: str, op: str, right: str) -> TestMeaning:
     return TestMeaning(f"({left} {op} {right})", f"({left} {_OPPOSITE[op]} {right})", op in _ORDERS)
 

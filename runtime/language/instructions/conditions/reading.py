@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import condition_grammar, first_words
-from runtime.language.instructions.conditions.meanings import ChangeMeaning, ClauseMeaning, ValueMeaning
+from runtime.language.instructions.conditions.grammar import condition_grammar
+from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
 from runtime.language.instructions.text import with_straight_quotes
@@ -37,7 +37,7 @@ def condition_readings(text: str) -> tuple[Expression, ...]:
     source = text.strip()
     if not _SPEAKS_OF_VALUES.search(source) or len(source) > MAX_SOURCE or has_date(source):
         return ()
-    said = _plain(source)
+    said = plain_marks(source)
     clauses = (clause for clause in _meanings(said, "condition") if isinstance(clause, ClauseMeaning))
     found = [one for clause in clauses if (one := expression_of(source, clause.test.yes)) is not None]
     if len(found) > 1:
@@ -53,26 +53,9 @@ def read_worded_value(text: str) -> Expression | None:
     source = text.strip()
     if not source or len(source) > MAX_SOURCE or has_date(source):
         return None
-    values = {value for value in _meanings(_plain(source), "amount") if isinstance(value, ValueMeaning)}
+    values = {value for value in _meanings(plain_marks(source), "amount") if isinstance(value, ValueMeaning)}
     codes = {value.code for value in values if value.form == "computed" or value.code.isdigit()}
     return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
-
-
-@lru_cache(maxsize=4096)
-def read_change(text: str) -> tuple[str, str, Expression] | None:
-    """The change of a variable in a step: `Double $n`, `Add 10% to $price`; the variable, an operator of its own
-    ("" for none) and the value. None for prose.
-    """
-    source = text.strip().rstrip(".;")
-    begins = "$" in source and (source.startswith("$") or _begins_as("change", source))
-    if not begins or len(source) > MAX_SOURCE or has_date(source):
-        return None
-    found = {change for change in _meanings(_plain(source), "change") if isinstance(change, ChangeMeaning)}
-    if len(found) != 1:
-        return None
-    (change,) = found
-    value = expression_of(change.code, change.code)
-    return None if value is None else (change.target, change.operator, value)
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +64,7 @@ def read_pause(text: str) -> str | None:
     source = text.strip().rstrip(".;")
     if not _begins_as("pause", source) or len(source) > MAX_SOURCE:
         return None
-    found = {length.code for length in _meanings(_plain(source), "pause") if isinstance(length, ValueMeaning)}
+    found = {length.code for length in _meanings(plain_marks(source), "pause") if isinstance(length, ValueMeaning)}
     seconds = expression_of(source, found.pop()) if len(found) == 1 else None
     if seconds is None or seconds.names:
         return None if seconds is None else in_symbols(seconds)
@@ -91,14 +74,14 @@ def read_pause(text: str) -> str | None:
 
 def lasts_a_time(text: str) -> bool:
     """Whether a text says how long something lasts: "for five minutes", "within a day"."""
-    tokens = tokens_of(_plain(text.rstrip(" .;"))) or ()
+    tokens = tokens_of(plain_marks(text.rstrip(" .;"))) or ()
     chart = ConditionChart(condition_grammar(), ACTIONS, tokens)
     return any(chart.begins("lasting", at) for at in range(len(tokens)))
 
 
 def says_that_nothing_came(text: str) -> bool:
     """Whether a text says that something did not happen for a time: "nobody answers within a day"."""
-    denied = {token.text for token in tokens_of(_plain(text)) or () if token.kind == "WORD"} & _DENIES
+    denied = {token.text for token in tokens_of(plain_marks(text)) or () if token.kind == "WORD"} & _DENIES
     return bool(denied) and lasts_a_time(text)
 
 
@@ -107,13 +90,13 @@ def read_answer(text: str) -> str | None:
     """What a condition says that has somebody's answer, or the result of a check, before it: "yes" for `so`, "no" for
     `they don't`, "nothing" for what is neither. None for any other condition.
     """
-    found = _meanings(_plain(text.strip()), "answer") if _begins_as("answer", text.strip()) else ()
+    found = _meanings(plain_marks(text.strip()), "answer") if _begins_as("answer", text.strip()) else ()
     return str(found[0]) if found else None
 
 
 def _begins_as(rule: str, text: str) -> bool:
     """Whether a text begins with a word with which a rule does."""
-    return text.partition(" ")[0].lower().partition("n't")[0].rstrip(",") in first_words(rule)
+    return text.partition(" ")[0].lower().partition("n't")[0].rstrip(",") in condition_grammar().firsts[rule]
 
 
 def in_symbols(expression: Expression) -> str:
@@ -136,8 +119,8 @@ def _written(tree: ast.expr) -> str:
     return (" and " if isinstance(tree.op, ast.And) else " or ").join(parts)
 
 
-def _plain(text: str) -> str:
-    """A text with straight quotation marks and apostrophes."""
+def plain_marks(text: str) -> str:
+    """A text with straight quotation marks and apostrophes, each in its place."""
     return _APOSTROPHE.sub("'", with_straight_quotes(text))
 
 

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from runtime.language.instructions.expression import is_unsure_number, read_expression
-from runtime.language.instructions.text import inside_of
+from runtime.language.instructions.text import TYPE, inside_of
 
-Kind = Literal["WORD", "OPERAND", "PERCENT", "MARK"]
+Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER"]
 
 _PATTERN = re.compile(
     r"""\s*(?:
       (?P<string>[fF]?"[^"\n]*"|[fF]?'[^'\n]*'(?!\w))
     | (?P<percent>\d+(?:\.\d+)?)\s?%(?!\s*[\d$(])
     | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?!\w))
+    | (?P<typed>\$[^\W\d]\w*:TYPE)
     | (?P<name>\$?[^\W\d]\w*(?:'\w+)?)
     | (?P<open>[\[{])
-    | (?P<mark>===|!==|==|!=|<=|>=|\*\*|//|&&|\|\||[-+*/%<>=!(),])
-    )""",
+    | (?P<mark>===|!==|==|!=|<=|>=|\*\*|//|&&|\|\||[-+*/%|<>=!(),])
+    )""".replace("TYPE", TYPE),
     re.VERBOSE,
 )
 _PATH = re.compile(r"\.[^\W\d]\w*")
 _SHORTENED = re.compile(r"(?i)\A(is|are|was|were|does|do|did|has|have)n't\Z")
 _LONGEST = 120
+_ALONE: Mapping[str | None, Kind] = {"mark": "MARK", "percent": "PERCENT", "typed": "TYPED"}
+"""The parts of the pattern that are a token as they are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionToken:
-    """A word (in small letters), a mark, a number of percent, or an operand, whose text is code. `at` and `end` are its
-    place."""
+    """A word (in small letters), a mark, a number of percent, a variable with its type, an operand, whose text is code,
+    a call with arguments in words, or other text, up to the end. `at` and `end` are its place."""
 
     kind: Kind
     text: str
@@ -42,11 +47,19 @@ class ConditionToken:
 
 def tokens_of(text: str) -> tuple[ConditionToken, ...] | None:
     """The tokens of a text; None where a part is none, or where there are too many."""
-    try:
-        found = tuple(_tokens(text))
-    except ValueError:
-        return None
-    return found if len(found) <= _LONGEST else None
+    found = leading_tokens(text)
+    return None if found and found[-1].kind == "OTHER" else found
+
+
+def leading_tokens(text: str) -> tuple[ConditionToken, ...]:
+    """The tokens of a text up to a part that is none, or up to the largest number of them; the rest is one."""
+    found: list[ConditionToken] = []
+    with suppress(ValueError):
+        found.extend(islice(_tokens(text), _LONGEST))
+    behind = found[-1].end if found else 0
+    if not text[behind:].strip():
+        return tuple(found)
+    return (*found, ConditionToken("OTHER", text[behind:], behind, len(text)))
 
 
 def _tokens(text: str) -> Iterator[ConditionToken]:
@@ -65,10 +78,8 @@ def _tokens(text: str) -> Iterator[ConditionToken]:
 
 def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
     kind, said, end = match.lastgroup, match[match.lastgroup or 0], match.end()
-    if kind == "mark":
-        yield ConditionToken("MARK", said, at, end)
-    elif kind == "percent":
-        yield ConditionToken("PERCENT", said, at, end)
+    if kind in _ALONE:
+        yield ConditionToken(_ALONE[kind], said, at, end)
     elif kind == "number":
         if is_unsure_number(said):
             raise ValueError(said)
@@ -78,7 +89,9 @@ def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
     elif kind == "string":
         yield _operand(text, at, _behind(text, end), "literal")
     elif said.startswith("$"):
-        yield _operand(text, at, _behind(text, end), "variable")
+        behind = _behind(text, end)
+        alone = behind == end and "'" not in said
+        yield ConditionToken("OPERAND", said, at, end, "variable") if alone else _operand(text, at, behind, "variable")
     elif (behind := _behind(text, end)) > end and ("(" in text[end:behind] or "[" in text[end:behind]):
         yield _operand(text, at, behind, "call")
     elif shortened := _SHORTENED.match(said):
@@ -91,6 +104,8 @@ def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
 def _operand(text: str, at: int, end: int, form: Literal["variable", "call", "literal"]) -> ConditionToken:
     code = text[at:end]
     if read_expression(code) is None:
+        if form == "call" and code.endswith(")"):
+            return ConditionToken("CALL", code, at, end)
         raise ValueError(code)
     return ConditionToken("OPERAND", code, at, end, "call" if form == "variable" and "(" in code else form)
 

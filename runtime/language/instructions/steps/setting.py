@@ -1,0 +1,220 @@
+"""Steps that set or change variables, as typed readings: all that a step can mean."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from runtime.language.instructions.conditions.actions import ACTIONS
+from runtime.language.instructions.conditions.chart import ConditionChart
+from runtime.language.instructions.conditions.grammar import FILE, grammar_of
+from runtime.language.instructions.conditions.meanings import ValueMeaning
+from runtime.language.instructions.conditions.reading import in_symbols, plain_marks
+from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
+from runtime.language.instructions.expression import Expression, expression_of, has_date
+from runtime.language.instructions.values import read_value, result_of
+
+_FILES = (FILE, Path(__file__).parent / "setting.grammar")
+SEVERAL = "it sets several variables"
+_PLAIN = (ast.Constant, ast.UnaryOp, ast.List, ast.Dict)
+_WITHIN_AN_ENDING = 6
+"""The most tokens of an ending: "in the current value of $x"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One reading: the variables as they are written, an operator of their own ("" for none), and the value: exact, or
+    a text, which `each` of several variables gets. `in_words` says that the text has no exact reading, `unsure` why it
+    may be more than a value."""
+
+    targets: tuple[str, ...]
+    operator: str
+    value: Expression | str
+    in_words: bool = False
+    unsure: str = ""
+    each: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value as a text; "" for what the grammar has computed from the step."""
+        return self.value if isinstance(self.value, str) else ""
+
+    @property
+    def written(self) -> str:
+        """The reading as its author could write it, so that it has no other."""
+        value = in_symbols(self.value) if isinstance(self.value, Expression) else self.value
+        return f"{', '.join(self.targets)} {self.operator}= {value}"
+
+
+_Value = Literal["any", "worded", "exact", "plain", "step"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What the grammar makes: targets, an operator, and the code of the value; without code the value stands behind,
+    where it may be anything, is `exact`, a `plain` number or list, or is said by the `step` as a whole."""
+
+    targets: tuple[str, ...]
+    operator: str = ""
+    code: str = ""
+    value: _Value = "any"
+
+
+@lru_cache(maxsize=4096)
+def settings_of(text: str) -> tuple[Setting, ...]:
+    """All that a step can set or change: none for another step, several where people may differ about it."""
+    source = text.strip().rstrip(".;").rstrip()
+    name, sign, value = source.partition("=")
+    if sign and value[:1] != "=" and name.strip().isidentifier():
+        return (Setting((name.strip(),), "", value.strip(), in_words=True, unsure="a variable begins with $"),)
+    if "$" not in source or not (source.startswith("$") or source.partition(" ")[0].lower() in _first_words()):
+        return ()
+    tokens = leading_tokens(plain_marks(source))
+    chart = ConditionChart(grammar_of(*_FILES), _ACTIONS, tokens)
+    found = [*_changed(source, chart), *_stored(source, chart, tokens), *_begun(source, chart, tokens)]
+    found = [one for one in found if not one.in_words] or found[-1:]
+    return tuple(found if len(found) < 2 else {one.written: one for one in found}.values())
+
+
+def sets_behind(text: str) -> bool:
+    """Whether a text goes on with what the part before it sets: "$y to 2" behind "Set $x to 1 and"."""
+    said = f"set {text}"
+    return any(one.value != said for one in settings_of(said))
+
+
+def names_alone(text: str) -> bool:
+    """Whether a text says what is set, and no value yet: "Set $a, $b" before "and $c to 0"."""
+    return any(one.value == text and text.endswith(one.targets[-1]) for one in settings_of(text))
+
+
+def two_ways(readings: Sequence[Setting]) -> str:
+    """Why a step with several readings is free: each as its author can write it."""
+    return f"it can be read in two ways: write {' or '.join(f'`{one.written}`' for one in readings)}"
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    grammar = grammar_of(*_FILES)
+    return grammar.firsts["change"] | grammar.firsts["beginning"] | {words[0] for words, _ in grammar.classes["STORE"]}
+
+
+def _changed(source: str, chart: ConditionChart) -> Iterator[Setting]:
+    """What the grammar reads from the first word to the last."""
+    for one in () if has_date(source) else chart.meanings("change"):
+        value = expression_of(one.code, one.code)
+        if value is not None:
+            yield Setting(one.targets, one.operator, value)
+
+
+def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:
+    """ "Store $order.total in $total": a verb, an exact value or a call, and the variable at the end."""
+    stores = [value for words, value in grammar_of(*_FILES).classes["STORE"] if words == (tokens[0].text,)]
+    for at in range(len(tokens) - 1, max(1, len(tokens) - _WITHIN_AN_ENDING), -1) if stores else ():
+        value = source[tokens[0].end : tokens[at].at].strip()
+        targets = chart.ends("ending", at).get(len(tokens), ())
+        called = _is_call(tokens[1:at]) or result_of(value) != value
+        if targets and value and (called or read_value(value) is not None):
+            yield Setting(targets, "", value)
+            if stores == ["either"] and not called:
+                yield Setting(targets, "+", value)
+
+
+def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:
+    """ "Set $x to …", "$x = …": what sets, and the value behind it."""
+    for end, meanings in sorted(chart.ends("beginning", 0).items()):
+        value = source[tokens[end - 1].end :].strip()
+        called = _is_call(tokens[end:]) or result_of(value) != value
+        sure = called or read_value(value) is not None
+        for one in meanings:
+            match one.value:
+                case "step" if not value or tokens[end].text not in (",", "and"):
+                    yield Setting(one.targets, "", source, in_words=True)
+                case "exact" | "plain" if sure and (called or one.value == "exact" or _is(value, *_PLAIN)):
+                    yield Setting(one.targets, one.operator, value)
+                case "worded" if sure and len(one.targets) == 1 and _is(value, ast.Tuple):
+                    yield Setting(one.targets, "", value, in_words=True)
+                case "worded" if sure and not _is(value, ast.Tuple, ast.List):
+                    yield Setting(one.targets, "", value, each=len(one.targets) > 1)
+                case "any" | "worded" if value:
+                    why = "" if sure else _unsure(source, chart, tokens, end)
+                    yield Setting(one.targets, one.operator, value, in_words=not sure, unsure=why)
+
+
+def _is_call(tokens: Sequence[ConditionToken]) -> bool:
+    return len(tokens) == 1 and (tokens[0].kind == "CALL" or tokens[0].form == "call")
+
+
+def _is(value: str, *kinds: type[ast.expr]) -> bool:
+    """Whether a value is written as one of these: `$street, $zip` is an ast.Tuple, and may be a text as well."""
+    read = read_value(value)
+    return read is not None and isinstance(read.tree, kinds) and not isinstance(getattr(read.tree, "value", None), str)
+
+
+def _unsure(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken], end: int) -> str:
+    """Why a value in words may be more than one; "" where it is one."""
+    later = {words[0] for words, _ in grammar_of(*_FILES).classes["LATER"]}
+    for at in range(end, len(tokens)):
+        if chart.begins("another", at):
+            return SEVERAL
+        before = source[tokens[end - 1].end : tokens[at].at]
+        if tokens[at].text in later and tokens[at].kind == "WORD" and read_value(before) is not None:
+            return "when it is set is part of the sentence"
+    return ""
+
+
+def _percent(sign: str, target: str, token: ConditionToken) -> _Meaning:
+    return _Meaning((target,), "", f"({target} {sign} {target} * {token.text} / 100)")
+
+
+def _behind(value: _Value) -> Callable[..., _Meaning]:
+    """A beginning with one target, or with several."""
+
+    def beginning(_: str, *parts: Any) -> _Meaning:
+        targets = next(part for part in parts if isinstance(part, tuple) or (isinstance(part, str) and "$" in part))
+        return _Meaning(targets if isinstance(targets, tuple) else (targets,), value=value)
+
+    return beginning
+
+
+def _added_sum(sign: str, first: ValueMeaning, second: ValueMeaning, more: Any, _: str, target: str) -> _Meaning | None:
+    """ "Add 2 and 3 to $n": both together, where none of them is a text or a list."""
+    values = (first, second, *more)
+    plain = not any(value.code.startswith(("'", '"', "[", "{", "f")) for value in values)
+    return _Meaning((target,), sign, f"({' + '.join(value.code for value in values)})") if plain else None
+
+
+_ACTIONS: Mapping[str, Callable[..., Any]] = {
+    **ACTIONS,
+    "last": lambda *parts: parts[-1],
+    "another": lambda *parts: parts,
+    "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
+    "listed_targets": lambda first, others: (first, *others),
+    "gives": lambda place, others, _: _Meaning((place, *others)),
+    "operates": lambda place, sign: _Meaning((place,), sign),
+    "gives_exactly": lambda place, _: _Meaning((place,), value="exact"),
+    "gives_all": _behind("worded"),
+    "gives_one": _behind("worded"),
+    "gives_one_exactly": _behind("exact"),
+    "gives_one_plainly": _behind("plain"),
+    "decides": _behind("step"),
+    "manifold": lambda factor, target: _Meaning((target,), "", f"({target} {factor[0]} {factor[1:]})"),
+    "toggled": lambda _, target: _Meaning((target,), "", f"(not {target})"),
+    "stepped": lambda sign, target: _Meaning((target,), sign, "1"),
+    "stepped_behind": lambda target, sign: _Meaning((target,), sign, "1"),
+    "increased": lambda sign, target, _, amount: _Meaning((target,), sign, amount.code),
+    "increased_percent": lambda sign, target, _, token: _percent(sign, target, token),
+    "increased_percent_of": lambda sign, token, _, target: _percent(sign, target, token),
+    "added": lambda sign, amount, _, target: _Meaning((target,), sign, amount.code),
+    "added_each": lambda sign, first, second, more, _, target: _Meaning(
+        (target,), sign, f"[{', '.join(value.code for value in (first, second, *more))}]"
+    ),
+    "added_sum": _added_sum,
+    "rounded": lambda _, target, *__: _Meaning((target,), "", f"round({target})"),
+    "rounded_to": lambda _, target, __, amount, ___: _Meaning((target,), "", f"round({target}, {amount.code})"),
+    "emptied": lambda _, empty, __, target: _Meaning((target,), "", empty),
+    "made": lambda _, target, amount: _Meaning((target,), "", amount.code) if amount.form == "literal" else None,
+}
