@@ -104,7 +104,7 @@ def _first_words() -> frozenset[str]:
 
 def _changed(source: str, chart: ConditionChart) -> Iterator[Setting]:
     """What the grammar reads from the first word to the last."""
-    for one in () if has_date(source) else chart.meanings("change"):
+    for one in chart.meanings("change") if chart.begins("change", 0) and not has_date(source) else ():
         value = expression_of(one.code, one.code)
         if value is not None:
             yield Setting(one.targets, one.operator, value)
@@ -112,7 +112,7 @@ def _changed(source: str, chart: ConditionChart) -> Iterator[Setting]:
 
 def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:
     """ "Store $order.total in $total": a verb, an exact value or a call, and the variable at the end."""
-    stores = [value for words, value in grammar_of(*_FILES).classes["STORE"] if words == (tokens[0].text,)]
+    stores = [value for _, value in grammar_of(*_FILES).by_word.get(("STORE", tokens[0].text), ())]
     for at in range(len(tokens) - 1, max(1, len(tokens) - _WITHIN_AN_ENDING), -1) if stores else ():
         value = source[tokens[0].end : tokens[at].at].strip()
         targets = chart.ends("ending", at).get(len(tokens), ())
@@ -127,12 +127,14 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
     """ "Set $x to …", "$x = …": what sets, and the value behind it."""
     for end, meanings in sorted(chart.ends("beginning", 0).items()):
         value = source[tokens[end - 1].end :].strip()
+        if meanings[0].value == "step":
+            if not value or tokens[end].text not in (",", "and"):
+                yield Setting(meanings[0].targets, "", source, in_words=True)
+            continue
         called = _is_call(tokens[end:]) or result_of(value) != value
         sure = called or read_value(value) is not None
         for one in meanings:
             match one.value:
-                case "step" if not value or tokens[end].text not in (",", "and"):
-                    yield Setting(one.targets, "", source, in_words=True)
                 case "exact" | "plain" if sure and (called or one.value == "exact" or _is(value, *_PLAIN)):
                     yield Setting(one.targets, one.operator, value)
                 case "worded" if sure and len(one.targets) == 1 and _is(value, ast.Tuple):
