@@ -133,8 +133,8 @@ class Compound:
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:
         """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
-            set_before = phrases.PREFIX.without(head)
-            if names_alone(set_before) or not isinstance(decode_text(Op.EXE, set_before).head, Set):
+            first = phrases.PREFIX.without(head)
+            if names_alone(first) or not isinstance(decode_text(Op.EXE, first).head, Set):
                 continue
             if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(LoweredInstruction(Op.EXE, head), text, head, tail)

@@ -20,6 +20,7 @@ from runtime.language.instructions.values import read_value, result_of
 
 _FILES = (FILE, Path(__file__).parent / "setting.grammar")
 SEVERAL = "it sets several variables"
+_JOINTS = (",", "and")
 _PLAIN = (ast.Constant, ast.UnaryOp, ast.List, ast.Dict)
 _WITHIN_AN_ENDING = 6
 """The most tokens of an ending: "in the current value of $x"."""
@@ -88,7 +89,8 @@ def sets_behind(text: str) -> bool:
 
 def names_alone(text: str) -> bool:
     """Whether a text says what is set, and no value yet: "Set $a, $b" before "and $c to 0"."""
-    return any(one.value == text and text.endswith(one.targets[-1]) for one in settings_of(text))
+    names = {*text.replace(",", " ").split()[1:]} - {"and", "both", "all"}
+    return bool(names) and min(names)[0] == max(names)[0] == "$"  # so all of them begin with it
 
 
 def two_ways(readings: Sequence[Setting]) -> str:
@@ -128,11 +130,12 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
     for end, meanings in sorted(chart.ends("beginning", 0).items()):
         value = source[tokens[end - 1].end :].strip()
         if meanings[0].value == "step":
-            if not value or tokens[end].text not in (",", "and"):
+            if not value or tokens[end].text not in _JOINTS:
                 yield Setting(meanings[0].targets, "", source, in_words=True)
             continue
-        called = _is_call(tokens[end:]) or result_of(value) != value
-        sure = called or read_value(value) is not None
+        several = any(chart.begins("another", at) for at in range(end, len(tokens)) if tokens[at].text in _JOINTS)
+        called = not several and (_is_call(tokens[end:]) or result_of(value) != value)
+        sure = called or (not several and read_value(value) is not None)
         for one in meanings:
             match one.value:
                 case "exact" | "plain" if sure and (called or one.value == "exact" or _is(value, *_PLAIN)):
@@ -142,7 +145,7 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
                 case "worded" if sure and not _is(value, ast.Tuple, ast.List):
                     yield Setting(one.targets, "", value, each=len(one.targets) > 1)
                 case "any" | "worded" if value:
-                    why = "" if sure else _unsure(source, chart, tokens, end)
+                    why = "" if sure else SEVERAL if several else _unsure(source, tokens, end)
                     yield Setting(one.targets, one.operator, value, in_words=not sure, unsure=why)
 
 
@@ -156,16 +159,12 @@ def _is(value: str, *kinds: type[ast.expr]) -> bool:
     return read is not None and isinstance(read.tree, kinds) and not isinstance(getattr(read.tree, "value", None), str)
 
 
-def _unsure(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken], end: int) -> str:
+def _unsure(source: str, tokens: Sequence[ConditionToken], end: int) -> str:
     """Why a value in words may be more than one; "" where it is one."""
     later = {words[0] for words, _ in grammar_of(*_FILES).classes["LATER"]}
-    for at in range(end, len(tokens)):
-        if chart.begins("another", at):
-            return SEVERAL
-        before = source[tokens[end - 1].end : tokens[at].at]
-        if tokens[at].text in later and tokens[at].kind == "WORD" and read_value(before) is not None:
-            return "when it is set is part of the sentence"
-    return ""
+    starts = (token.at for token in tokens[end:] if token.kind == "WORD" and token.text in later)
+    exact = any(read_value(source[tokens[end - 1].end : at]) is not None for at in starts)
+    return "when it is set is part of the sentence" if exact else ""
 
 
 def _percent(sign: str, target: str, token: ConditionToken) -> _Meaning:
