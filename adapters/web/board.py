@@ -395,7 +395,5 @@ class Board:
 
 def _matches(message: RoomMessage, words: Sequence[str]) -> bool:
     """Whether a message that is still there has all the words, in its text, its author's name or its files' names."""
-    if message.deleted or not words:
-        return False
     text = " ".join([message.text, message.author_name, *(file.name for file in message.files)]).casefold()
-    return all(word in text for word in words)
+    return not message.deleted and bool(words) and all(word in text for word in words)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field
 
 from gateway.settings.forms import Section, Words
+from runtime.core.errors import ConfigError
 from runtime.core.files import FileBounds
+from runtime.core.near_names import name_advice
 
 _MIB = 1024 * 1024
 
@@ -18,6 +21,18 @@ class AccessSettings(Section):
     groups: dict[str, Words] = Field(default_factory=dict)
     pairing_minutes: float = Field(default=60, gt=0)
     open_requests: int = Field(default=20, ge=0)
+
+    def check(self, used: Mapping[str, Iterable[str]]) -> None:
+        """Raise ConfigError for an entry that can be no person, and for a group in `used`, by key, that is unknown."""
+        for name, people in self.groups.items():
+            for person in people:
+                if not person.partition(":")[2]:
+                    raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
+        for key, names in used.items():
+            for name in names:
+                if name not in self.groups:
+                    advice = name_advice(name, self.groups, "write it under [access.groups].")
+                    raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 
 class LimitSettings(Section):

@@ -55,7 +55,6 @@ from gateway.settings.sources import (
     variable_name,
 )
 from runtime.core.errors import ConfigError, FileUnreadable
-from runtime.core.near_names import name_advice
 
 MASK = "********"
 
@@ -196,7 +195,8 @@ def load(
     settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
-    _check_groups(settings)
+    used = {key: _value(settings, key) for key in keys(tree) if key.endswith(".allow_groups")}
+    settings.access.check(used)
     check_models(settings.models, is_model_set=settings.model is not None)
     settings.web.check_door()
     settings.mcp.check(settings.clients)
@@ -313,21 +313,6 @@ def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
     directory = toml.absolute().parent if toml is not None and layer.place == str(toml) else here
     routes = read_routes(layer.values["route"], place=layer.place, directory=directory)
     return replace(layer, values={**layer.values, "route": routes})
-
-
-def _check_groups(settings: Settings) -> None:
-    """Raise ConfigError for an unknown group, and for an entry that can be no person."""
-    groups = settings.access.groups
-    for name, people in groups.items():
-        for person in people:
-            if not person.partition(":")[2]:
-                raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
-    for key in keys(type(settings)):
-        if key.endswith(".allow_groups"):
-            for name in _value(settings, key):
-                if name not in groups:
-                    advice = name_advice(name, groups, "write it under [access.groups].")
-                    raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 
 def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:

@@ -21,7 +21,7 @@ from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.attendance import held_meeting, named_after_with
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
-from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
+from runtime.language.lowering.clauses import joints, jump_condition, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.part_readings import PartReadings
@@ -272,7 +272,7 @@ class Classifier:
         if note := phrases.NOTE.match(bare):
             return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}")
         if jump := phrases.GO_TO.begins(bare):
-            return LoweredInstruction(Op.JMP, f"{int(jump['number']):02} {_jump_condition(jump['condition'])}".rstrip())
+            return LoweredInstruction(Op.JMP, f"{int(jump['number']):02} {jump_condition(jump['condition'])}".rstrip())
         return None
 
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -389,14 +389,6 @@ class Classifier:
         if phrases.AND_RETURN.inside(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
             return LoweredInstruction(Op.RET, text)
         return LoweredInstruction(Op.EXE, text) if phrases.WORK.begins(bare) else None
-
-
-def _jump_condition(said: str) -> str:
-    """The condition of a jump, in the form "if …"."""
-    word, _, condition = said.replace("as long as", "while", 1).partition(" ")
-    if word.lower() in ("unless", "until"):
-        return f"if it is not true that {condition}"
-    return f"if {condition}" if word.lower() == "while" else said
 
 
 @lru_cache(maxsize=1024)

@@ -394,8 +394,7 @@ def _is_call(found: LoweredInstruction) -> bool:
 
 def _else_alone(groups: Sequence[_Part]) -> bool:
     """Whether an "otherwise" follows a step that is no condition."""
-    pairs = zip([None, *groups], groups, strict=False)
     return any(
         phrases.ELSE.begins(group.text) is not None and (before is None or before.found.op is not Op.CND)
-        for before, group in pairs
+        for before, group in zip([None, *groups], groups, strict=False)
     )
