@@ -89,8 +89,10 @@ def sets_behind(text: str) -> bool:
 
 def names_alone(text: str) -> bool:
     """Whether a text says what is set, and no value yet: "Set $a, $b" before "and $c to 0"."""
-    names = {*text.replace(",", " ").split()[1:]} - {"and", "both", "all"}
-    return bool(names) and min(names)[0] == max(names)[0] == "$"  # so all of them begin with it
+    verb, *words = text.replace(",", " ").split()
+    names = {*words} - {"and", "both", "all"}
+    sets = any((name, verb.lower()) in grammar_of(*_FILES).by_word for name in ("SET", "LET", "START"))
+    return sets and bool(names) and min(names)[0] == max(names)[0] == "$"  # so all of them begin with it
 
 
 def two_ways(readings: Sequence[Setting]) -> str:
