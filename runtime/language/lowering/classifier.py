@@ -14,7 +14,7 @@ from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Loop, Set
-from runtime.language.instructions.steps.setting import SEVERAL, Setting, settings_of, two_ways
+from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
@@ -279,16 +279,13 @@ class Classifier:
         if kept := self._kept_result(bare):
             return kept
         readings = settings_of(bare)
-        given = readings[0] if len(readings) == 1 else None
-        expression = text
+        expression, given = text, readings[0] if len(readings) == 1 else None
         if given and phrases.whole_call(call := result_of(given.text)) and not given.operator:
-            expression, text = call, f"{', '.join(given.targets)} = {call}"
-            bare = text
+            expression, text = call, (bare := f"{', '.join(given.targets)} = {call}")
         elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
             expression = bare[got.end() :]
             text = bare = f"{got[1]} = {expression}"
-        name = phrases.whole_call(expression.rstrip("."))
-        if name is not None:
+        if (name := phrases.whole_call(expression.rstrip("."))) is not None:
             return self._calling(name, text.rstrip(".; "))
         if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
             return self._calling("Say", text.rstrip(".; "))
@@ -319,22 +316,20 @@ class Classifier:
 
     def _set(self, text: str, bare: str, readings: Sequence[Setting]) -> LoweredInstruction | None:
         """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""
-        if len(readings) > 1:
-            return free(text, two_ways(readings))
-        if not readings:
-            return None
-        given = readings[0]
-        if given.unsure not in ("", SEVERAL):
-            return free(text, given.unsure)
-        said = phrases.PREFIX.without(given.text).rstrip(". ;")
-        if not (given.in_words and bare.startswith("$")):
-            return LoweredInstruction(Op.EXE, text if settings_of(text) else bare)
-        if called := self._meant(said):
-            return LoweredInstruction(Op.QUE, f"{', '.join(given.targets)} = {called}(); YLD for call")
-        if not phrases.ASK_ALWAYS.begins(said) or self.speech.target(self.speech.addressee(said), said) != "user":
-            return LoweredInstruction(Op.EXE, text)
-        names = " and ".join(given.targets)
-        return LoweredInstruction(Op.QUE, f"Say(user, {said}, for {names}){self.speech.wait_for('user', names)}")
+        if not readings or (why := doubt_about(readings)):
+            return free(text, why) if readings else None
+        said, names = phrases.PREFIX.without(readings[0].text).rstrip(". ;"), readings[0].targets
+        worded = readings[0].in_words and bare.startswith("$")
+        if worded and (called := self._meant(said)):
+            return LoweredInstruction(Op.QUE, f"{', '.join(names)} = {called}(); YLD for call")
+        if (
+            worded
+            and phrases.ASK_ALWAYS.begins(said)
+            and self.speech.target(self.speech.addressee(said), said) == "user"
+        ):
+            said = f"Say(user, {said}, for {' and '.join(names)})"
+            return LoweredInstruction(Op.QUE, said + self.speech.wait_for("user", " and ".join(names)))
+        return LoweredInstruction(Op.EXE, text if worded or settings_of(text) else bare)
 
     def _begins_with_call(self, bare: str) -> bool:
         """Whether a sentence starts with a playbook's name: "GetOrderStatus and …", "Get order status and …"."""

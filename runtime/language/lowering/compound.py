@@ -141,9 +141,8 @@ class Compound:
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
-            follows = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.begins(bare) is not None
-            follows = follows or (second.op is Op.QUE and self._speaks(second, bare))
-            if second.known and (again or follows):
+            ends = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.begins(bare) is not None
+            if second.known and (again or ends or (second.op is Op.QUE and self._speaks(second, bare))):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
         return None
 

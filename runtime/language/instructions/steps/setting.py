@@ -100,6 +100,11 @@ def two_ways(readings: Sequence[Setting]) -> str:
     return f"it can be read in two ways: write {' or '.join(f'`{one.written}`' for one in readings)}"
 
 
+def doubt_about(readings: Sequence[Setting]) -> str:
+    """Why a step is free whose parts are no steps of their own; "" for one that is exact, or several."""
+    return two_ways(readings) if len(readings) > 1 else readings[0].unsure.replace(SEVERAL, "")
+
+
 @cache
 def _first_words() -> frozenset[str]:
     grammar = grammar_of(*_FILES)
