@@ -7,6 +7,7 @@ import re
 from runtime.language.instructions.model import Action, Free, Prose, Set, Variable
 from runtime.language.instructions.operands import VARIABLE, variable_of
 from runtime.language.instructions.text import clauses_of
+from runtime.language.vocabulary.phrase import phrase
 
 _SEVERAL = r"\$\w+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?!\s+(?:to|be|as|=)\s))*"
 
@@ -47,6 +48,8 @@ TO_A_FILE = re.compile(
 """A value that goes into a file: "Write $result to a file named out.txt"."""
 
 
+_PART_OF_A_NOUN = phrase("part of a noun")
+
 _TARGETS = re.compile(r"\b(?:as|into)\s+\$[^\W\d]\w*", re.IGNORECASE)
 """The variables of several values: "Remember the first as $from and the second as $to"."""
 
@@ -72,7 +75,8 @@ def made(clause: str) -> Action:
         direct = re.match(rf"{_MAKES.pattern}\s+(?:the\s+|a\s+|an\s+)?({_SEVERAL})", clause, re.IGNORECASE)
         if into := _INTO.match(clause):
             return Set((variable_of(into["target"]),), Prose(clause))
-        part_of_it = direct is not None and clause[direct.end(1) :].startswith(("'", "\u2019"))
+        behind = clause[direct.end(1) :] if direct else ""
+        part_of_it = behind.startswith(("'", "\u2019")) or _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
         if direct and not part_of_it and not _TAKES.match(clause):
             return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

@@ -16,21 +16,15 @@ from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.program import Op
 from runtime.language.vocabulary.phrase import phrase
 
+BOUND = "the largest number of times is part of the sentence"
 _GOES = phrase("goes")
+_OF_SOMETHING = phrase("of something")
+_WORKS = phrase("works on something")
 _TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
-_KEPT = re.compile(
-    r"(?:,?\s+(?:and|then)\s+|[,;]\s*)(?P<verb>save|store|keep|put|record|remember|hold|write|note|call|add|append)\s+"
-    r"(?:it|this|that|them|(?:the|their|your|its)\s+\w+)\s+(?:down\s+)?(?:(?:as|in|into|to|under|on)\s+)?(?:the\s+)?(?:list\s+)?"
-    r"(?P<target>\$\w+(?::[\w\[\]]+)?)\s*$",
-    re.IGNORECASE,
-)
-"""The end of a sentence that names the variable for what it makes."""
+_KEPT = phrase("kept at the end")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
-_EACH = re.compile(
-    r"^(?P<head>for\s+(?:each|every|all)\s+\$?[^\s,:]+(?:\s+in|\s+of)\s+(?:the\s+)?\$[\w.]+)\s+(?P<body>[a-z]\w*\s+\S.*)$",
-    re.IGNORECASE,
-)
+_EACH = phrase("for each, at once")
 
 
 class Certainty:
@@ -61,7 +55,7 @@ class Certainty:
             return free(text, "the repeated steps are not below it")
         if got := self._got(text, bare):
             return got
-        if each := _EACH.match(bare):
+        if each := _EACH.begins(bare):
             known = self._classify(each["body"]).known
             return (
                 LoweredInstruction(Op.CND, each["head"], each["body"], loop=True)
@@ -84,8 +78,8 @@ class Certainty:
 
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""
-        kept = _KEPT.search(bare)
-        if kept is None:
+        kept = _KEPT.inside(bare)
+        if kept is None or any(pattern.begins(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
             return None
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
@@ -99,6 +93,8 @@ class Certainty:
         why = ""
         if found.op is Op.RET and vocabulary.beginning(found.text, vocabulary.LATER):
             why = "when it returns is part of the sentence"
+        elif found.op is Op.TNK and phrases.BOUNDED.inside(text):
+            why = BOUND
         elif found.op is Op.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
             why = "what it thinks of goes to a variable"
         elif found.op is Op.CND and not found.loop and says_that_nothing_came(unquoted(found.text)):
@@ -122,9 +118,9 @@ def _repeats_steps(bare: str) -> bool:
 
 def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
-    plain = messages.ANSWER_KEPT.sub("", plain)
+    plain = messages.ANSWER_KEPT.left_out_of(plain)
     if _BOUND.inside(plain):
-        return "the largest number of times is part of the sentence"
+        return BOUND
     words = plain.lower().split()
     lasting = any(one == "to" and two in vocabulary.LASTING for one, two in pairwise(words))
     if asks and lasting and phrases.UNTIL.inside(plain):
@@ -138,9 +134,10 @@ def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
-        works = re.search(r"\$\w|\b(?:it|them|that|this|again)\b", bare) or (
-            " " in bare and phrases.REPLIES.begins(head)
-        )
-        if first in vocabulary.WORK and works and not _TO_PEOPLE.search(head):
+        works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.is_indirect(head))
+        works = works or (" " in bare and phrases.REPLIES.begins(head))
+        if first in vocabulary.WORK and works and not _TO_PEOPLE.search(messages.ADDRESSED.left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"
+        if messages.grants(bare) and not messages.is_indirect(head):
+            return f"{bare[:40]!r} may be more than words"
     return ""

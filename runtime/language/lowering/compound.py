@@ -12,11 +12,13 @@ from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Set
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
 from runtime.language.lowering import phrases, vocabulary
+from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.messages import (
     HANDS_ON,
     NAMES_A_VALUE,
+    QUOTATION,
     STATES,
     WAITS_ALONE,
     WAITS_FOR_CALL,
@@ -85,10 +87,10 @@ class Compound:
         plain = unquoted(text)
         if not phrases.BRANCH_AT_START.begins(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
             return None
-        cut = phrases.OTHER_SIDE.search(plain)
+        cut = phrases.OTHER_SIDE.inside(plain)
         if cut is None or phrases.ELSE.begins(bare):
             return None
-        sides = text[: cut.start()].rstrip(), text[cut.end() :]
+        sides = text[: cut.start()].rstrip(), text[cut.end() :].lstrip()
         first, second = map(self._classify, sides)
         sure = all(
             side.known and side.op is Op.CND and not side.loop and side.body and self._classify(side.body).known
@@ -109,8 +111,8 @@ class Compound:
             return self._besides_a_value(text) or found
         if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
             return found
-        if phrases.BOUNDED.inside(unquoted(text)) and (found.talk is None or found.talk.asks):
-            return free(text, "the largest number of times is part of the sentence")
+        if phrases.BOUNDED.inside(QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
+            return free(text, BOUND)
         for head, tail in joints(text):
             if phrases.BRANCH.begins(tail):
                 return self._with_a_condition(found, text, head, tail) or found
@@ -159,7 +161,7 @@ class Compound:
             if is_call and (WAITS_FOR_CALL.begins(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not is_indirect(head)
-            if speaks and not NAMES_A_VALUE.match(tail) and _is_call(self._classify(tail)):
+            if speaks and not NAMES_A_VALUE.begins(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -323,7 +325,7 @@ class Compound:
             besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if HANDS_ON.match(bare) and phrases.ASK_ALWAYS.begins(head) and self._for_another(self._classify(head), bare):
+        if HANDS_ON.begins(bare) and phrases.ASK_ALWAYS.begins(head) and self._for_another(self._classify(head), bare):
             return self._sequence(text, [head, tail])
         if (phrases.ACTS.begins(bare) or _is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
@@ -352,7 +354,7 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or HANDS_ON.match(bare)
+        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or HANDS_ON.begins(bare)
         if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)

@@ -14,22 +14,13 @@ from runtime.language.vocabulary.phrase import phrase, words_of
 NO_CLOCK = "no step waits for a time of day: `Wait 2 hours` waits, and a trigger such as `Every day at 17:00` begins"
 ADDRESSED = phrase("to people")
 CHOICES = phrase("choices")
-LISTED = re.compile(r"[,:]\s*(?:or\s+)?([\w'-]+)\s*$")
-"""The last word of a list."""
+LISTED = phrase("last of a list")
 LATER = phrase("later")
 LATER_REMINDED = phrase("later reminded")
 ASKS_QUOTED = phrase("asks a quotation")
 ASKS_AGAIN = phrase("asks again")
-ASKS_TO_DO_AGAIN = re.compile(
-    r"\bask(?:ing)?\s+(?:(?:the\s+)?\w+\s+)?to\s+(?:try|guess|rate|enter|choose|pick|select|type|say|answer|give|repeat"
-    r"|tell|provide|name|confirm|decide|vote|bid|write|spell|specify)(?:\s+(?:it|them|that|this|one))?"
-    r"\s+(?:again|once more|anew)\b",
-    re.IGNORECASE,
-)
-"""A question for the same with another verb: "Ask them to rate it again"."""
-ASKS_FOR_IT = re.compile(
-    r"\bask(?:\s+(?:the\s+)?(?:user|customer|person|them|him|her))?\s+for\s+(it|them)[.;]?$", re.IGNORECASE
-)
+ASKS_TO_DO_AGAIN = phrase("asks to do again")
+ASKS_FOR_IT = phrase("asks for it")
 _ANEW = re.compile(
     r"\b(?:(?:another|different|new|other|valid|correct|real|better)\s+(?P<other>\w+(?:\s\w+)?)"
     r"|(?:the|their|its|your|a|an)\s+(?P<same>\w+(?:\s\w+)?)\s+(?:again|once more|anew))\b",
@@ -43,50 +34,21 @@ _NOTHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 """What may stand behind a noun that is meant as it is: not in "the other name of the dog"."""
-IS_ASKED = re.compile(
-    r"\bask(?:ing)?(?:\s+(?:the\s+)?\w+)?\s+(?:the\s+)?\$(\w+)(?=\s*(?:[.;?]|$|(?:and|,)\s))", re.IGNORECASE
-)
-"""The variable that is all of a question: "Ask the players $question"."""
-BESIDE_WHAT_IS_GIVEN = re.compile(
-    r"\b(?:with|to|from|against|by)\s+(?:(?:the|their|his|her|this)\s+)?\$(\w+)", re.IGNORECASE
-)
-"""A variable that has a value, beside what is asked: "Ask what happened to $parcel"."""
-SET_BY_THE_ANSWER = re.compile(r"\band\s+set\s+\$(\w+)", re.IGNORECASE)
-HANDS_ON = re.compile(
-    r"(?:report|send|forward|pass|hand|submit|give|deliver|show|explain|read|return|repeat|describe|mail)\s+"
-    r"(?:it|them|this|that|these|those)\s+(?:\w+\s+)?to\b",
-    re.IGNORECASE,
-)
-"""What is handed on is no listener: "report them to Safety"."""
+IS_ASKED = phrase("is asked")
+BESIDE_WHAT_IS_GIVEN = phrase("beside what is given")
+SET_BY_THE_ANSWER = phrase("set by the answer")
+HANDS_ON = phrase("hands on")
 STATES = phrase("states")
-NAMES_A_VALUE = re.compile(r"(?:wh\w+|how)\s+\(", re.IGNORECASE)
-"""The end of a question that looks like a call: "and if so, which ($tea)"."""
+NAMES_A_VALUE = phrase("names a value")
 WAITS_FOR_CALL = phrase("wait for the call")
 WAITS_ALONE = phrase("wait alone")
 TO_A_ROLE = phrase("to a role")
 AND_ANOTHER = phrase("to another, too")
-ADDRESSED_ROLES = re.compile(
-    r"\b(?:ask|tell|inform|notify|remind|consult|alert|warn|message|thank|greet|welcome)\s+(?:our|the|an?|my)\s+"
-    r"(?:new\s+|first\s+)?([a-z]\w+)\b",
-    re.IGNORECASE,
-)
-BEGUN_BY = re.compile(
-    r"^(?:when|whenever|if|once|as soon as)\s+(?:an?|the|some)\s+(?:new\s+)?([a-z]\w+)\b", re.IGNORECASE
-)
-"""Who does something in a trigger: "When a tenant reports a problem"."""
-SPEAKS = re.compile(
-    r"\s+(?:asks?|says?|wants?|wish(?:es)?|would|writes?|tells?|complains?|requests?|reports?|greets?|orders?|books?"
-    r"|calls?|speaks?|messages?|joins?|signs?|submits?|contacts?|sends?|begins?|starts?|enquires?|inquires?)\b",
-    re.IGNORECASE,
-)
-"""What people do who write to a program, and dogs and alarms do not."""
-TO_WHO_ASKED = re.compile(
-    r"^(?:reply|respond|answer)\b|\b(?:whoever|who|the one who)\s+(?:asked|called|wrote)\b"
-    r"|\bto\s+the\s+(?:sender|asker)\b",
-    re.IGNORECASE,
-)
-"""Words for somebody whom only the running program knows."""
-SEVERAL = re.compile(r"\b(?:both|all|each) of them\b", re.IGNORECASE)
+ADDRESSED_ROLES = phrase("addressed")
+BEGUN_BY = phrase("begun by")
+SPEAKS = phrase("speaks")
+TO_WHO_ASKED = phrase("to who asked")
+SEVERAL = phrase("several")
 FOR_PEOPLE = re.compile(
     r"\b(?:users?|customers?|humans?|visitors?|guests?|clients?|players?|them|him|her"
     r"|(?:to|for|with|from)\s+(?:the\s+|a\s+)?(?:people|person))\b",
@@ -99,6 +61,8 @@ _SAYS_A_THING = words_of("says a thing")
 _OWN = frozenset({"their", "his", "her"})
 _NEAR = 3
 _SAYS_THAT = phrase("says that")
+_WHAT = phrase("what is said")
+_WHETHER = phrase("whether")
 _PERHAPS_ASKED = phrase("perhaps asked")
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset(
@@ -107,19 +71,16 @@ _GRANTED = frozenset(
         *("lives", "marks", "extra"),
     }
 )
-_MAY_BE_LEFT_OUT = re.compile(r"\b(?:don['\u2019]t|do not|without) insist", re.IGNORECASE)
+_MAY_BE_LEFT_OUT = phrase("may be left out")
 _CLOCK = re.compile(
     r"(?:\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\.?|o['\u2019]clock|h)|\d{1,2}:\d\d|noon|midnight|tomorrow|tonight"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
 """The beginning of a time of day."""
-_PRINTS = re.compile(
-    r"(?:re)?print\b.*\b(?:cop(?:y|ies)|labels?|stickers?|badges?|tickets?|printer|on paper)\b", re.IGNORECASE
-)
-"""Work with a printer: "Print 1,000 copies"."""
-_PAUSES = re.compile(r"(?:wait|sleep|pause|hold on)\s+(?:until|till)\b", re.IGNORECASE)
-_HOLDS = re.compile(r"(?:invite|bring|add)\b.*\b(?:in)?to\s+an?\s+(?:\w+\s+)?meeting\b", re.IGNORECASE)
+_PRINTS = phrase("prints")
+_PAUSES = phrase("pauses until")
+_HOLDS = phrase("brings to a meeting")
 _EACH_ALONE = (["everyone"], ["everybody"])
 _EACH_OF = (
     ["each", "of"],
@@ -132,24 +93,19 @@ _EACH_OF = (
 _TYPED = re.compile(r"\b(?:as|set|setting|into|random|new)\s+(?:the\s+|an?\s+)?\$(\w+):[A-Za-z]")
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
-ANSWER_KEPT = re.compile(
-    r"(?:,?\s+and\s+|[,;]\s*)(?:save|store|keep|put|record|remember|note)\s+"
-    r"(?:it|this|that|(?:the|their)\s+\w+)\s+(?:down\s+)?(?:as|in|into|to)\s+(?:the\s+)?\$(\w+)"
-    r"(:[\w\[\]]+)?\s*\.?$",
-    re.IGNORECASE,
-)
-"""The variable for the answer, at the end of a question: "Ask what is wrong with $text and save it in $why"."""
+ANSWER_KEPT = phrase("answer kept")
 
 
 def in_a_list(before: str, end: str) -> bool:
     """Whether a word such as "quit" is the last of a list: "the options: order, status, quit"."""
-    if " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then ") or re.match(r"then\b|[;.]", end.strip()):
+    apart = end.strip().startswith((";", ".")) or end.split()[:1] == ["then"]
+    if apart or " " in end.strip(" ,;.!").removeprefix("and ").removeprefix("then "):
         return False
     plain = unquoted(before)
-    listed = LISTED.search(plain)
-    if listed is None or phrases.TELL.begins(listed[1]) or phrases.ASK_ALWAYS.begins(listed[1]):
+    listed = LISTED.inside(plain)
+    if listed is None or phrases.TELL.begins(listed["last"]) or phrases.ASK_ALWAYS.begins(listed["last"]):
         return False
-    joined = re.match(r"\s*,?\s*(?:and\b|&)", end, re.IGNORECASE) is not None
+    joined = end.lstrip(" ,").lower().startswith(("and ", "&"))
     return not joined or ":" in plain or CHOICES.inside(plain) is not None
 
 
@@ -192,22 +148,22 @@ def about_what_is_given(bare: str, given: Collection[str]) -> bool:
 def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[str]) -> str:
     """Why a message may be more than its words, or more than one; "" where it is not."""
     words = bare.lower().replace(",", " ").replace(":", " ").split()
-    if _HOLDS.match(bare):
+    if _HOLDS.begins(bare):
         return "a meeting is held by a playbook of its own, with `meeting: true`"
-    if _PRINTS.match(unquoted(bare)):
+    if _PRINTS.begins(unquoted(bare)):
         return "it may be work with a printer"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
-        typed += [kept[1]] if (kept := ANSWER_KEPT.search(bare)) else []
+        typed += [kept["name"]] if (kept := ANSWER_KEPT.inside(bare)) else []
         new = next((name for name in typed if name not in given), None)
         if new is not None:
             return f"it does not say who gives ${new}"
-        return "it may be more than words" if words[0] in _GRANTS and (_GRANTED & {*words} or "%" in bare) else ""
+        return "it may be more than words" if grants(bare) else ""
     if not meeting and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF):
         return "it asks several people, and one answer would end it"
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
-    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.search(bare)):
+    if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.inside(bare)):
         return "a value that may be left out is asked for until it is given"
     until = phrases.UNTIL.inside(bare)
     if until and _CLOCK.match(until["what"]):
@@ -215,9 +171,15 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     return "until when is not said" if until and read_answer(until["what"]) else ""
 
 
+def grants(bare: str) -> bool:
+    """Whether a clause gives somebody what words alone do not give: "give them a credit of 5 dollars"."""
+    words = bare.lower().replace(",", " ").replace(":", " ").split()
+    return words[:1] != [] and words[0] in _GRANTS and (not _GRANTED.isdisjoint(words) or "%" in bare)
+
+
 def waits_for_a_time(bare: str) -> bool:
     """Whether a step waits for a time of day: "Sleep until 8 o'clock"."""
-    return _PAUSES.match(bare) is not None and lasts_until_a_time(bare)
+    return _PAUSES.begins(bare) is not None and lasts_until_a_time(bare)
 
 
 def lasts_until_a_time(plain: str) -> bool:
@@ -244,14 +206,14 @@ def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
 
 def before_what(text: str) -> str:
     """A step up to its message: "Tell only Ada that …"."""
-    what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
+    what = _WHAT.inside(unquoted(text))
     return text[: what.start()] if what else text
 
 
 def perhaps_later(text: str, bare: str) -> LoweredInstruction | None:
     """A free step for "Remind them in 10 minutes to drink", which is not said now; None for others."""
     whole = ADDRESSED.left_out_of(unquoted(bare)).replace("that time", "the time")
-    told = phrases.INDIRECT.inside(whole) or re.search(r"\b(?:if|whether)\b", whole)
+    told = phrases.INDIRECT.inside(whole) or _WHETHER.inside(whole)
     whole = whole[: told.start()] if told else whole
     when = LATER.inside(whole) or (bare.lower().startswith("remind") and LATER_REMINDED.inside(whole))
     return free(text, "when it is said is part of the sentence") if when else None

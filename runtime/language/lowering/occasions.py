@@ -3,17 +3,21 @@ later."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Say, Wait
 from runtime.language.program import Step, Trigger, TriggerKind
 from runtime.language.trigger_words import speaks_of_people, trigger_kind
+from runtime.language.vocabulary.phrase import phrase
 
-_WHENEVER = re.compile(r"(?:whenever|(?:each|every|any) time)\b", re.IGNORECASE)
-_SOMEBODY = re.compile(r"(?:they|he|she)\s", re.IGNORECASE)
-_WHEN = re.compile(r"(?:when|once|as soon as)\s+(?P<asked>you(?:['\u2019]re|\s+are|\s+get)\s+)?", re.IGNORECASE)
+_WHENEVER = phrase("whenever")
+_SOMEBODY = phrase("somebody")
+_IF = phrase("branch at start")
+_REACTS = phrase("reacts")
+LATER = "it may be meant for later, and a trigger of a playbook waits for that"
+_ELSEWHERE = phrase("happens elsewhere")
+_WHEN = phrase("when")
 
 
 class Occasions:
@@ -35,11 +39,18 @@ class Occasions:
         if any(isinstance(part, Ask | Wait | Call | Free) for part in parts):
             self._heard = self._called = True
 
-    def is_for_later(self, condition: str) -> bool:
-        """Whether a condition outside of a loop may be about what people say from now on."""
-        when = _WHEN.match(condition)
-        rest = condition[when.end() :] if when else ""
-        speaks = when is not None and (speaks_of_people(rest) or _SOMEBODY.match(rest) is not None)
+    def why_later(self, condition: str, *, in_a_loop: bool) -> str:
+        """Why a condition may be about what people say from now on; "" where it is not."""
+        test = _IF.begins(condition)
+        if test and self._told and _REACTS.begins(test.rest):
+            return "nothing before it waits for their answer"
+        return "" if in_a_loop or not self._is_for_later(condition) else LATER
+
+    def _is_for_later(self, condition: str) -> bool:
+        when = _WHEN.begins(condition)
+        rest = when.rest if when else ""
+        speaks = when is not None and (speaks_of_people(rest) or _SOMEBODY.begins(rest) is not None)
         said = when is None or not speaks or (self._called if when["asked"] else self._heard and not self._told)
-        self._left = not said or _WHENEVER.match(condition) is not None
+        said = said and (when is None or _ELSEWHERE.inside(rest) is None)
+        self._left = not said or _WHENEVER.begins(condition) is not None
         return self._left

@@ -81,7 +81,7 @@ _TIMES = r"(?:times|iterations|rounds|attempts|tries|passes|cycles)"
 REPEAT_TIMES = re.compile(
     r"^(?:(?:repeat|loop|iterate|do)(?:\s+(?:this|these|that|the following|it))?(?:\s+steps?)?\s+)?(?:for\s+)?"
     r"(?:up to|at most|no more than|a maximum of|a total of)?\s*"
-    rf"(?:(\d+|\$\w+)(?:\s+{_TIMES}|\s?x)|(?<=\s)(twice|thrice))$",
+    rf"(?:(\d+|\$\w+|one|two|three|four|five|six|seven|eight|nine|ten)(?:\s+{_TIMES}|\s?x)|(?<=\s)(twice|thrice))$",
     re.IGNORECASE,
 )
 _IT_DOES = r"(?:it|he|she|they|that|this)\s+(?:is|are|was|were|does|do|did|has|have)"
@@ -90,11 +90,11 @@ IF_SO = re.compile(
     rf"if\s+(so|yes|true|not|no|{_IT_DOES}(?:\s+not|n['\u2019]t)?)\b(?!\s+\w+\s*[:,])\s*[:,]?\s*(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
+LAST_CONDITION = phrase("condition at the end")
 DOES_ONE_THING = re.compile(
     r"^(?:\$\w+[^=]*=(?!=)|(?:set|let|store|assign|break|continue|exit|leave)\b)", re.IGNORECASE
 )
-OTHER_SIDE = re.compile(r"[;.]\s*(?=(?:otherwise|else)\b(?!,?\s+if\b))", re.IGNORECASE)
+OTHER_SIDE = phrase("other side")
 ELSE_INSIDE = re.compile(
     r"(?:(?<!thing )(?<!body )(?<!one )(?<!where )(?<!what )(?<!who )\belse|\botherwise)\b", re.IGNORECASE
 )

@@ -41,9 +41,9 @@ class AskedVariables:
             name = noun[0].lower().replace(" ", "_")
             return f"{talk.said[: noun.end()]} (${name}){talk.said[noun.end() :]}", [name]
         about = [*dict.fromkeys(self.about)]
-        if about and (it := messages.ASKS_FOR_IT.search(plain)):
-            return f"{talk.said[: it.start(1)]}{_joined(about)}", about
-        again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.search(plain)
+        if about and (it := messages.ASKS_FOR_IT.inside(plain)):
+            return f"{talk.said[: talk.said.rindex(it['it'])]}{_joined(about)}", about
+        again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.inside(plain)
         names = [name for name in about if name in self._asked] or self._asked_last
         if again is None or not names:
             return talk.said, ()
@@ -51,7 +51,7 @@ class AskedVariables:
 
     def may_ask_again(self, bare: str) -> str:
         """Why "ask them to try again" may ask for a value, or not; "" where it is clear."""
-        again = messages.ASKS_TO_DO_AGAIN.search(unquoted(bare))
+        again = messages.ASKS_TO_DO_AGAIN.inside(unquoted(bare))
         if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
             return ""
         about = self._asked & {*self.about}
@@ -77,10 +77,10 @@ class AskedVariables:
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
         typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
         before = said if typed else said.rpartition(" set $")[0]
-        beside = {match[1] for match in messages.BESIDE_WHAT_IS_GIVEN.finditer(said)}
+        beside = {match["name"] for match in messages.BESIDE_WHAT_IS_GIVEN.all_inside(said)}
         about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed
-        about |= self.worded & {match[1] for match in messages.IS_ASKED.finditer(said)}
-        about -= {match[1] for match in messages.SET_BY_THE_ANSWER.finditer(said)}
+        about |= self.worded & {match["name"] for match in messages.IS_ASKED.all_inside(said)}
+        about -= {match["name"] for match in messages.SET_BY_THE_ANSWER.all_inside(said)}
         return [name for name in names if name in asked_for or name not in about]
 
     def thinking(self, text: str, bare: str) -> LoweredInstruction | None:

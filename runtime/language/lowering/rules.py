@@ -30,14 +30,16 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger,
 from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
+from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 33
+_VERSION = 34
+_DONE = "; done when "
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
-_ONE_WORD = re.compile(r"(?:then\s+)?(?:stop|end|finish|quit|exit)[.;!]?", re.IGNORECASE)
+_ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
-_ENDS_BEFORE = re.compile(r",\s*(?:unless|until|while|as\s+long\s+as|if)\b|^(?:the\s+)?\$\w+\s*,", re.IGNORECASE)
+_ENDS_BEFORE = phrase("end of a loop")
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -169,9 +171,11 @@ class _StepLowering:
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             step = self._other_side(item, before, line) or self._lower(item, line, before, above)
-            if before and asked and step.op is Op.YLD and step.text == asked[1] and not before.children:
+            waits, _, own = step.text.partition(_DONE)
+            if before and asked and step.op is Op.YLD and waits == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
-                step = replace(step, text=f"{step.text}{_awaited(asked[2])}")
+                done = " and ".join(filter(None, (_awaited(asked[2]).removeprefix(_DONE), own)))
+                step = replace(step, text=f"{waits}{_DONE}{done}" if done else waits)
             self._questions.given |= sets(decode(step))
             self._occasions.note(step)
             steps.append(step)
@@ -196,9 +200,9 @@ class _StepLowering:
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)
-        once = found.known and found.op is Op.CND and not (found.loop or self._loops)
-        if once and self._occasions.is_for_later(found.text):
-            found, item = _whole(item, "it may be meant for later, and a trigger of a playbook waits for that")
+        once = found.known and found.op is Op.CND and not found.loop
+        if once and (why := self._occasions.why_later(found.text, in_a_loop=self._loops > 0)):
+            found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
         again = phrases.AGAIN_IF.begins(found.text) is not None
         if found.loop and found.known and not (again or _is_loop(found.text)):
@@ -250,10 +254,10 @@ class _StepLowering:
         text = unquoted(item.text)
         if phrases.PBASM.match(item.text):
             return found
-        if condition := phrases.LAST_CONDITION.search(text):
+        if condition := phrases.LAST_CONDITION.inside(text):
             first = self._classifier.classify(item.text[: condition.start()])
             if first.known and first.op not in _CONTROL:
-                return replace(first, after=(*first.after, item.text[condition.end() :]))
+                return replace(first, after=(*first.after, item.text[condition.end() :].lstrip()))
         asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.begins(text)
         if not found.after and phrases.REPEATS.inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
@@ -263,6 +267,7 @@ class _StepLowering:
         """The step of an instruction, with its steps below."""
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown, found.reason))
+            self._classifier.speech.note(item.text)
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
             if name != "meeting":
                 self._classifier.speech.heard(name)
@@ -308,7 +313,7 @@ def _is_loop(text: str) -> bool:
     """Whether the items or the end of a loop are clear: "For each $flat in $flats, unless they found one" has two."""
     head = decode_text(Op.CND, text).head
     over = head.over.text if isinstance(head, Loop) and isinstance(head.over, Prose) else ""
-    return isinstance(head, Loop) and not (head.kind is LoopKind.EACH and _ENDS_BEFORE.search(over))
+    return isinstance(head, Loop) and not (head.kind is LoopKind.EACH and _ENDS_BEFORE.inside(over))
 
 
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:
@@ -338,9 +343,10 @@ def _below(item: ListItem, found: LoweredInstruction) -> tuple[ListItem, ...]:
 
 def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
     """Whether "stop" alone, or behind a message, is all that says what ends."""
-    if found.op is Op.YLD and found.text == "for exit":
-        return _ONE_WORD.fullmatch(said) is not None
-    return found.text.endswith("; YLD for exit") and _ONE_WORD.fullmatch(said.split()[-1]) is not None
+    ends = _ENDS_SOMETHING.inside(said)
+    if ends is None or not found.text.endswith("for exit"):
+        return False
+    return found.op is not Op.YLD or not phrases.PREFIX.without(said[: ends.start()])
 
 
 def _lost(said: str, step: Step) -> list[str]:

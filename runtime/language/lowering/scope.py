@@ -111,7 +111,7 @@ class Reach:
     @cached_property
     def people(self) -> frozenset[str]:
         """The common nouns, in the singular, for people to whom the agent's steps speak."""
-        said = (_singular(noun) for noun in messages.ADDRESSED_ROLES.findall(self._agent.source))
+        said = (_singular(noun["who"]) for noun in messages.ADDRESSED_ROLES.all_inside(self._agent.source))
         return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrases.PERSON.fullmatch(noun))
 
     def is_the_user(self, noun: str) -> bool:
@@ -126,8 +126,8 @@ class Reach:
     def _begin(self) -> frozenset[str]:
         """Who begins the agent's playbooks, by their triggers."""
         triggers = (trigger.text for playbook in self._agent.playbooks for trigger in playbook.triggers)
-        found = [(text, found) for text in triggers if (found := messages.BEGUN_BY.match(text))]
-        return frozenset(_singular(who[1]) for text, who in found if messages.SPEAKS.match(text, who.end()))
+        found = [found for text in triggers if (found := messages.BEGUN_BY.begins(text))]
+        return frozenset(_singular(who["who"]) for who in found if messages.SPEAKS.begins(who.rest))
 
     def is_an_agent(self, word: str) -> bool:
         """Whether an agent has this name."""

@@ -23,6 +23,10 @@ _TO_PERSON_OUTSIDE = re.compile(_LEAD + phrases.PERSON_OUTSIDE.pattern, re.IGNOR
 _YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
 _PRIVATE = phrase("in private")
+_ONE_PERSON = phrase("one person")
+_PROPOSES = phrase("propose")
+_WAITS_FOR_WORDS = phrase("waits for words")
+_TO_A_ROLE_BEHIND = phrase("to a role behind")
 _PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
@@ -82,6 +86,8 @@ class Speech:
 
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
+        self.absent = ""
+        """The person besides the user for whom the last step of such kind was."""
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
         self._named = _named(reach.any_agent, reach.any_remote)
@@ -112,6 +118,15 @@ class Speech:
             return LoweredInstruction(Op.YLD, f"for agent {agents[0]}")
         if self._meeting and not re.search(r"\b(?:user|human|customer)\b", whom, re.IGNORECASE):
             return LoweredInstruction(Op.YLD, "for meeting")
+        return self._waiting_for_people(text, whom)
+
+    def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
+        if said := _WAITS_FOR_WORDS.begins(whom):
+            who = said["who"].lower().removeprefix("the ")
+            if who in ("they", "he", "she") or phrases.PERSON.fullmatch(who) or self._reach.is_the_user(who):
+                return LoweredInstruction(Op.YLD, f"for user; done when {whom}")
+        if self.absent and _ONE_PERSON.begins(whom):
+            return free(text, f"it may be for {self.absent!r}")
         if phrases.PERSON.search(whom) or re.search(r"\b(?:repl|answer|respon|input|message)", whom, re.IGNORECASE):
             return LoweredInstruction(Op.YLD, "for user")
         return free(text, _NO_WAIT)
@@ -188,9 +203,9 @@ class Speech:
             return LoweredInstruction(Op.QUE, f"{instruction}; YLD for return", talk=talk)
         if not talk.asks:
             return LoweredInstruction(Op.QUE, instruction, talk=talk)
-        kept = messages.ANSWER_KEPT.search(said)
+        kept = messages.ANSWER_KEPT.inside(said)
         if kept and not others and messages.ASKS_QUOTED.begins(said[: kept.start()]):
-            instruction = f"Say({target}, {said[: kept.start()]})"
+            instruction = f"Say({target}, {said[: kept.start()].rstrip()})"
         waits = sorted([target, *others], key=lambda one: one == "user")
         waiting = "".join(self.wait_for(one, said, several=len(others) > 0, anew=anew) for one in waits)
         all_answer = "; done when all have answered" if others and "done when" not in waiting else ""
@@ -198,13 +213,14 @@ class Speech:
 
     def heard(self, target: str) -> None:
         """Note an addressee, who is meant when a later step names nobody."""
+        self.absent = ""
         if target in self.partners:
             self.partners.remove(target)
         self.partners.append(target)
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> LoweredInstruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
-        if messages.SEVERAL.search(bare) and len({*self.partners} - {"user"}) > 1:
+        if messages.SEVERAL.inside(bare) and len({*self.partners} - {"user"}) > 1:
             return free(text, "which of them are meant is known only when it runs")
         variable = self._named.variable.match(bare)
         behind = phrases.TO_VARIABLE_BEHIND.begins(bare) if target is None else None
@@ -217,10 +233,14 @@ class Speech:
         person = also and (phrases.PERSON.fullmatch(also["first"]) or self._reach.is_the_user(also["first"]))
         if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
-        other = self._somebody_else(bare) if target is None else None
-        if other and not (phrases.PERSON.match(other["who"]) or phrases.EVERYBODY.match(other["who"])):
+        pronoun = target == "user" and self._spoken_to(bare) is None and phrases.PERSON_OUTSIDE.search(bare) is None
+        other = self._somebody_else(bare) if target is None or pronoun else None
+        known = other and (phrases.PERSON.match(other["who"]) or phrases.EVERYBODY.match(other["who"]))
+        if other and not (known or (pronoun and self._reach.is_the_user(other["who"]))):
             return free(text, f"it is for {other['who']!r}, and there is no such agent")
-        if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.search(bare):
+        if self.absent and target == "user" and (person := self._spoken_to(bare)) and _ONE_PERSON.inside(person[0]):
+            return free(text, f"it may be for {self.absent!r}")
+        if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.inside(bare):
             return free(text, "who is answered is known only when it runs") if self._reach.is_named_by_others else None
         meant = phrases.TO_A_NAME_BEHIND.begins(unquoted(bare)) if target is None else None
         if meant and self._reach.nearly_an_agent(meant["who"]):
@@ -229,23 +249,31 @@ class Speech:
         unknown = agent is not None and not self._reach.is_an_agent(agent[1])
         return free(text, f"there is no agent {agent[1]}") if agent and unknown else None
 
+    def note(self, text: str) -> None:
+        """Note a free step, which may be for somebody else, whom a later "him" or "her" means."""
+        other = self._somebody_else(text)
+        if other and not (phrases.PERSON.match(other["who"]) or self._reach.is_the_user(other["who"])):
+            self.absent = other["who"]
+
     @staticmethod
     def _somebody_else(bare: str) -> PhraseMatch | None:
         """The common noun of a step for somebody who may be another person than the user."""
-        role = messages.TO_A_ROLE.begins(bare)
+        role = messages.TO_A_ROLE.begins(bare) or _TO_A_ROLE_BEHIND.begins(unquoted(bare))
         known = role is not None and vocabulary.ROLES & {role["who"].lower(), role["who"].lower().removesuffix("s")}
         return role if known else phrases.TO_SOMEBODY_ELSE.begins(bare)
 
     def begun_by_the_user(self, trigger: str) -> bool:
         """Whether a trigger is about what the user does."""
-        who = messages.BEGUN_BY.match(trigger)
+        who = messages.BEGUN_BY.begins(trigger)
         named = phrases.PERSON_OUTSIDE.search(trigger) is not None
-        return named or (who is not None and not self._meeting and self._reach.is_the_user(who[1]))
+        return named or (who is not None and not self._meeting and self._reach.is_the_user(who["who"]))
 
     def _tells(self, bare: str, target: str | None) -> bool:
         to_somebody = target is not None and phrases.TELL_IF_NAMED.begins(bare)
         to_all = self._meeting and phrases.TELL_A_MEETING.begins(bare)
-        return bool(phrases.TELL.begins(bare) or to_somebody or to_all)
+        known = {*phrases.VARIABLE.findall(bare)} <= self.questions.given
+        alone = known and _PROPOSES.begins(bare) and not self._reach.is_named_by_others
+        return bool(phrases.TELL.begins(bare) or to_somebody or to_all or alone)
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
         if phrases.ASK_ALWAYS.begins(bare) or (text.rstrip().endswith("?") and not phrases.THINK.begins(bare)):
@@ -300,7 +328,7 @@ class Speech:
 
     def _to_whom(self, bare: str) -> str:
         """A sentence from the part that names the listener: "Introduce Cook to the user"."""
-        about_others = phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.match(bare)
+        about_others = phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.begins(bare)
         to = self._named.to_somebody.search(bare) if about_others else None
         return bare[to.start() :] if to else bare
 
@@ -346,16 +374,16 @@ class Speech:
                 else [name for name in dict.fromkeys(phrases.VARIABLE.findall(said)) if name not in states]
             )
             new = [f"${name}" for name in named if name not in self.questions.given or name in asked_for]
-            new = [f"${kept[1]}"] if (kept := messages.ANSWER_KEPT.search(said)) and not several else new
+            new = [f"${kept['name']}"] if (kept := messages.ANSWER_KEPT.inside(said)) and not several else new
             who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
             when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until["what"]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         tells = phrases.TELL.begins(said) or vocabulary.beginning(said, vocabulary.HANDS)
         asked = phrases.ASKS_INSIDE.inside(said) if tells else None
-        kept = messages.ANSWER_KEPT.search(said)
-        wanted = anew or ([kept[1]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
-        kind = kept[2] or "" if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""
+        kept = messages.ANSWER_KEPT.inside(said)
+        wanted = anew or ([kept["name"]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
+        kind = kept["type"] if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""
         gave = "the user gave " + " and ".join(f"${name}{kind}" for name in wanted) if wanted else "the user answered"
         if until:
             what = until["what"] if " " in until["what"] or not wanted else f"it is {until['what']}"

@@ -47,7 +47,7 @@ _STOOD_FOR = {
     "YLD for $": "wait word words message messages answer reply news task",
     "YLD for task": "wait word words message messages answer reply news",
     "YLD for call": "wait yield call result return returns yld",
-    "YLD for exit": "yield end exit quit terminate stop finish shut down program conversation chat session yld",
+    "YLD for exit": "yield end exit quit terminate stop finish shut down hang up program conversation chat session yld",
     "YLD for return": "yield return yld",
     "RET": "result results output value calling returns gives says"
     " early immediately return control caller calling playbook nothing back this end call meeting",
