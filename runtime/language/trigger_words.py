@@ -10,7 +10,7 @@ from runtime.language.vocabulary.phrase import phrase
 
 _BEGIN = phrase("start of the program")
 _EVENT = phrase("people act")
-_OF_A_VARIABLE = re.compile(r"^(?:(?:when|whenever|once|if|as soon as)\s+)?(?:the\s+)?\$\w", re.IGNORECASE)
+_OF_A_VARIABLE = phrase("of a variable")
 _VARIABLE = re.compile(r"\$\w+")
 _CONDITION = phrase("state")
 
@@ -42,7 +42,7 @@ def trigger_kind(text: str) -> TriggerKind:
         return TriggerKind.EVT
     if _BEGIN.inside(text.strip().rstrip(".")):
         return TriggerKind.BGN
-    if _OF_A_VARIABLE.match(text.strip()):
+    if _OF_A_VARIABLE.begins(text.strip()):
         return TriggerKind.CND
     if speaks_of_people(text):
         return TriggerKind.EVT

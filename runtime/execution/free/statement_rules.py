@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.triggers.kinds import judges
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.vocabulary.phrase import phrase
 
 
 def _line(*calls: str) -> str:
@@ -97,15 +97,15 @@ call it `self.current_meeting.shared_state`.\
 """
 
 _NAMED = (
-    (re.compile(r"\bfiles?\b|(?:Read|Send|Load)File|\battach|\bupload", re.I), _FILES),
-    (re.compile(r"\bask|\bchoose|\bchoice|\boptions?\b|\bvotes?\b|\bpoll\b|\bconfirm|\bapprov", re.I), _ASK),
-    (re.compile(r"\backnowledge|\back(?:_within_s)?\b|\breceipts?\b", re.I), _ACKNOWLEDGEMENT),
-    (re.compile(r"\bremind|\blater\b|\b(?:seconds?|minutes?|hours?|days?|weeks?)\b|\btomorrow\b", re.I), _REMINDERS),
-    (re.compile(r"\bbackground\b|\bSpawn\(", re.I), _TASKS),
-    (re.compile(r"\bbackground\b|\bSpawn\(|\borderer\b|\bTell\(", re.I), _WORDS),
-    (re.compile(r"\blog(?:s|ged|ging)?\b", re.I), _LOG),
-    (re.compile(r"\bpublish", re.I), _EVENTS),
-    (re.compile(r"artifact", re.I), _ARTIFACTS),
+    (phrase("files"), _FILES),
+    (phrase("questions"), _ASK),
+    (phrase("receipts"), _ACKNOWLEDGEMENT),
+    (phrase("reminders"), _REMINDERS),
+    (phrase("tasks"), _TASKS),
+    (phrase("words to tasks"), _WORDS),
+    (phrase("log"), _LOG),
+    (phrase("events"), _EVENTS),
+    (phrase("artifacts"), _ARTIFACTS),
 )
 """What a program names, and the rule for it."""
 
@@ -132,7 +132,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
         yield _STEPS
     if judged:
         yield _TRIGGERS
-    yield from (rule for named, rule in _NAMED if named.search(shown))
+    yield from (rule for named, rule in _NAMED if named.inside(shown))
     if any(playbook.meeting for playbook in agent.playbooks):
         yield _MEETINGS
 

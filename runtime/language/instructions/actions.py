@@ -39,6 +39,7 @@ from runtime.language.instructions.operands import (
 from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
 from runtime.language.instructions.text import TYPE, clauses_of, inside_of, split_at, split_first, unquoted
 from runtime.language.instructions.values import read_value, result_of
+from runtime.language.vocabulary.phrase import phrase
 
 _CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 
@@ -64,9 +65,7 @@ _GAVE = re.compile(
 )
 
 
-_ANSWERED = re.compile(
-    r"(?:the\s+)?(?:\w+)\s+(?:has\s+|have\s+)?(?:answered|replied|responded|said something|answers)\.?\Z", re.IGNORECASE
-)
+_ANSWERED = phrase("has answered")
 
 
 IS_DONE = "this is done: "
@@ -80,9 +79,8 @@ _TALKED = re.compile(
 """Verbs for talks of more than one message."""
 
 
-_TAKES_PART = re.compile(
-    r"\b(?:participate|take part|drive|moderate|facilitate|contribute|discuss|engage)\b", re.IGNORECASE
-)
+_HAS_GIVEN = phrase("has given")
+_TAKES_PART = phrase("takes part")
 
 
 _OPPOSITE = frozenset({"the opposite", "its opposite", "the reverse", "the contrary", "the negation", "its negation"})
@@ -139,7 +137,7 @@ def _asking(targets: tuple[str, ...], words: Words, text: str, sources: Sequence
 
 
 def _takes_part(targets: Sequence[str], words: Words) -> bool:
-    return targets[0].startswith("meeting") and isinstance(words, Prose) and _TAKES_PART.search(words.text) is not None
+    return targets[0].startswith("meeting") and isinstance(words, Prose) and _TAKES_PART.inside(words.text) is not None
 
 
 def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand | None]:
@@ -151,10 +149,10 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
         names = VARIABLE.findall(gave[1])
         until = condition_of(gave[2]) if gave[2] else None
         return tuple(Variable(name, kind or typed.get(name, "")) for name, kind in names), until
-    if _ANSWERED.match(done):
+    if _ANSWERED.begins(done):
         return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
     wants = tuple(Variable(name, kind) for name, kind in typed.items())
-    if wants and re.match(r"(?:the\s+)?\w+\s+(?:gave|gives|provided|provides|has given)\b", done, re.IGNORECASE):
+    if wants and _HAS_GIVEN.begins(done):
         return wants, None
     return wants, condition_of(done)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Meaning, Prose, Return, Say, Set, Think
 from runtime.language.instructions.text import inside_of
+from runtime.language.vocabulary.phrase import phrase
 
 PROSE_OF: Mapping[type, str] = {
     **dict.fromkeys((Say, Ask), "words"),
@@ -25,15 +26,12 @@ _TESTS = (Condition, Jump, Loop)
 
 _CALL = re.compile(r"(?<![\w.$])[A-Z]\w*(?:\.[A-Z]\w*)?(?=\()")
 
-_ONLY_MAYBE = re.compile(
-    r"\b(?:if|unless|when|whenever|once|until|or|otherwise|else|instead|not|never|without)\b|n't\b", re.IGNORECASE
-)
-"""Words that make a call conditional or hypothetical."""
+_ONLY_MAYBE = phrase("only maybe")
 
 _RESULT_OF = re.compile(
     r"(?:\bwhat|\baccording to|\busing|\b(?:result|value|output|answer|outcome)s? (?:of|from))\s+\Z", re.IGNORECASE
 )
-_GIVES = re.compile(r"\s+(?:says|gives|returns|tells|finds|shows|yields)\b", re.IGNORECASE)
+_GIVES = phrase("gives")
 
 _Part = TypeVar("_Part", bound=Meaning)
 
@@ -72,12 +70,12 @@ def _found(text: str) -> Iterator[Lookup]:
 
 def named_in(words: str) -> tuple[Lookup, ...]:
     """The calls whose results the words are about, rather than the calls themselves."""
-    sure = not _ONLY_MAYBE.search(_without_calls(words))
+    sure = not _ONLY_MAYBE.inside(_without_calls(words))
     return tuple(one for one in lookups(words) if one.braced or (sure and _is_result(words, one)))
 
 
 def _is_result(words: str, one: Lookup) -> bool:
-    return bool(_RESULT_OF.search(words[: one.start]) or _GIVES.match(words[one.end :]))
+    return bool(_RESULT_OF.search(words[: one.start]) or _GIVES.begins(words[one.end :].lstrip()))
 
 
 def _without_calls(text: str) -> str:
@@ -103,5 +101,5 @@ def with_lookups(part: _Part) -> _Part:
 
 
 def _made_before(part: Meaning, text: str) -> tuple[Expression, ...]:
-    made = isinstance(part, Set | Return) and not _ONLY_MAYBE.search(_without_calls(text))
+    made = isinstance(part, Set | Return) and not _ONLY_MAYBE.inside(_without_calls(text))
     return tuple(one.call for one in (lookups(text) if made or isinstance(part, _TESTS) else named_in(text)))

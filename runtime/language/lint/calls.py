@@ -27,6 +27,9 @@ _QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 _MOST_CLOSINGS = 50
 
 
+_IN_ANOTHER_FILE = "If another file has it, name both files: together they are one program."
+
+
 @dataclass(frozen=True, slots=True)
 class _Callable:
     """The target of a call, by its name.
@@ -111,7 +114,7 @@ class CallLint:
     def _unknown(self, step: Step, name: str, own: Mapping[str, _Callable]) -> Finding:
         agent = name.rpartition(".")[0]
         if agent and agent not in self._agents:
-            hint = did_you_mean(agent, self._agents)
+            hint = did_you_mean(agent, self._agents) or (_IN_ANOTHER_FILE if agent[:1].isupper() else "")
             return Finding(step.span, f"there is no agent {agent}", hint, agent)
         hint = did_you_mean(name, {*own, *self._everywhere})
         return Finding(step.span, f"there is no playbook {name}", hint, name)

@@ -49,7 +49,8 @@ class NameLint:
 
     def _is_nobody(self, name: str) -> bool:
         known = {"user", "human", "meeting", "all"}
-        return _squeezed(name) not in self._agents_in_words | known and not re.match(r"\d|meeting |agent ", name)
+        by_number = name[:1].isdigit() or name.startswith(("meeting ", "agent "))
+        return _squeezed(name) not in self._agents_in_words | known and not by_number
 
     def _nearly_an_agent(self, said: str) -> str:
         """The part of a name that resembles an agent's; "" if an agent is named, or none is similar."""

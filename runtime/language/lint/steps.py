@@ -12,6 +12,7 @@ from runtime.language.instructions.model import Leave, Loop
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import Op, Param, PlaybookSpec, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
+from runtime.language.vocabulary.phrase import phrase
 
 _TYPE_WORDS = frozenset(
     {
@@ -39,12 +40,9 @@ _TYPES = (
 )
 _TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_BARE = re.compile(
-    r"(?:if|when|whenever|once|unless|while|until|for each|for every|for all|as long as|else if|otherwise if)\W*\Z",
-    re.IGNORECASE,
-)
+_BARE = phrase("condition alone")
 _ONE_SENTENCE = re.compile(r"[^,:;]*\Z")
-_THEN = re.compile(r"\b(?:then|else|otherwise|return|end|continue|break|repeat|skip|go to)\b", re.IGNORECASE)
+_THEN = phrase("what follows")
 _LOOKS_LIKE_SECTION = re.compile(r"\W*(triggers?|steps?|notes?)\W*\Z", re.IGNORECASE)
 _OTHER_SECTION = re.compile(
     r"\s*#{2,6}\s*(?:instructions?|actions?|procedures?|workflow|process|commands?|tasks?|to-?dos?)\W*\Z", re.IGNORECASE
@@ -85,13 +83,13 @@ def _lists(steps: Sequence[Step], *, looped: bool = False) -> Iterator[Finding]:
 
 
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
-    if _BARE.match(step.text):
+    if _BARE.begins(step.text):
         yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
     elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS) or is_loop(before)):
         yield Finding(
             step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
         )
-    elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text, 1):
+    elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)
 

@@ -19,28 +19,17 @@ from runtime.language.lowering.read_back import read_lowered
 from runtime.language.pbasm.notation import write_agent
 from runtime.language.program import AgentSpec, Op, Step
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 
 _WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
 _SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
-_SPEAKS = re.compile(
-    r"\b(?:user|customer|client|guest|visitor|caller|player|patient|person|people|human|them|they|every(?:one|body)"
-    r"|some(?:one|body)|all|others?|group|team|meeting|tell|say|ask|explain|greet|welcome|thank|apologi[sz]e|repl(?:y|ies)"
-    r"|answer|inform|announce|show|offer|suggest|remind|warn|read out|present|introduce|describe|mention|confirm)s?\b"
-    r"|\$\w+|@\w+",
-    re.IGNORECASE,
-)
-_REASONS: Mapping[Op, re.Pattern[str]] = {
-    Op.TNK: re.compile(
-        r"\b(?:think|consider|reflect|plan|decide|reason|ponder|weigh|judge|assess|work out|figure)", re.IGNORECASE
-    ),
-    Op.RET: re.compile(r"\b(?:return|give|hand|answer|result|report|pass)", re.IGNORECASE),
-    Op.JMP: re.compile(r"\b(?:go|back|again|repeat|restart|start over|continue|step|line|jump|until|while)\b", re.I),
-    Op.CND: re.compile(
-        r"\b(?:if|when\w*|unless|while|until|each|every|all|once|otherwise|else|in case|as long as|repeat|times|switch"
-        r"|depending|whether|for)\b",
-        re.IGNORECASE,
-    ),
+_SPEAKS = phrase("reason to speak")
+_REASONS: Mapping[Op, PhrasePattern] = {
+    Op.TNK: phrase("reason to think"),
+    Op.RET: phrase("reason to return"),
+    Op.JMP: phrase("reason to jump"),
+    Op.CND: phrase("reason for a condition"),
 }
 """Words that give a reason for a code."""
 
@@ -102,7 +91,7 @@ def _has_reasons(step: Step, text: str) -> bool:
 def _has_reason(step: Step, text: str) -> bool:
     reason = _SPEAKS if _SAID_TO.search(step.text) else _REASONS.get(step.op)
     ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
-    return not ends and (reason is None or reason.search(text) is not None)
+    return not ends and (reason is None or reason.inside(text) is not None)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _CONDITIONS = ("If ", "if ", "Otherwise", "otherwise", "Unless ", "unless ")

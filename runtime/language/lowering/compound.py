@@ -30,7 +30,8 @@ from runtime.language.lowering.speech import Speech, waits_for, with_words
 from runtime.language.program import Op
 
 _LASTS = frozenset({Op.RET, Op.JMP})
-_WHOLE = (Op.RET, Op.YLD, Op.QUE, Op.TNK)
+_LONGEST_WAIT = 4
+"""The number of words in "YLD for agent Cook"."""
 _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 
@@ -172,7 +173,7 @@ class Compound:
             return None
         if phrases.ELSE_INSIDE.search(open_text(match[3])):
             return free(text, "both sides of a condition are in one sentence", whole=True)
-        denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
+        denied = match[2].lower().endswith(("not", "no", "n't", "n\u2019t"))
         unless = "Unless" if read_condition(match[1]) else "If it is not true that"
         head = f"{unless} {match[1]}" if denied else f"If {match[1]}"
         return LoweredInstruction(Op.CND, head, match[3] or None)
@@ -234,14 +235,15 @@ class Compound:
     ) -> _Part | None:
         """Further words for the same people, or the wait for their answer."""
         if waits_for(found, talk.target):
-            worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
+            coded = part.startswith("YLD for ") and len(part.split()) <= _LONGEST_WAIT
+            worded = not (coded or part.lower().removeprefix("please ").startswith("wait"))
             more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
             return _Part(f"{before.text}{mark} {part}", self._speech.spoken(more))
         if talk.asks and found.known and phrases.REPLIES.begins(phrases.PREFIX.without(part)):
             return None
         same = found.talk is not None and not found.after and "; YLD for exit" not in found.text
         same = same and found.talk is not None and found.talk.target == talk.target
-        same = same and not (phrases.LASTS.inside(talk.said) and re.match(r"then\b", part, re.IGNORECASE))
+        same = same and not (phrases.LASTS.inside(talk.said) and part.lower().startswith("then "))
         a_call = found.op is Op.QUE and found.talk is None
         listed = ":" in unquoted(before.text) and not found.known
         if same or listed or (phrases.MODIFIES.begins(part) and not a_call and found.op is not Op.CND):

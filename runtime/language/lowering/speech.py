@@ -16,13 +16,17 @@ from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase
+from runtime.language.vocabulary.word_list import words_of_text
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
 _TO_PERSON = re.compile(_LEAD + phrases.PERSON.pattern, re.IGNORECASE)
 _TO_PERSON_OUTSIDE = re.compile(_LEAD + phrases.PERSON_OUTSIDE.pattern, re.IGNORECASE)
-_YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
+_YIELDED = frozenset({"call", "return", "exit"})
+_BRINGS_AN_ANSWER = phrase("brings an answer")
+_LETS_KNOW = phrase("lets know")
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
 _PRIVATE = phrase("in private")
+_OUTSIDE = frozenset({"user", "human", "customer"})
 _ONE_PERSON = phrase("one person")
 _PROPOSES = phrase("propose")
 _WAITS_FOR_WORDS = phrase("waits for words")
@@ -31,6 +35,7 @@ _PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
 _AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
 """An addressee that by its name can only be an agent."""
+_SHORTEST = 6
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
@@ -101,12 +106,12 @@ class Speech:
         if match is None or clock:
             return free(text, messages.NO_CLOCK) if clock else None
         whom = match["whom"] or "user"
-        if re.match(r"yield\b", bare, re.IGNORECASE) and (over := _YIELDED.match(whom)):
-            return LoweredInstruction(Op.YLD, f"for {over[1].lower()}")
+        if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
+            return LoweredInstruction(Op.YLD, f"for {whom.lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
-        if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
+        if len(agents) > 1 and "or" in whom.lower().split():
             return free(text, "it waits for the first of several")
         if others := self._others(f"for {whom}"):
             first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
@@ -116,7 +121,7 @@ class Speech:
             )
         if agents:
             return LoweredInstruction(Op.YLD, f"for agent {agents[0]}")
-        if self._meeting and not re.search(r"\b(?:user|human|customer)\b", whom, re.IGNORECASE):
+        if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
             return LoweredInstruction(Op.YLD, "for meeting")
         return self._waiting_for_people(text, whom)
 
@@ -127,7 +132,7 @@ class Speech:
                 return LoweredInstruction(Op.YLD, f"for user; done when {whom}")
         if self.absent and _ONE_PERSON.begins(whom):
             return free(text, f"it may be for {self.absent!r}")
-        if phrases.PERSON.search(whom) or re.search(r"\b(?:repl|answer|respon|input|message)", whom, re.IGNORECASE):
+        if phrases.PERSON.search(whom) or _BRINGS_AN_ANSWER.inside(whom):
             return LoweredInstruction(Op.YLD, "for user")
         return free(text, _NO_WAIT)
 
@@ -284,7 +289,7 @@ class Speech:
             from_agent = target != "user" and self._named.from_agent.search(bare)
             if phrases.ASK_IF_OBJECT.begins(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
-            return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
+            return _LETS_KNOW.begins(bare) is None
         asks = phrases.ASKS_INSIDE.inside(bare) if self._tells(bare, target or "user") else None
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
@@ -352,9 +357,8 @@ class Speech:
         words = unquoted(text)
         if _PRIVATE.inside(words):
             return True
-        return any(
-            get_close_matches(word.lower(), _PRIVATELY, n=1, cutoff=0.8) for word in re.findall(r"\w{6,}", words)
-        )
+        long = (word for word in words_of_text(words).words if len(word) >= _SHORTEST)
+        return any(get_close_matches(word, _PRIVATELY, n=1, cutoff=0.8) for word in long)
 
     def wait_for(self, target: str, said: str, *, several: bool = False, anew: Sequence[str] = ()) -> str:
         """The wait for an answer, by one of `several` agents or by the only one. What it asks for `anew` it does not
@@ -396,7 +400,7 @@ class Speech:
 def waits_for(found: LoweredInstruction, target: str) -> bool:
     """Whether an instruction only waits for an answer of the last addressee."""
     whom = target if target in ("user", "meeting") else f"agent {target}"
-    return found.op is Op.YLD and re.match(rf"for {whom}\b", found.text) is not None
+    return found.op is Op.YLD and f"{found.text} ".startswith((f"for {whom} ", f"for {whom};"))
 
 
 def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:
