@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from difflib import get_close_matches
+from zoneinfo import ZoneInfo
 
+from runtime.core.times import read_times
 from runtime.language.lint.findings import Finding
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.language.trigger_words import trigger_kind
+from runtime.language.trigger_words import speaks_of_people, trigger_kind
+from runtime.language.vocabulary.phrase import phrase
 
 _WORDS = (
     *("beginning", "begins", "starts", "started", "start", "startup", "launch", "launches"),
     *("program", "conversation", "session", "application"),
 )
+_REPEATED = phrase("repeated time")
+_ALONE = phrase("every day or week")
+_ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 _SHORTEST = 5
 _ENGLISH = re.compile(
     r"(?:at|on|upon|when|whenever|once|if|as|after|before|every|the|program|start|begin)", re.IGNORECASE
@@ -41,6 +48,18 @@ def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
             word, text = meant
             message = f"`{trigger.text}` is not understood as the beginning"
             yield Finding(trigger.span, message, f"Did you mean “{text}”?", word)
+
+
+def misread_times(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """Triggers that say when, and that no clock can start: "Every day at 8:00 and 20:00"."""
+    for trigger in playbook.triggers:
+        repeated = _REPEATED.begins(trigger.text)
+        if repeated is None or trigger.kind is TriggerKind.BGN:
+            continue
+        read = read_times(trigger.text.strip().rstrip("."), _ANY_TIME, _ANY_ZONE)
+        if read[2] not in ("", "UTC") if read else not (_ALONE.begins(trigger.text) or speaks_of_people(repeated.rest)):
+            hint = "Write each time as a trigger of its own: `Every day at 8:00`."
+            yield Finding(trigger.span, "no clock can start this trigger", hint, trigger.text)
 
 
 def _beginning(text: str) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.first_implementation import lint_of_first_implementation
-from runtime.language.lint.beginnings import misspelt_beginnings, never_begins
+from runtime.language.lint.beginnings import misread_times, misspelt_beginnings, never_begins
 from runtime.language.lint.calls import CallLint
 from runtime.language.lint.fences import missing_modules
 from runtime.language.lint.findings import Finding, SourceLines
@@ -54,6 +54,7 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
             yield from wrong_attendees(program, playbook)
             yield from before_joining(agent, playbook)
             yield from misspelt_beginnings(playbook)
+            yield from misread_times(playbook)
             yield from in_steps(playbook)
             yield from two_readings(playbook)
             yield from endless_loops(playbook)

@@ -19,6 +19,7 @@ from runtime.language.vocabulary.phrase import phrase
 BOUND = "the largest number of times is part of the sentence"
 _GOES = phrase("goes")
 _OF_SOMETHING = phrase("of something")
+_CONDITION = phrase("condition of a message")
 _WORKS = phrase("works on something")
 _TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
 _KEPT = phrase("kept at the end")
@@ -97,7 +98,7 @@ class Certainty:
             why = BOUND
         elif found.op is Op.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
             why = "what it thinks of goes to a variable"
-        elif found.op is Op.CND and not found.loop and says_that_nothing_came(unquoted(found.text)):
+        elif found.op is Op.CND and says_that_nothing_came(unquoted(found.text)):
             why = "a time limit for an answer is part of the sentence"
         elif found.loop and messages.lasts_until_a_time(found.text):
             why = messages.NO_CLOCK
@@ -121,6 +122,10 @@ def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
     plain = messages.ANSWER_KEPT.left_out_of(plain)
     if _BOUND.inside(plain):
         return BOUND
+    if _CONDITION.inside(plain):
+        return "the scope of its condition is unclear"
+    if (until := phrases.UNTIL.inside(plain)) and says_that_nothing_came(until["what"]):
+        return "a time limit for an answer is part of the sentence"
     words = plain.lower().split()
     lasting = any(one == "to" and two in vocabulary.LASTING for one, two in pairwise(words))
     if asks and lasting and phrases.UNTIL.inside(plain):

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 from runtime.language.instructions.conditions.reading import read_pause
 from runtime.language.lowering import messages, phrases, vocabulary
-from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
@@ -189,6 +189,9 @@ class Speech:
 
     def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
         """A free step for words to people and an agent: "Inform both the employee and Director"."""
+        for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare)):
+            if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
+                return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
         also = self._named.also.search(messages.before_what(bare).rstrip(" ."))
         unclear = also is not None and not {*self._reach.agents_in(also[0])} <= {target, *others}
         return free(text, f"whether it is for {also[1]}, too, is unclear") if also and unclear else None
@@ -236,6 +239,7 @@ class Speech:
             return free(text, f"there is no agent {named['who']}")
         also = messages.AND_ANOTHER.begins(bare)
         person = also and (phrases.PERSON.fullmatch(also["first"]) or self._reach.is_the_user(also["first"]))
+        person = person or (also and also["role"].lower() in vocabulary.ROLES)
         if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
         pronoun = target == "user" and self._spoken_to(bare) is None and phrases.PERSON_OUTSIDE.search(bare) is None
