@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Set
+from runtime.language.instructions.model import Leave, Set
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.certainty import BOUND
@@ -144,7 +144,7 @@ class Compound:
             bare = phrases.PREFIX.without(tail).rstrip(". ;")
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
-            ends = second.op in (Op.RET, Op.JMP, Op.YLD) or phrases.LEAVE_LOOP.begins(bare) is not None
+            ends = second.op in (Op.RET, Op.JMP, Op.YLD) or isinstance(decode_text(Op.EXE, bare).head, Leave)
             if second.known and (again or ends or (second.op is Op.QUE and self._speaks(second, bare))):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
         return None
@@ -388,7 +388,7 @@ class Compound:
 
 def _is_exact(clause: str) -> bool:
     head = decode_text(Op.EXE, clause).head
-    return isinstance(head, Set) and isinstance(head.value, Expression)
+    return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
 
 
 def _is_call(found: LoweredInstruction) -> bool:
