@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from runtime.language.vocabulary.phrase import phrase
+
 _VARIABLE = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([^\W\d]\w*)\}")
 _KEPT = re.compile(r",?\s*(?:and|then)\s+(?:set|keep|store|save|remember)\b.*\Z", re.IGNORECASE | re.DOTALL)
 _KEPT_AS = re.compile(
@@ -58,12 +60,7 @@ _TURNED: Mapping[str, str] = {
     "yourself": "myself",
 }
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
-_INSTRUCTS = re.compile(
-    r"(?:ask|tell|say|greet|inform|explain|apologi[sz]e|offer|confirm|remind|give|summari[sz]e|recommend|suggest|"
-    r"describe|invite|congratulate)\s+(?!me\b|us\b)\S+\s+\S",
-    re.IGNORECASE,
-)
-"""How a sentence begins that no message to people is: a verb of speaking, and at least two words more."""
+_INSTRUCTS = phrase("instructs")
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
@@ -111,4 +108,4 @@ def _sentence(clause: str) -> str | None:
 
 def is_instruction(text: str) -> bool:
     """Whether words say what is to be said, and cannot be the message themselves."""
-    return bool(_INSTRUCTS.match(text))
+    return bool(_INSTRUCTS.begins(text))

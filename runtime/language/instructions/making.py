@@ -19,12 +19,7 @@ DOES_MORE = re.compile(
 )
 """A further action after a value in words: "Draft $mail and send it"."""
 
-_TAKES = re.compile(
-    r"(?:(?:save|store|remember)\b(?!.*\b(?:as|in|into|to)\s+(?:the\s+)?\$)"
-    r"|assign(?=\s+\$)|(?:summari[sz]e|classify|count|rate|translate|parse)\b)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Verbs that keep or read a value and create none, or another one: "Save $order", "Summarize $text"."""
+_TAKES = phrase("takes a value")
 
 _INTO = re.compile(
     r"(?:(?:store|save|remember|write|draft|compose|summari[sz]e)\b.*\bin|(?:assign|store)\b.*\bto|(?!translate\b|convert\b).*\b(?:into|as))\s+"
@@ -77,6 +72,6 @@ def made(clause: str) -> Action:
             return Set((variable_of(into["target"]),), Prose(clause))
         behind = clause[direct.end(1) :] if direct else ""
         part_of_it = behind.startswith(("'", "\u2019")) or _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
-        if direct and not part_of_it and not _TAKES.match(clause):
+        if direct and not part_of_it and not _TAKES.begins(clause):
             return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

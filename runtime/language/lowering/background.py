@@ -20,16 +20,8 @@ _VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
 _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
 _BACKGROUND = phrase("in the background")
 _STARTS = phrase("start a task")
-_NAMED_AS = re.compile(
-    rf",?\s+(?:as|and call it|to get|giving|and (?:store|save|keep|put) (?:it|the task|its name) (?:as|in))"
-    rf"\s+({_VARIABLE})$",
-    re.IGNORECASE,
-)
-_KEPT_AS = re.compile(
-    rf",?\s+(?:as|into|to get|giving|and call it|and (?:store|save|keep|put) (?:it|the result|its result) (?:as|in))"
-    rf"\s+({_VARIABLE})$",
-    re.IGNORECASE,
-)
+_NAMED_AS = phrase("task named as")
+_KEPT_AS = phrase("result kept as")
 _ARTICLE = r"(?:an?|the|another|one|its|our|my)\s+(?:new\s+)?"
 _ABOUT = re.compile(r"\s+(?:on|about|for|with|of|into|over|regarding|using|to)\s+(?=[$\"\d-])", re.IGNORECASE)
 _VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
@@ -124,8 +116,8 @@ class Background:
         if ordered is None:
             return None
         what = ordered["what"].strip().rstrip(".; ")
-        if given is None and (named := _NAMED_AS.search(what)):
-            given, what = named[1], what[: named.start()].strip()
+        if given is None and (named := _NAMED_AS.inside(what)):
+            given, what = named["target"], what[: named.start()].strip()
         called = phrases.CALL.match(what) is not None
         order = self._called(what) if called else self._worded(what)
         if isinstance(order, str):
@@ -190,8 +182,8 @@ class Background:
         if awaited is None:
             return None
         what = awaited["what"].strip().rstrip(".; ")
-        if given is None and (kept := _KEPT_AS.search(what)):
-            given, what = kept[1], what[: kept.start()]
+        if given is None and (kept := _KEPT_AS.inside(what)):
+            given, what = kept["target"], what[: kept.start()].rstrip()
         if given is None and (heard := self._hearing(what)):
             return heard
         ended = _ENDED.inside(what)

@@ -242,7 +242,7 @@ class Classifier:
         match = phrases.RETURN.begins(bare)
         if match is None:
             return None
-        value = phrases.TO_CALLER.sub("", match["what"].strip()).strip()
+        value = phrases.TO_CALLER.left_out_of(match["what"].strip()).strip()
         if phrases.RETURNED_TO.inside(unquoted(value)):
             return free(text, "it returns to a place, or something to somebody: not from the playbook")
         return LoweredInstruction(Op.RET, value)
@@ -307,12 +307,16 @@ class Classifier:
 
     def _kept_result(self, bare: str) -> LoweredInstruction | None:
         """ "Call Find($q) and store the result in $found": one call with its target."""
-        kept = phrases.KEEPS_RESULT.search(bare)
+        kept = phrases.KEEPS_RESULT.inside(bare)
         if kept is None or not kept.start() or kept.start() not in outside(bare):
             return None
-        found = self._one(bare[: kept.start()])
+        found = self._one(bare[: kept.start()].rstrip())
         called = found.known and found.op is Op.QUE and found.talk is None and not found.after
-        return replace(found, text=f"{kept[1]} = {found.text}") if called and phrases.CALL.match(found.text) else None
+        return (
+            replace(found, text=f"{kept['target']} = {found.text}")
+            if called and phrases.CALL.match(found.text)
+            else None
+        )
 
     def _set(self, text: str, bare: str, readings: Sequence[Setting]) -> LoweredInstruction | None:
         """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""
@@ -353,17 +357,17 @@ class Classifier:
         return LoweredInstruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _verb_call(self, bare: str) -> LoweredInstruction | None:
-        match = phrases.CALL_VERB.match(bare)
-        if match is None or (not self._reach.knows(match[1]) and not match[2].startswith("(")):
+        match = phrases.CALL_VERB.begins(bare)
+        if match is None or (not self._reach.knows(match["name"]) and not match.rest.startswith("(")):
             return None
-        if phrases.whole_call(match[1] + match[2]):
-            return self._calling(match[1], match[1] + match[2])
-        given = phrases.WITH_VARIABLES.match(match[2])
+        if phrases.whole_call(match["name"] + match.rest):
+            return self._calling(match["name"], match["name"] + match.rest)
+        given = phrases.WITH_VARIABLES.match(match.rest)
         if given is None:
             return None
         arguments = ", ".join(re.findall(r"\$\w+", given[1] or ""))
         result = f"{given[2]} = " if given[2] else ""
-        return LoweredInstruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
+        return LoweredInstruction(Op.QUE, f"{result}{match['name']}({arguments}); YLD for call")
 
     def _named_by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step

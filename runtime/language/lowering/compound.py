@@ -110,7 +110,7 @@ class Compound:
             return conditional
         if found.op is Op.EXE:
             return self._besides_a_value(text) or found
-        if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.search(text):
+        if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.inside(text):
             return found
         if phrases.BOUNDED.inside(QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
             return free(text, BOUND)
@@ -203,11 +203,11 @@ class Compound:
         """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is Op.QUE and talk is None
-        if whole_call and (kept := phrases.KEEPS_RESULT.match(part)):
+        if whole_call and (kept := phrases.KEEPS_RESULT.begins(part)):
             again = self._classify(f"{before.text.rstrip('. ;')} and {part}")
             if not again.known:
                 return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
-            if again.text.startswith(kept[1]):
+            if again.text.startswith(kept["target"]):
                 return _Part(f"{before.text}{mark} {part}", again)
         if whole_call and WAITS_FOR_CALL.begins(part):
             call = before.found.text.removesuffix("; YLD for call")

@@ -100,12 +100,7 @@ ELSE_INSIDE = re.compile(
 )
 CLAUSE_START = re.compile(r",(?!\d{3}\b)\s*(?:then\s+)?|\s+then\s+|:\s+", re.IGNORECASE)
 
-TO_CALLER = re.compile(
-    r"^nothing$|(?:^|\s+)(?:early$|now$|immediately$|(?:^control\s+)?(?:back\s+)?"
-    r"(?:to\s+(?:the\s+|its\s+)?(?:caller|calling playbook)"
-    r"|from\s+(?:the|this)\s+(?:playbook|meeting|call))$)",
-    re.IGNORECASE,
-)
+TO_CALLER = phrase("to the caller")
 NOTE = re.compile(
     r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
 )
@@ -113,11 +108,7 @@ NOTE = re.compile(
 
 CALL = re.compile(r"^([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
-CALL_VERB = re.compile(
-    r"^(?:call|run|use|execute|invoke|do|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?"
-    r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\b(.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
+CALL_VERB = phrase("call by name")
 _OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
 WORKS_BY_CALL = re.compile(
     r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
@@ -138,13 +129,7 @@ BY_A_CALL = re.compile(
     r"(?=[A-Za-z_][\w.]*\()"
 )
 """The target of a call's result: "Find a $place with Search($name)"."""
-KEEPS_RESULT = re.compile(
-    r"[,;]?\s*(?:\b(?:and|then)\s+)*\b(?:save|store|keep|put|assign|record|remember)\s+"
-    r"(?:it|(?:(?:the|its|their)\s+)?(?:results?|output|answer|return(?:ed)? value))\s+(?:as|in|into|to)\s+"
-    r"(\$\w+(?::[\w\[\]]+)?)[.;]?$",
-    re.IGNORECASE,
-)
-"""The end of a call's sentence that names the variable for its result."""
+KEEPS_RESULT = phrase("keeps the result")
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 PERSON = re.compile(

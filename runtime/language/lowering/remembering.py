@@ -12,10 +12,7 @@ from runtime.language.vocabulary.phrase import phrase
 
 _VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
 _GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
-_KEPT_AS = re.compile(
-    rf",?\s+(?:as|into|and (?:store|save|keep|put) (?:it|this|that|the (?:answer|result)) (?:as|in))\s+({_VARIABLE})$",
-    re.IGNORECASE,
-)
+_KEPT_AS = phrase("memory kept as")
 _REMEMBERS = phrase("remember that")
 _REMEMBERS_VALUE = phrase("remember a value")
 _RECALLS = phrase("recall")
@@ -48,8 +45,8 @@ class Remembering:
         if recalled is None:
             return None
         question = recalled["what"]
-        if target is None and (kept := _KEPT_AS.search(question)):
-            target, question = kept[1], question[: kept.start()]
+        if target is None and (kept := _KEPT_AS.inside(question)):
+            target, question = kept["target"], question[: kept.start()].rstrip()
         result = "" if target is None else f"{target} = "
         return LoweredInstruction(Op.QUE, f"{result}Recall({_literal(question)}): {said}; YLD for call")
 
