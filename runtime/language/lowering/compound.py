@@ -145,6 +145,7 @@ class Compound:
             again = bare.startswith("$") and not settings_of(bare) and sets_behind(bare)
             second = self._classify(f"set {bare}" if again else tail)
             ends = second.op in (Op.RET, Op.JMP, Op.YLD) or isinstance(decode_text(Op.EXE, bare).head, Leave)
+            ends = ends or bool(settings_of(bare))
             if second.known and (again or ends or (second.op is Op.QUE and self._speaks(second, bare))):
                 return self._sequence(text, [head, f"set {bare}" if again else tail])
         return None
