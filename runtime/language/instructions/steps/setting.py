@@ -89,7 +89,7 @@ def sets_behind(text: str) -> bool:
 
 def names_alone(text: str) -> bool:
     """Whether a text says what is set, and no value yet: "Set $a, $b" before "and $c to 0"."""
-    verb, *words = text.replace(",", " ").split()
+    verb, *words = text.replace(",", " ").split() or [""]
     names = {*words} - {"and", "both", "all"}
     sets = any((name, verb.lower()) in grammar_of(*_FILES).by_word for name in ("SET", "LET", "START"))
     return sets and bool(names) and min(names)[0] == max(names)[0] == "$"  # so all of them begin with it
