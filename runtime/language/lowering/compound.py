@@ -11,22 +11,12 @@ from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Leave, Set
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
-from runtime.language.lowering import phrases, vocabulary
+from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
-from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
-from runtime.language.lowering.messages import (
-    HANDS_ON,
-    NAMES_A_VALUE,
-    QUOTATION,
-    STATES,
-    WAITS_ALONE,
-    WAITS_FOR_CALL,
-    in_a_list,
-    is_indirect,
-)
+from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, waits_for, with_words
 from runtime.language.lowering.scope import Reach
-from runtime.language.lowering.speech import Speech, waits_for, with_words
+from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
 
 _LASTS = frozenset({Op.RET, Op.JMP})
@@ -112,7 +102,7 @@ class Compound:
             return self._besides_a_value(text) or found
         if text.startswith("$") or phrases.whole_call(text) or phrases.KEEPS_RESULT.inside(text):
             return found
-        if phrases.BOUNDED.inside(QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
+        if phrases.BOUNDED.inside(messages.QUOTATION.sub(" ", text)) and (found.talk is None or found.talk.asks):
             return free(text, BOUND)
         for head, tail in joints(text):
             if phrases.BRANCH.begins(tail):
@@ -126,7 +116,7 @@ class Compound:
     ) -> LoweredInstruction | None:
         """ "Ask if they need more, and if they do, go to step 1": what stands behind a condition depends on it."""
         body = self._classify(second.body) if (second := self._classify(tail)).known and second.body else None
-        told = found.talk is not None and not found.talk.asks and is_indirect(head)
+        told = found.talk is not None and not found.talk.asks and messages.is_indirect(head)
         if body is not None and body.known and not told:
             return self._sequence(text, [head, tail])
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
@@ -160,10 +150,10 @@ class Compound:
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = _is_call(called)
-            if is_call and (WAITS_FOR_CALL.begins(tail) or self._classify(tail).known):
+            if is_call and (messages.WAITS_FOR_CALL.begins(tail) or self._classify(tail).known):
                 return self._sequence(text, [head, tail])
-            speaks = called.talk is not None and called.known and not is_indirect(head)
-            if speaks and not NAMES_A_VALUE.begins(tail) and _is_call(self._classify(tail)):
+            speaks = called.talk is not None and called.known and not messages.is_indirect(head)
+            if speaks and not messages.NAMES_A_VALUE.begins(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
 
@@ -210,11 +200,11 @@ class Compound:
                 return _Part(f"{before.text}{mark} {part}", free(part, "what is kept is unclear"))
             if again.text.startswith(kept["target"]):
                 return _Part(f"{before.text}{mark} {part}", again)
-        if whole_call and WAITS_FOR_CALL.begins(part):
+        if whole_call and messages.WAITS_FOR_CALL.begins(part):
             call = before.found.text.removesuffix("; YLD for call")
             waits = f"{call}{'' if ': ' in call else ':'} {part.rstrip('.;')}; YLD for call"
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=waits))
-        if whole_call and WAITS_ALONE.begins(part):
+        if whole_call and messages.WAITS_ALONE.begins(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "it does not say for whom, behind a call"))
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
@@ -269,7 +259,7 @@ class Compound:
         unclear = free(text, "the scope of its condition is unclear")
         if not condition or not first.known:
             return unclear if condition and found.known and several else None
-        told = is_indirect(head) or STATES.inside(unquoted(head))
+        told = messages.is_indirect(head) or messages.STATES.inside(unquoted(head))
         part_of_it = first.talk is not None and told and read_condition(condition) is None
         if several or part_of_it:
             belongs = found.talk is not None and phrases.OF_WHAT_WAS_SAID.begins(condition)
@@ -301,7 +291,7 @@ class Compound:
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.inside(unquoted(text))
-        if cut is None or is_indirect(text[: cut.start()]):
+        if cut is None or messages.is_indirect(text[: cut.start()]):
             return None
         if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
@@ -314,9 +304,9 @@ class Compound:
             return self._besides_a_return(text, bare)
         if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
             return self._sequence(text, [head, tail])
-        if phrases.END_PROGRAM.begins(bare) and in_a_list(head, text[len(head) :]):
+        if phrases.END_PROGRAM.begins(bare) and messages.in_a_list(head, text[len(head) :]):
             return None
-        indirect = is_indirect(head)
+        indirect = messages.is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):
             return after
         if indirect and found.op is Op.TNK and (phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare)):
@@ -328,7 +318,11 @@ class Compound:
             besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
-        if HANDS_ON.begins(bare) and phrases.ASK_ALWAYS.begins(head) and self._for_another(self._classify(head), bare):
+        if (
+            messages.HANDS_ON.begins(bare)
+            and phrases.ASK_ALWAYS.begins(head)
+            and self._for_another(self._classify(head), bare)
+        ):
             return self._sequence(text, [head, tail])
         if (phrases.ACTS.begins(bare) or _is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
@@ -347,7 +341,7 @@ class Compound:
         asked = self._classify(head).talk if found.talk is not None and found.talk.asks else None
         then = "then" in text[len(head) : len(text) - len(tail)].lower()
         tells = phrases.TELL.begins(bare) if then else phrases.REPLIES.begins(bare)
-        if asked is None or not asked.asks or (is_indirect(head) and not (then and tells)):
+        if asked is None or not asked.asks or (messages.is_indirect(head) and not (then and tells)):
             return None
         second = self._classify(tail)
         if then and tells and not second.known:
@@ -357,7 +351,7 @@ class Compound:
 
     def _for_another(self, found: LoweredInstruction, bare: str) -> bool:
         """Whether a clause behind a message to people speaks to an agent: "Say that it is late, and notify Boss"."""
-        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or HANDS_ON.begins(bare)
+        speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or messages.HANDS_ON.begins(bare)
         if found.talk is None or not speaks:
             return False
         return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)

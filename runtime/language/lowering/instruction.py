@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtime.language.program import Op
 
@@ -37,3 +37,14 @@ class LoweredInstruction:
 def free(text: str, reason: str, *, whole: bool = False) -> LoweredInstruction:
     """A step that the rules leave as its author wrote it; with `whole` the steps below it are part of it."""
     return LoweredInstruction(Op.EXE, text, known=False, reason=reason, whole=whole)
+
+
+def waits_for(found: LoweredInstruction, target: str) -> bool:
+    """Whether an instruction only waits for an answer of the last addressee."""
+    whom = target if target in ("user", "meeting") else f"agent {target}"
+    return found.op is Op.YLD and f"{found.text} ".startswith((f"for {whom} ", f"for {whom};"))
+
+
+def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:
+    """The speech with further words."""
+    return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)

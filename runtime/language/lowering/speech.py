@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
@@ -399,14 +398,3 @@ class Speech:
         else:
             done = gave
         return f"; YLD for user; done when {done}"
-
-
-def waits_for(found: LoweredInstruction, target: str) -> bool:
-    """Whether an instruction only waits for an answer of the last addressee."""
-    whom = target if target in ("user", "meeting") else f"agent {target}"
-    return found.op is Op.YLD and f"{found.text} ".startswith((f"for {whom} ", f"for {whom};"))
-
-
-def with_words(talk: LoweredTalk, more: str, *, asks: bool) -> LoweredTalk:
-    """The speech with further words."""
-    return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)
