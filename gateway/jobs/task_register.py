@@ -128,7 +128,7 @@ class TaskRegister:
         known = await self._catalog.find(SessionId(id_))
         task = None if known is None or known.record.address.platform != PLATFORM else await self._read(known)
         if task is None and order is None:
-            latest = (await self._catalog.page(limit=_PAGE_OF_SESSIONS)).sessions
+            latest = (await self._catalog.page("", limit=_PAGE_OF_SESSIONS)).sessions
             ids = [one.record.id for one in latest if one.record.address.platform == PLATFORM]
             raise TaskRefused(f"There is no task {id_}; {name_advice(id_, ids, 'see parley tasks list.')}")
         if task is None and order is not None and not order.waits:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
@@ -43,6 +42,8 @@ def secrets_example(platform: ExtensionPlatform) -> str:
 
 
 def _is_secret(field: FieldInfo) -> bool:
+    from pydantic import SecretStr
+
     return SecretStr in get_args(field.annotation)
 
 
