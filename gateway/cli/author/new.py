@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from pydantic.fields import FieldInfo
 
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
 from gateway.extensions.extension import ExtensionPlatform
@@ -21,6 +20,8 @@ from gateway.settings.sources import variable_name
 from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from gateway.dev.folder import ProgramTemplate
     from gateway.talks.reports.results import TalkResult
 
