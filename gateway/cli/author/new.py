@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
-from gateway.extensions.extension import ExtensionPlatform
-from gateway.settings.sources import variable_name
 from runtime.core.near_names import name_advice
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from gateway.dev.folder import ProgramTemplate
+    from gateway.extensions.extension import ExtensionPlatform
     from gateway.talks.reports.results import TalkResult
 
 
@@ -38,6 +37,8 @@ def section_example(platform: ExtensionPlatform) -> str:
 
 def secrets_example(platform: ExtensionPlatform) -> str:
     """A place for each of the platform's secrets in .env.example."""
+    from gateway.settings.sources import variable_name
+
     names = [name for name, field in platform.settings.model_fields.items() if _is_secret(field)]
     return "".join(f"\n#{variable_name(f'{platform.name}.{name}')}=\n" for name in names)
 
