@@ -59,7 +59,7 @@ true. "A thought" - a model thinks, and nothing is kept of it. "Carry out with s
 "Go to 03" - continue with step 03.
 
 Answer with one line for each misread line, and with nothing else: its number, a colon, and in a few words what the \
-author means and Parley does not do, as in `L7: ...`. If there is none, answer with the one word: none
+author means and Parley does not do, as in `L0: ...`. If there is none, answer with the one word: none
 """
 
 OpenModel = Callable[[], AbstractAsyncContextManager[LLMClient | None]]
@@ -152,7 +152,8 @@ def request_text(program: Program, rows: Mapping[str, Sequence[Row]]) -> str:
 
 class SecondReader:
     """Has a model compare what stands in a program with what is done. An answer is kept, so that nothing is asked twice
-    of the model that the settings name. `tell` hears what it costs."""
+    of the model that the settings name. One that is too slow is asked no more: people ask it, too. `tell` hears what it
+    costs."""
 
     def __init__(self, settings: Settings, open_model: OpenModel, tell: Tell, limit_s: float = LIMIT_S) -> None:
         self._folder = settings.data_dir / "compiled"
@@ -160,6 +161,7 @@ class SecondReader:
         self._open_model = open_model
         self._tell = tell
         self._limit_s = limit_s
+        self._is_slow = False
 
     async def read(self, program: Program) -> SecondReading:
         """What the model finds in a program, or has found in it before."""
@@ -178,16 +180,18 @@ class SecondReader:
             answers[index] = (model.model, answer)
             write_whole(paths[index], json.dumps({"model": model.model, "answer": answer}, ensure_ascii=False))
 
-        if None in answers:
+        if None in answers and not self._is_slow:
             async with self._open_model() as model:
                 if model is None:
                     return SecondReading()
-                with anyio.move_on_after(self._limit_s):
+                with anyio.move_on_after(self._limit_s) as scope:
                     async with anyio.create_task_group() as group:
                         for index, answer in enumerate(answers):
                             if answer is None:
                                 group.start_soon(ask, model, index)
-        return _reading(asked, answers, failed[0] if failed else f"it takes longer than {self._limit_s:g} s")
+                self._is_slow = scope.cancelled_caught
+        slow = f"it takes longer than {self._limit_s:g} s; second_reader = false in [programs] turns this off"
+        return _reading(asked, answers, failed[0] if failed else slow)
 
     async def follow(
         self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, SecondReading], None]

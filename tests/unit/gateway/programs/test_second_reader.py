@@ -142,7 +142,7 @@ async def test_an_answer_of_any_form_is_read_for_lines_that_are_there(
     ("answers", "limit_s", "said"),
     [
         ([Cut("L2: a number\nL3: th")], 60, "the connection broke off"),
-        ([Endless("")], 0, "it takes longer than 0 s"),
+        ([Endless("")], 0, "it takes longer than 0 s; second_reader = false in [programs] turns this off"),
         ([], 60, "the line is down"),
     ],
 )
@@ -152,6 +152,14 @@ async def test_a_model_that_fails_names_nothing_and_is_asked_again(
     reading = await Desk(tmp_path, *answers).read(limit_s)
     assert reading == SecondReading((), f"No model has read the program a second time: {said}.")
     assert places(await Desk(tmp_path, "L2: a number").read()) == [7]
+
+
+async def test_a_model_that_is_too_slow_is_asked_no_more_by_the_same_process(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Endless(""), "L2: a number")
+    reader = desk.reader(limit_s=0)
+    for _ in range(2):
+        assert (await reader.read(await compiled(desk.file))).found == ()
+    assert len(desk.shown) <= 1
 
 
 async def test_the_same_program_is_read_once_and_a_changed_one_or_another_model_again(tmp_path: Path) -> None:
@@ -172,15 +180,12 @@ async def test_without_a_model_nothing_is_said(tmp_path: Path) -> None:
 
 
 async def test_a_long_program_is_cut_between_playbooks(tmp_path: Path) -> None:
-    step = "- Ask the user for $size, and tell them that it is for the {} order of the day, which nobody has seen yet\n"
-    text = "# Shop\n" + "".join(
-        f"\n## Part{number}\n" + "".join(step.format(f"{number}-{one}") for one in range(60)) for number in range(10)
-    )
+    steps = "".join(f'- Say "{number} {"word " * 150}"\n' for number in range(8))
+    text = "# Shop\n" + "".join(f"\n## Part{number}\n{steps}" for number in range(8))
     desk = Desk(tmp_path, *(["none"] * 9), text=text)
-    reading = await desk.read()
-    assert "600 lines a second time in " in reading.said
+    assert (await desk.read()).said == "reader has read 64 lines a second time in 3 requests."
     assert all(len(shown) < 45_000 for shown in desk.shown)
-    assert sum(shown.count("\nShop.Part") for shown in desk.shown) == 10
+    assert sum(shown.count("\nShop.Part") for shown in desk.shown) == 8
 
 
 async def test_each_line_of_a_program_of_two_files_has_its_own_file(tmp_path: Path) -> None:
