@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import anyio
@@ -51,6 +51,8 @@ HEARD: Final = (
 )
 """The events that mean something to Parley."""
 
+LISTENERS_WITHIN_S: Final = 2.5
+"""The time that listeners of extensions have: Slack sends again what is not acknowledged within three seconds."""
 RETRY_HEADER: Final = "x-slack-retry-num"
 _OUTCOME: Final = "parley_outcome"
 _log = logging.getLogger(__name__)
@@ -60,6 +62,7 @@ _log = logging.getLogger(__name__)
 class _Outcome:
     """The outcome of a request: it must come again, it is stored, a listener of an extension failed."""
 
+    within: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     later: bool = False
     stored: bool = False
     failed: bool = False
@@ -110,7 +113,7 @@ class BoltApp:
         outcome = request.context[_OUTCOME] = _Outcome()
         response: BoltResponse | None = None
         try:
-            with anyio.move_on_after(within_s):
+            with anyio.move_on_after(within_s) as outcome.within:
                 response = await self.app.async_dispatch(request)
         except Exception as error:  # noqa: BLE001 - of an extension's handler of errors, or of Bolt's own reading
             await _not_understood(error)
@@ -143,6 +146,8 @@ class BoltApp:
             response = await self._take(kind, request)
             if response.status != 200 or kind != "event":
                 return response
+        within = request.context[_OUTCOME].within
+        within.deadline = min(within.deadline, anyio.current_time() + LISTENERS_WITHIN_S)
         await next_()
         return None
 

@@ -111,6 +111,27 @@ async def test_listener_that_raises_ends_nothing_and_the_stored_event_is_acknowl
         await platform.until(lambda: len(platform.events.pending) == 1)
 
 
+async def test_listener_that_never_returns_holds_back_neither_messages_nor_their_receipts(
+    extended: Extended, platform: SlackPlatform
+) -> None:
+    ended: list[str] = []
+
+    def add(app: AsyncApp) -> None:
+        @app.event("message")
+        async def waits(message: dict[str, Any]) -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended.append(message["text"])
+
+    async with extended(add) as inbound:
+        for text in ("one", "two", "three"):
+            platform.say(text, channel=DIRECT)
+        assert [(await anext(inbound)).text for _ in range(3)] == ["one", "two", "three"]
+        await platform.until(lambda: len(platform.events.pending) == 1)
+    assert ended[:2] == ["one", "two"]
+
+
 async def test_listener_that_raises_is_not_acknowledged_where_nothing_was_stored(
     extended: Extended, platform: SlackPlatform, way: Way
 ) -> None:
