@@ -17,7 +17,6 @@ READ_BY_PATTERNS = {
     "free/reply/lexer.py": "a model's reply",
     "free/reply_run.py": "a model's reply",
     "free/reply/say_literal.py": "a model's reply",
-    "free/statement_rules.py": "the whole program, once: which rules its prompt needs",
     "frames/outcomes.py": "places in errors, to leave them out for people",
     "frames/signatures.py": "types of messages that programs made up",
     "processor/exchange.py": "what agents said, to leave out what was for another",
@@ -31,7 +30,6 @@ READ_BY_PATTERNS = {
     "questions/spoken.py": "a model's reply",
     "speech/joint.py": "a model's reply, and what stands of its message",
     "speech/delivery.py": "how a program wants its messages delivered",
-    "triggers/conditions.py": "texts of triggers",
     "triggers/kinds.py": "texts of triggers",
     "triggers/triggers.py": "the declared types of an agent's variables",
 }

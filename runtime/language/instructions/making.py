@@ -71,7 +71,8 @@ def made(clause: str) -> Action:
         if into := _INTO.match(clause):
             return Set((variable_of(into["target"]),), Prose(clause))
         behind = clause[direct.end(1) :] if direct else ""
-        part_of_it = behind.startswith(("'", "\u2019")) or _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
+        part_of_it = not clause.lower().startswith("make ") and _PART_OF_A_NOUN.begins(behind.lstrip()) is not None
+        part_of_it |= behind.startswith(("'", "\u2019"))
         if direct and not part_of_it and not _TAKES.begins(clause):
             return Set(tuple(Variable(name) for name, _ in VARIABLE.findall(direct[1])), Prose(clause))
     return Free(Prose(clause), why_free(clause))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from itertools import islice
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
@@ -39,10 +40,10 @@ def clauses(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def joints(text: str) -> Iterator[tuple[str, str]]:
-    """Each way to cut a sentence in two at a comma, an "and" or a "then"."""
+def joints(text: str, most: int | None = None) -> Iterator[tuple[str, str]]:
+    """Each way to cut a sentence in two at a comma, an "and" or a "then", at the first `most` of them."""
     open_places = outside(text)
-    for match in _JOINED.finditer(text):
+    for match in islice(_JOINED.finditer(text), most):
         if match.start() in open_places and match.end() < len(text):
             yield text[: match.start()], text[match.end() :]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from runtime.language.lowering.instruction import LoweredInstruction, free
 
-_MOST_CHARS = 40_000
+_MOST_CHARS = 25_000
 """The characters of a step's parts that are read, all together: each way to cut a sentence in two is tried, and what is
 long is cut often."""
 

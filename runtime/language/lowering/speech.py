@@ -188,7 +188,7 @@ class Speech:
 
     def _also_for(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> LoweredInstruction | None:
         """A free step for words to people and an agent: "Inform both the employee and Director"."""
-        for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare)):
+        for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare, 8)):
             if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
         also = self._named.also.search(messages.before_what(bare).rstrip(" ."))

@@ -180,7 +180,7 @@ async def test_make_runs_the_program_of_the_readme_and_its_other_lines_are_those
 ):
     told = [one for one in commands(README) if one.strip()]
     assert told == ["PROGRAM=greeter.pb", "chat greeter.pb", "dev greeter.pb", "test", "new"]
-    dry = await anyio.run_process(["make", "--dry-run", "run", told[0]], cwd=ROOT)
+    dry = await anyio.run_process(["make", "--dry-run", "--no-print-directory", "run", told[0]], cwd=ROOT)
     assert dry.stdout.decode().splitlines()[-1] == "exec .venv/bin/parley run greeter.pb"
 
 
