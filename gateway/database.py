@@ -7,14 +7,12 @@ from datetime import datetime
 
 from adapters.web.acts import PLATFORM
 from gateway.jobs.erasure import Erasure
-from gateway.jobs.notebook_retention import NotebookRetention
 from gateway.jobs.retention import Retention
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
@@ -29,7 +27,7 @@ class GatewayDatabase:
     """The database and the archive. Their stores are made when they are asked for."""
 
     def __init__(self, settings: Settings, connection: RedisConnection, archive: Archive | None) -> None:
-        self._settings = settings
+        self.settings = settings
         self.connection = connection
         self._archive = archive
 
@@ -55,7 +53,7 @@ class GatewayDatabase:
     @property
     def files(self) -> RedisFileStore:
         """What people and agents have sent."""
-        return RedisFileStore(self.connection, self._settings.files.bounds)
+        return RedisFileStore(self.connection, self.settings.files.bounds)
 
     @property
     def places(self) -> RedisPlaceStore:
@@ -73,13 +71,7 @@ class GatewayDatabase:
         """The rules for sessions."""
         catalog = self.catalog
         cold = None if self._archive is None else catalog
-        return Retention(catalog, cold, self.erasure, self._settings.retention, SystemClock())
-
-    @property
-    def notebooks(self) -> NotebookRetention:
-        """The rule for notebooks."""
-        kept = RedisNotebooks(self.connection, self.tapes.news)
-        return NotebookRetention(kept, self._settings.retention.notebooks_days, SystemClock())
+        return Retention(catalog, cold, self.erasure, self.settings.retention, SystemClock())
 
     async def session_file(self, whole: WholeSession, exported_at: datetime) -> AsyncIterator[str]:
         """The lines of a session's file; one without its end is not taken by an import."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
     from starlette.requests import HTTPConnection
-    from starlette.routing import BaseRoute
+    from starlette.routing import BaseRoute, Mount
 
     from adapters.web.board import Board
     from gateway.access.admission import Access
@@ -115,6 +115,16 @@ class ClientGround:
 
 
 @dataclass(frozen=True, slots=True)
+class TapeGround:
+    """What the process has that serves tapes to clients; `views` are routes to be mounted beside those of tapes."""
+
+    database: GatewayDatabase
+    admission: Admission
+    clock: Clock
+    views: Sequence[BaseRoute] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WebGround:
     """What the process has that serves the web chat: who its people are, and what they say."""
 
@@ -167,6 +177,8 @@ class Feature:
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
     doors: Callable[[ClientGround, TaskGroup], Sequence[BaseRoute]] = _nothing
     """Routes beside the bus, for clients."""
+    tapes: Callable[[TapeGround, TaskGroup], Sequence[Mount]] = _nothing
+    """Applications that serve tapes, also in a process of their own."""
     pages: Callable[[FeatureGround, WebGround], Sequence[BaseRoute]] = _nothing
     """Routes of the web chat, for people."""
     practice: Callable[[FeatureGround, str], Awaitable[Mapping[str, Any]]] = _unknown

@@ -22,11 +22,13 @@ import httpx
 from adapters.web.adapter import WebAdapter
 from benchmarks.table import Row, show
 from gateway.clients.admission import Admission
+from gateway.clients.journals import TAPES, Journals
 from gateway.clients.scopes import scopes_from
-from gateway.tapes.journals import Journals
-from gateway.tapes.search.search import Search
-from gateway.tapes.service import PREFIX, TapeService
-from gateway.tapes.tapes import Tapes
+from gateway.features.notebooks.door import TapeService
+from gateway.features.notebooks.redis import RedisNotebooks
+from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.store import Draft, entry_line
+from gateway.features.notebooks.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.identity import Identities
 from gateway.web.logins.password import PasswordLogIn
@@ -36,10 +38,8 @@ from runtime.core.clock import SystemClock
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.notebooks import Draft, entry_line
 from tests.fakes.memory.rooms import MemoryRoomStore
 
 LENGTH = 100_000
@@ -90,7 +90,7 @@ async def bench(folder: Path) -> AsyncIterator[Bench]:
             clock,
         )
         log_in = PasswordLogIn(Identities("secret", None, clock), ReservedNames(), clock)
-        app = build_web(WebAdapter(MemoryRoomStore(), clock), log_in, [ServiceMount(PREFIX, made.app())])
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), log_in, [ServiceMount(TAPES, made.app())])
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         limits = httpx.Limits(max_connections=QUIET + WRITERS + 10)

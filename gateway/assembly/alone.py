@@ -17,12 +17,12 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import open_archive, open_storage, own_folder
 from gateway.assembly.web.doors import bus_of, tapes_of
 from gateway.clients.bus import PREFIX as BUS
+from gateway.database import GatewayDatabase
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.service import Ready
 from gateway.settings.tree import Settings, secrets
-from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.guard import Guard, allowed_hosts
 from gateway.web.health import health_routes
 from gateway.web.server import ServerRules
@@ -70,12 +70,10 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
     async with (
         open_storage(settings, on_event=bus.publish) as connection,
         open_archive(settings, on_event=bus.publish) as archive,
-        AsyncExitStack() as stack,
         anyio.create_task_group() as tasks,
     ):
-        made = tapes_of(settings, connection, archive, clock, stack)
-        assert made is not None  # there are clients
-        await _serve((settings, bus), "tape", (Mount(TAPES, made.app()), ()), tasks, (host, port), on_ready)
+        (first,) = tapes_of(GatewayDatabase(settings, connection, archive), clock, tasks, lambda _: ())
+        await _serve((settings, bus), "tape", (first, ()), tasks, (host, port), on_ready)
 
 
 def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:

@@ -40,6 +40,7 @@ from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.voices import personal_commands, voiced
+from gateway.assembly.web.console_parts import tape_views
 from gateway.assembly.web.doors import bus_of, chat_of, tapes_of
 from gateway.assembly.web.logins import first_owner_lines
 from gateway.assembly.web.rooms import room_rules
@@ -219,7 +220,7 @@ async def _start(
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     else:
-        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        tapes = tapes_of(foundation.database, clock, tasks, partial(tape_views, foundation))
         others = [*health_routes(service.not_ready, scrape), *hook_routes(_receivers(chosen))]
         app = await chat_of(
             web, foundation, bus_of(foundation, tasks), tapes, kept, others, owners, heard[web.name].access

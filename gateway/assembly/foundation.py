@@ -157,11 +157,7 @@ def jobs_of(foundation: Foundation, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     database, bus = foundation.database, foundation.bus
-    jobs = [
-        *(job for feature in FEATURES for job in feature.jobs(foundation)),
-        database.retention.job(bus),
-        database.notebooks.job(bus),
-    ]
+    jobs = [*(job for feature in FEATURES for job in feature.jobs(foundation)), database.retention.job(bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, bus)
 
 

@@ -19,10 +19,10 @@ from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
 from gateway.clients.admission import KNOWN, Client
 from gateway.clients.bus import PREFIX as BUS
+from gateway.clients.journals import TAPES
 from gateway.clients.scopes import Scopes
 from gateway.console.logins import LASTS_S, Links, Login, Logins
 from gateway.settings.connections.console import OWNER
-from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.assets import Assets
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.identity import clean_name

@@ -14,9 +14,9 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.journals import journal_of, tape_name
 from gateway.clients.requests import answer, number
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
-from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.playbooks.remote import QUESTION as APPROVAL

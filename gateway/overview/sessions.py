@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from gateway.clients.journals import Journals
 from gateway.clients.requests import answer, number
 from gateway.feature import FeatureDoor
 from gateway.models.counted import Amounts, shown
-from gateway.tapes.journals import Journals
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions

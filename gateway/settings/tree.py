@@ -18,9 +18,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.mcp.settings import McpSettings
+from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
-from gateway.settings.connections.clients import ClientSettings, PublisherSettings, TapeSettings, client_tokens
+from gateway.settings.connections.clients import ClientSettings, PublisherSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings

@@ -26,6 +26,7 @@ from gateway.assembly.stores import (
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
 from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.journals import Journals
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.database import GatewayDatabase
@@ -50,7 +51,6 @@ from gateway.overview.work import WorkRoutes
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
-from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models

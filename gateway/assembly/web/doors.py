@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import plain
 from gateway.assembly.stores import feed_in, mailboxes_in
-from gateway.assembly.web.console_parts import bus_views, console_of, tape_views
+from gateway.assembly.web.console_parts import bus_views, console_of
 from gateway.assembly.web.logins import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
 from gateway.clients.admission import Admission
@@ -28,15 +26,9 @@ from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
-from gateway.feature import ClientGround, WebGround
+from gateway.feature import ClientGround, TapeGround, WebGround
 from gateway.participants.visit import Desk, Office
 from gateway.settings.connections.clients import client_scopes, client_tokens
-from gateway.settings.tree import Settings
-from gateway.tapes.journals import Journals
-from gateway.tapes.search.search import Search
-from gateway.tapes.service import PREFIX as TAPES
-from gateway.tapes.service import TapeService
-from gateway.tapes.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes
 from gateway.web.guard import allowed_hosts
@@ -45,13 +37,9 @@ from gateway.web.logins.open_pages import OpenPages
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 from runtime.storage.embedded.data_directory import node_id
-from runtime.storage.encoding.sealing import PLAIN
-from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.archive import Archive
 
 
 def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
@@ -74,25 +62,15 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
 
 
 def tapes_of(
-    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
-) -> TapeService | None:
-    """The tape service for clients, which ends with `stack`; None if there are none."""
-    if not settings.is_overseen:
-        return None
-    database, bounds = GatewayDatabase(settings, connection, archive), settings.tapes
-    sessions, inbox, catalog = database.tapes, database.inbox, database.catalog
-    notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
-    sealed = connection.sealing.shared is not PLAIN
-    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
-    stack.callback(search.close)
-    connection.start_soon(partial(search.keep_tidy, clock))
-    return TapeService(
-        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
-        Tapes(notebooks, catalog, sessions),
-        Journals(catalog, inbox, inbox.known, clock),
-        search,
-        clock,
-    )
+    database: GatewayDatabase, clock: Clock, tasks: TaskGroup, views: Callable[[Admission], Sequence[BaseRoute]]
+) -> Sequence[Mount]:
+    """The tape service for clients, with further routes; nothing if there are none."""
+    own = database.settings
+    if not own.is_overseen:
+        return ()
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    ground = TapeGround(database, admission, clock, views(admission))
+    return [mount for feature in FEATURES for mount in feature.tapes(ground, tasks)]
 
 
 def desk_of(foundation: Foundation) -> Desk | None:
@@ -109,7 +87,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     web: WebAdapter,
     foundation: Foundation,
     bus: ClientBus | None,
-    tapes: TapeService | None,
+    tapes: Sequence[Mount],
     files: FileStore,
     others: Sequence[BaseRoute],
     owners: Owners,
@@ -125,13 +103,10 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     log_in = log_in_of(foundation, Identities(secret, plain(own.password), clock), pages)
     owner = owner_asked(log_in, owners)
     console = console_of(foundation, owner)
-    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner)]
+    mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner), *tapes]
     if bus is not None:
         views = bus_views(foundation, bus.admission)
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]
-    if tapes is not None:
-        views = tape_views(foundation, tapes.admission)
-        mounts.append(ServiceMount(TAPES, replace(tapes, views=views).app()))
     mounts += [] if console is None else console.routes()
     mounts += FileRoutes(log_in, files, web.shown_files, clock).routes()
     mounts += [] if (desk := desk_of(foundation)) is None else [desk.route]

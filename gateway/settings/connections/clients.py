@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from gateway.clients.scopes import Scopes, scopes_from
 from gateway.settings.connections.participants import MIN_TOKEN_CHARS
@@ -43,14 +43,6 @@ class ClientSettings(Section):
     def _are_scopes(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
         scopes_from(scopes)
         return scopes
-
-
-class TapeSettings(Section):
-    """The bounds of notebooks, which are clients' own tapes: how many there may be, and how many entries each may
-    have, with those behind rollbacks."""
-
-    notebooks: int = Field(default=10_000, ge=1)
-    entries: int = Field(default=1_000_000, ge=1)
 
 
 Clients = Mapping[str, ClientSettings]

@@ -20,14 +20,14 @@ from starlette.routing import Route
 
 from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
+from gateway.clients.journals import TAPES, Journals
 from gateway.clients.scopes import scopes_from
+from gateway.features.notebooks.door import DOCUMENT, TapeService
+from gateway.features.notebooks.search import journals as journal_search
+from gateway.features.notebooks.search import routes as search_routes
+from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.tapes import Tapes
 from gateway.overview.session_views import SessionViews
-from gateway.tapes.journals import Journals
-from gateway.tapes.search import journals as journal_search
-from gateway.tapes.search import routes as search_routes
-from gateway.tapes.search.search import Search
-from gateway.tapes.service import DOCUMENT, PREFIX, TapeService
-from gateway.tapes.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.health import health_routes
 from gateway.web.server import serve
@@ -156,7 +156,7 @@ async def service(
         app = build_web(
             WebAdapter(MemoryRoomStore(), clock),
             named_alone(),
-            [ServiceMount(PREFIX, made.app()), *health_routes(list, None)],
+            [ServiceMount(TAPES, made.app()), *health_routes(list, None)],
         )
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)

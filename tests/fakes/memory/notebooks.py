@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import anyio
 
-from runtime.stores.notebooks import (
+from gateway.features.notebooks.store import (
     ANCHOR,
     MAX_BRANCHES,
     Appended,
@@ -41,7 +41,7 @@ class _Follower:
 
 
 class MemoryNotebooks:
-    """Implements `runtime.stores.notebooks.NotebookStore`."""
+    """Implements `NotebookStore`."""
 
     def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000, begun_ms: int = 0) -> None:
         self.changed = anyio.Event()

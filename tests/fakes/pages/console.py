@@ -21,21 +21,21 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus
+from gateway.clients.journals import TAPES, Journals
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Links, Logins
 from gateway.database import GatewayDatabase
+from gateway.features.notebooks.door import TapeService
+from gateway.features.notebooks.redis import RedisNotebooks
+from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.tapes import Tapes
 from gateway.inbound.routing import Routes
 from gateway.overview.platforms import SharedPlatforms
 from gateway.overview.services.tallies import Seen, SharedServices
 from gateway.settings.tree import Settings
-from gateway.tapes.journals import Journals
-from gateway.tapes.search.search import Search
-from gateway.tapes.service import PREFIX as TAPES
-from gateway.tapes.service import TapeService
-from gateway.tapes.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
@@ -48,7 +48,6 @@ from runtime.llm.models import Models
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore

@@ -22,6 +22,7 @@ from gateway.cli.operate.database import (
 )
 from gateway.cli.operate.sessions.save_test import save_test
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, note, plain_errors, say
+from gateway.features.notebooks.cli import COLUMNS, delete_old, old_notebooks
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from gateway.database import GatewayDatabase
     from gateway.jobs.erasure import Erased
-    from gateway.jobs.notebook_retention import OldNotebook
     from gateway.jobs.retention import Done, RetentionStep
     from runtime.stores.catalog import KnownSession, WholeSession
 
@@ -213,10 +213,12 @@ def prune(
 ) -> None:
     """Show which sessions the rules of the settings archive, and which sessions and notebooks they delete."""
 
-    async def ask(database: GatewayDatabase) -> tuple[list[RetentionStep], list[OldNotebook], tuple[Done, int] | None]:
+    async def ask(
+        database: GatewayDatabase,
+    ) -> tuple[list[RetentionStep], list[tuple[str, ...]], tuple[Done, int] | None]:
         if apply:
-            return [], [], (await database.retention.apply(), await database.notebooks.apply())
-        return [step async for step in database.retention.plan()], await database.notebooks.plan(), None
+            return [], [], (await database.retention.apply(), await delete_old(database))
+        return [step async for step in database.retention.plan()], await old_notebooks(database), None
 
     steps, old, applied = with_database(config, ask)
     if applied is not None:
@@ -232,8 +234,7 @@ def prune(
                 ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
             )
         if old:
-            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
-            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
+            say_table(COLUMNS, old)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 

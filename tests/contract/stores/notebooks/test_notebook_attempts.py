@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from gateway.features.notebooks.redis import RedisNotebooks
+from gateway.features.notebooks.store import Appended, Draft, Merging, Notebook, entry_line
 from runtime.core.errors import HeadMoved, NotebookExists
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.script import Script
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.sessions.tape_news import TapeNews
-from runtime.stores.notebooks import Appended, Draft, Merging, Notebook, entry_line
 
 pytestmark = pytest.mark.anyio
 

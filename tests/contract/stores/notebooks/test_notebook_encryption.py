@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from gateway.features.notebooks.redis import RedisNotebooks, keys_of
+from gateway.features.notebooks.store import Draft, entry_line
 from runtime.storage.encoding.encryption import Encryption, Key
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.notebooks.store import RedisNotebooks, keys_of
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.tape_news import TapeNews
-from runtime.stores.notebooks import Draft, entry_line
 
 pytestmark = pytest.mark.anyio
 

@@ -12,11 +12,11 @@ import anyio.lowlevel
 import pytest
 from redis.asyncio import Redis
 
+from gateway.features.notebooks.redis import RedisNotebooks
+from gateway.features.notebooks.store import Draft, entry_line
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.notebooks import Draft, entry_line
 from tests.contract.sessions.test_lineage import facts_of
 from tests.contract.storage_samples import SESSION, beginning, shard_lease
 

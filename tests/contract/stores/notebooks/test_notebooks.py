@@ -15,11 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
-from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.notebooks.store import RedisNotebooks
-from runtime.storage.redis.sessions.tape_news import TapeNews
-from runtime.stores.notebooks import (
+from gateway.features.notebooks.redis import RedisNotebooks
+from gateway.features.notebooks.store import (
     Appended,
     Draft,
     Entry,
@@ -31,6 +28,9 @@ from runtime.stores.notebooks import (
     cut,
     entry_line,
 )
+from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.sessions.tape_news import TapeNews
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.notebooks import MemoryNotebooks
 

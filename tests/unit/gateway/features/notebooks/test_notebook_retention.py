@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from gateway.jobs.notebook_retention import NotebookRetention
+from gateway.features.notebooks.retention import NotebookRetention
+from gateway.features.notebooks.store import Draft
 from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.events.service import NotebooksRetired
-from runtime.stores.notebooks import Draft
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from gateway.tapes.search.words import distance, mistakes_in
+from gateway.features.notebooks.search.words import distance, mistakes_in
 
 _VERSION = 1
 _MAX_SPELLINGS = 8

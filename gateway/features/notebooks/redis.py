@@ -1,4 +1,4 @@
-"""Notebooks on Redis: each lies in the shard of its name. Implements `runtime.stores.notebooks.NotebookStore`."""
+"""Notebooks on Redis: each lies in the shard of its name. Implements `NotebookStore`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,8 @@ from typing import Any
 import anyio
 from redis.asyncio import Redis
 
-from runtime.core.errors import ContentLocked
-from runtime.core.ids import SessionId
-from runtime.storage.encoding.sealing import notebook_binding
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
-from runtime.stores.inbox import shard_of
-from runtime.stores.notebooks import (
+from gateway.database import GatewayDatabase
+from gateway.features.notebooks.store import (
     ANCHOR,
     KEY_KEPT_MS,
     MAX_BRANCHES,
@@ -41,13 +34,21 @@ from runtime.stores.notebooks import (
     rolled_back_too_often,
     view_up_to,
 )
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId
+from runtime.storage.encoding.sealing import notebook_binding
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
+from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS
 
-_APPEND = load_script("notebooks/append")
-_DELETE = load_script("notebooks/delete")
-_FORK = load_script("notebooks/fork")
-_MOVE = load_script("notebooks/move")
-_TOUCH = load_script("notebooks/touch")
+_APPEND = load_script("append", "gateway.features.notebooks")
+_DELETE = load_script("delete", "gateway.features.notebooks")
+_FORK = load_script("fork", "gateway.features.notebooks")
+_MOVE = load_script("move", "gateway.features.notebooks")
+_TOUCH = load_script("touch", "gateway.features.notebooks")
 
 _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000
@@ -291,3 +292,9 @@ def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
 def _digest(text: str) -> str:
     """A short name for a text of any length."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def notebooks_in(database: GatewayDatabase) -> RedisNotebooks:
+    """The notebooks in the database, within the bounds of the settings."""
+    bounds = database.settings.tapes
+    return RedisNotebooks(database.connection, database.tapes.news, notebooks=bounds.notebooks, entries=bounds.entries)

@@ -11,12 +11,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.tapes.search import search as searching
-from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf
-from gateway.tapes.search.routes import EXCERPT_CHARS, excerpts
-from gateway.tapes.search.search import Search
-from gateway.tapes.search.words import Phrase, distance, match_of, meant, words_of
-from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
+from gateway.features.notebooks.search import search as searching
+from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf
+from gateway.features.notebooks.search.routes import EXCERPT_CHARS, excerpts
+from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.search.words import Phrase, distance, match_of, meant, words_of
+from gateway.features.notebooks.store import Draft, Entry, Stretch, entry_line
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks
 

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf, throw_away
-from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
+from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf, throw_away
+from gateway.features.notebooks.search.words import Meant, match_of, meant, texts_in, words_of
+from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, Stretch
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
-from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
 INDEXED_WITHIN_S = 2.0
 """How long one search brings the index up to date before it is asked; the next search goes on."""
@@ -78,11 +78,16 @@ class Search:
             self._index.close()
 
     async def keep_tidy(self, clock: Clock) -> None:
-        """Forget deleted notebooks now and at times, until cancelled. What fails is tried again the next time."""
-        while True:
-            with suppress(StorageUnavailable, NoIndex):
-                await self.forget_deleted()
-            await clock.sleep_until(clock.monotonic() + TIDIED_EVERY_S)
+        """Forget deleted notebooks now and at times, until cancelled; then close the file. What fails is tried again
+        the next time."""
+        try:
+            while True:
+                with suppress(StorageUnavailable, NoIndex):
+                    await self.forget_deleted()
+                await clock.sleep_until(clock.monotonic() + TIDIED_EVERY_S)
+        finally:
+            with anyio.CancelScope(shield=True):  # behind what is searched
+                await self._in_thread(self.close)
 
     async def forget_deleted(self) -> bool:
         """Empty the index if it has words of a notebook that was deleted, and say so; searches make it anew. Raises

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from gateway.database import GatewayDatabase
+from gateway.features.notebooks.redis import notebooks_in
+from gateway.features.notebooks.store import Notebook, NotebookStore
 from gateway.jobs.retention import INTERVAL
 from gateway.jobs.runner import Job, every
 from runtime.bus import Bus
-from runtime.core.clock import Clock
+from runtime.core.clock import Clock, SystemClock
 from runtime.events.service import NotebooksRetired
-from runtime.stores.notebooks import Notebook, NotebookStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +68,8 @@ class NotebookRetention:
 def _seen_by(notebook: Notebook) -> set[str]:
     """The other notebooks whose entries this one shows, on any branch."""
     return {one.notebook for branch in notebook.branches.values() for one in branch.origin} - {notebook.name}
+
+
+def retention_in(database: GatewayDatabase) -> NotebookRetention:
+    """The rule of the settings."""
+    return NotebookRetention(notebooks_in(database), database.settings.retention.notebooks_days, SystemClock())

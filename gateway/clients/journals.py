@@ -1,4 +1,4 @@
-"""Requests of clients about sessions' journals: an event goes to the session, which acts on it itself."""
+"""Requests of clients about journals, on which a session acts itself, and the names of tapes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from gateway.clients.admission import Client
+from gateway.clients.scopes import JOURNAL
 from runtime.core.address import CLIENT, Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
@@ -18,6 +20,9 @@ from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent, KnownEvent
 from runtime.tape.state.people import MAX_EXCHANGES
+
+TAPES = "/tape/v1"
+"""Where the routes of tapes are mounted."""
 
 
 class _Asked(Protocol):
@@ -82,3 +87,25 @@ class Journals:
         except InboxFull as error:
             raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
         return {"accepted": int(new), "known": int(not new)}
+
+
+def may(client: Client, action: Any, name: str) -> bool:
+    """Whether a client may do something with a tape."""
+    return client.scopes.may_tape(action, name)
+
+
+def tape_name(client: Client, action: str, request: Request) -> str:
+    """The tape of a request's path. Raises HTTPException: 403 where the client has no scope for it."""
+    return allowed(client, action, str(request.path_params["tape"]))
+
+
+def allowed(client: Client, action: str, name: str) -> str:
+    """The name, where the client may do this with the tape of that name. Raises HTTPException."""
+    if not may(client, action, name):
+        raise HTTPException(403, f"{client.name} has no scope to {action} this tape.")
+    return name
+
+
+def journal_of(name: str) -> SessionId | None:
+    """The session whose journal has this name; None for a notebook."""
+    return SessionId(name.removeprefix(JOURNAL)) if name.startswith(JOURNAL) else None

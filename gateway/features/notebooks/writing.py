@@ -14,14 +14,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
+from gateway.clients.journals import Journals, allowed, journal_of, tape_name
 from gateway.clients.requests import answer, body_of
-from gateway.tapes.journals import Journals
-from gateway.tapes.reading import MAX_NUMBER, allowed, journal_of, tape_name
-from gateway.tapes.tapes import ANY_ANCHOR, NotebookTape
-from runtime.core.clock import Clock
-from runtime.core.cloud_event import MAX_NAME_CHARS
-from runtime.core.errors import HeadMoved
-from runtime.stores.notebooks import (
+from gateway.features.notebooks.reading import MAX_NUMBER
+from gateway.features.notebooks.store import (
     ANCHOR,
     MAX_ENTRIES_AT_ONCE,
     MAX_ENTRY_BYTES,
@@ -32,6 +28,10 @@ from runtime.stores.notebooks import (
     NotebookStore,
     entry_line,
 )
+from gateway.features.notebooks.tapes import ANY_ANCHOR, NotebookTape
+from runtime.core.clock import Clock
+from runtime.core.cloud_event import MAX_NAME_CHARS
+from runtime.core.errors import HeadMoved
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 512 * 1024

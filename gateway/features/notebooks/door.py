@@ -7,20 +7,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from gateway.clients.admission import Admission
+from gateway.clients.journals import TAPES, Journals, journal_of, tape_name
 from gateway.clients.requests import answer, body_of, by_method, refused
-from gateway.tapes.journals import Journals
-from gateway.tapes.reading import ReadingRoutes, journal_of, tape_name
-from gateway.tapes.search.routes import SearchRoutes
-from gateway.tapes.search.search import Search
-from gateway.tapes.tapes import Tapes
-from gateway.tapes.writing import Body, Writers, WritingRoutes
+from gateway.feature import TapeGround
+from gateway.features.notebooks.reading import ReadingRoutes
+from gateway.features.notebooks.redis import notebooks_in
+from gateway.features.notebooks.search.routes import SearchRoutes
+from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.store import (
+    MAX_ENTRIES_AT_ONCE,
+    Draft,
+    Entry,
+    Merging,
+    Notebook,
+    common,
+    cut,
+    entry_line,
+)
+from gateway.features.notebooks.tapes import Tapes
+from gateway.features.notebooks.writing import Body, Writers, WritingRoutes
+from gateway.web.app import ServiceMount
 from runtime.core.clock import Clock
 from runtime.core.errors import (
     ArchiveUnavailable,
@@ -31,7 +45,7 @@ from runtime.core.errors import (
     StorageError,
     StorageUnavailable,
 )
-from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE, Draft, Entry, Merging, Notebook, common, cut, entry_line
+from runtime.storage.encoding.sealing import PLAIN
 
 
 class MergeRoute:
@@ -113,9 +127,6 @@ def _from(entry: Entry, name: str, where: dict[str, Any]) -> Draft:
     )
 
 
-PREFIX = "/tape/v1"
-"""Where the application is mounted."""
-
 DOCUMENT = Path(__file__).parent / "openapi.json"
 """The description for tools. It holds no secret, so nobody is asked who they are."""
 
@@ -142,7 +153,7 @@ class TapeService:
     """Further routes: what went on in a session."""
 
     def app(self) -> Starlette:
-        """The application, to be mounted at `PREFIX`."""
+        """The application, to be mounted at `TAPES`."""
         writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
         reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
         search = SearchRoutes(self.admission, self.tapes, self.search)
@@ -185,3 +196,21 @@ async def _not_stored(_: Request, error: Exception) -> Response:
         raise error
     head = {"head": error.head} if isinstance(error, HeadMoved) else {}
     return answer({"error": str(error), **head}, status)
+
+
+def open_door(ground: TapeGround, tasks: TaskGroup) -> Mount:
+    """The tape service, whose index is tidied in `tasks` and closed with them."""
+    database, settings, clock = ground.database, ground.database.settings, ground.clock
+    inbox, catalog, sealing = database.inbox, database.catalog, database.connection.sealing
+    notebooks = notebooks_in(database)
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealing.shared is not PLAIN)
+    tasks.start_soon(search.keep_tidy, clock)
+    service = TapeService(
+        ground.admission,
+        Tapes(notebooks, catalog, database.tapes),
+        Journals(catalog, inbox, inbox.known, clock),
+        search,
+        clock,
+        ground.views,
+    )
+    return ServiceMount(TAPES, service.app())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -13,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
+from gateway.clients.journals import journal_of, may, tape_name
 from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
-from gateway.tapes.tapes import NotebookTape, Tape, Tapes
-from runtime.core.ids import SessionId
+from gateway.features.notebooks.store import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
+from gateway.features.notebooks.tapes import NotebookTape, Tape, Tapes
 from runtime.stores.catalog import KnownSession, among_sessions
-from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
 
 LOOKED_AT = 10_000
 """The entries that one answer looks at; the next answer goes on from there."""
@@ -169,28 +168,6 @@ class ReadingRoutes:
         if tape is None:
             raise HTTPException(404, f"There is no tape {name}.")
         return client, tape
-
-
-def may(client: Client, action: Any, name: str) -> bool:
-    """Whether a client may do something with a tape."""
-    return client.scopes.may_tape(action, name)
-
-
-def tape_name(client: Client, action: str, request: Request) -> str:
-    """The tape of a request's path. Raises HTTPException: 403 where the client has no scope for it."""
-    return allowed(client, action, str(request.path_params["tape"]))
-
-
-def allowed(client: Client, action: str, name: str) -> str:
-    """The name, where the client may do this with the tape of that name. Raises HTTPException."""
-    if not may(client, action, name):
-        raise HTTPException(403, f"{client.name} has no scope to {action} this tape.")
-    return name
-
-
-def journal_of(name: str) -> SessionId | None:
-    """The session whose journal has this name; None for a notebook."""
-    return SessionId(name.removeprefix(JOURNAL)) if name.startswith(JOURNAL) else None
 
 
 async def _wanted(request: Request, tape: Tape) -> _Wanted:

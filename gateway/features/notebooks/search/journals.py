@@ -12,9 +12,9 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.tapes.search.index import Filters, IndexedEntry, SearchIndex, Shelf
-from gateway.tapes.search.search import utc_text
-from gateway.tapes.search.words import Meant, match_of, meant, texts_in, words_of
+from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf
+from gateway.features.notebooks.search.search import utc_text
+from gateway.features.notebooks.search.words import Meant, match_of, meant, texts_in, words_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, TapeReader

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from gateway.tapes.writing import LINES_AT_ONCE, BadLine, Portion, ReadFile, portions
-from runtime.stores.notebooks import MAX_ENTRY_BYTES, UNREADABLE_LINE
+from gateway.features.notebooks.store import MAX_ENTRY_BYTES, UNREADABLE_LINE
+from gateway.features.notebooks.writing import LINES_AT_ONCE, BadLine, Portion, ReadFile, portions
 
 pytestmark = pytest.mark.anyio
 

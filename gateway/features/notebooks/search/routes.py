@@ -14,14 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
+from gateway.clients.journals import journal_of, may, tape_name
 from gateway.clients.requests import answer, whole
 from gateway.clients.scopes import JOURNAL
-from gateway.tapes.reading import MAX_NUMBER, journal_of, may, tape_name
-from gateway.tapes.search.index import Filters
-from gateway.tapes.search.journals import JournalSearch
-from gateway.tapes.search.search import FoundEntries, NoIndex, Search, utc_text
-from gateway.tapes.search.words import Meant, Phrase, placed_words, texts_in
-from gateway.tapes.tapes import Tapes, fact_data
+from gateway.features.notebooks.reading import MAX_NUMBER
+from gateway.features.notebooks.search.index import Filters
+from gateway.features.notebooks.search.journals import JournalSearch
+from gateway.features.notebooks.search.search import FoundEntries, NoIndex, Search, utc_text
+from gateway.features.notebooks.search.words import Meant, Phrase, placed_words, texts_in
+from gateway.features.notebooks.tapes import Tapes, fact_data
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.stores.sessions import SessionRecord

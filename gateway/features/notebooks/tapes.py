@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.scopes import JOURNAL, Scopes
+from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, common, cut, no_branch
 from runtime.core.ids import SessionId
 from runtime.core.json_text import write_json
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.notebooks import Entry, Notebook, NotebookStore, common, cut, no_branch
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import ANCHORS, Fact, Following, TapeReader
 

@@ -1,1 +1,0 @@
-"""Notebooks on Redis."""
