@@ -255,7 +255,7 @@ class Processor:
         question = self._questioner.test(line, part, self._work.names())
         assert question is not None
         answer = await self._exchange.answer(self._ahead.tested(question, line, part))
-        return bool(answer == "yes")
+        return question.holds(answer)
 
     async def _loop(self, line: str, part: Loop) -> Outcome:
         state = self._frame.state.loops.get(line)

@@ -11,6 +11,7 @@ from runtime.core.foreign_text import foreign_line
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
+from runtime.execution.questions.positive import positive_test
 from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
@@ -143,13 +144,12 @@ class Questioner:
         test = part.over if isinstance(part, Loop) else part.test
         if not isinstance(test, Prose):
             return None
-        return self.holds((line, "test"), test.text, names)
-
-    def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> OutcomeChoice:
-        """The question whether something is so."""
+        asked = positive_test(test.text)
+        key = (line, "opposite" if asked.turned else "test")
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
         known = f"{Form.DECIDE} and what was said last{last}"
-        return OutcomeChoice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
+        task = f'{known}: is it true that "{self.told(asked.text, names)}"?'
+        return OutcomeChoice(key, task, YES_NO, turned=asked.turned)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of their variables."""

@@ -41,7 +41,7 @@ class OutcomeChoice:
     """One of several named outcomes, each with what it means ("" where its name says it).
 
     `told_by` are outcomes by the questions that are asked with this one and answered under that outcome alone: where
-    one of them is answered instead, this one is as well.
+    one of them is answered instead, this one is as well. `turned`: it asks for the opposite of a condition.
     """
 
     key: Key
@@ -49,6 +49,15 @@ class OutcomeChoice:
     options: Mapping[str, str]
     when: str = ""
     told_by: Mapping[Key, str] = field(default_factory=dict)
+    turned: bool = False
+
+    def holds(self, answer: str) -> bool:
+        """Whether the condition holds by the answer, yes or no."""
+        return (answer == "yes") is not self.turned
+
+    def answer_where(self, holds: bool) -> str:
+        """The answer, yes or no, by which the condition holds or not."""
+        return "yes" if holds is not self.turned else "no"
 
 
 @dataclass(frozen=True, slots=True)
