@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from adapters.markdown.fences import FENCE_LINE, OpenFence, after_line
-from adapters.markdown.html_blocks import html_as_markdown
 from adapters.markdown.inline_marks import InlineMarks
 from adapters.markdown.table_head import DELIMITER_ROW
 
@@ -21,11 +20,6 @@ def close_open(text: str) -> str:
     something else (a lone list marker, a row of a table, trailing marks) is held back. What a prefix shows is a prefix
     of what a longer prefix shows, unless later text gives earlier marks another meaning (a star that never closes).
     """
-    shown = _closed(text)
-    return shown if html_as_markdown(shown).strip() else ""
-
-
-def _closed(text: str) -> str:
     lines = text.split("\n")
     fence: OpenFence | None = None
     begins = 0

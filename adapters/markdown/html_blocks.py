@@ -1,52 +1,90 @@
-"""HTML's paragraphs, titles, lists and quotations, which models write, as the Markdown that they mean. Pure.
+"""HTML's paragraphs, titles, lists, quotations and code, which models write, as the Markdown that they mean. Pure.
 
-A line is read so if it begins with such a tag, or ends with one that closes. Within a sentence the tag is a word.
+A line is read so if it begins with such a tag, or ends with one that closes. A tag that stands as a word is a word:
+between spaces, or where it closes nothing. What stands in `<pre>` is code to the letter.
 """
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Iterator
 
 from adapters.markdown.fences import OpenFence, after_line
 
+_SPACES_MAX = 50
+"""The number of characters in front of a tag in which words are looked for. Chosen."""
 _LEVELS_MAX = 8
 """The number of lists and quotations in each other beyond which the inner ones are written as the outer one."""
-_NAME = r"(?:p|div|center|section|details|summary|h[1-6]|ul|ol|li|hr|blockquote)"
-_TAG = rf"</?{_NAME}(?:[ \t][^<>\n]*)?/?>"
+_NAME = r"(?:p|div|center|section|details|summary|h[1-6]|ul|ol|li|hr|blockquote|pre)"
+_CODE_ALONE = r"<code(?:[ \t][^<>\n]*)?>(?![^\n]{0,999}</code>)"
+_TAG = rf"(?:</?{_NAME}(?:[ \t][^<>\n]*)?/?>|{_CODE_ALONE})"
 _ANY = re.compile(_TAG, re.IGNORECASE)
 _BEGINS = re.compile(rf" {{0,3}}{_TAG}", re.IGNORECASE)
 _BEGINS_INSIDE = re.compile(rf"[ \t]*{_TAG}", re.IGNORECASE)
 _ENDS = re.compile(rf"</{_NAME}>[ \t]*\Z", re.IGNORECASE)
 _PIECE = re.compile(
-    rf"(?P<marks>`+)[^`\n]*(?P=marks)|<(?P<end>/?)(?P<name>{_NAME})(?:[ \t][^<>\n]*)?/?>", re.IGNORECASE
+    rf"(?P<marks>`+)[^`\n]*(?P=marks)"
+    rf"|<(?P<end>/?)(?P<name>{_NAME}|code(?=[^<>\n]*>(?![^\n]{{0,999}}</code>)))(?P<about>(?:[ \t][^<>\n]*)?)/?>",
+    re.IGNORECASE,
 )
+_CODE_ENDS = {
+    "pre": re.compile(r"(?:</code>[ \t]*)?</pre>", re.IGNORECASE),
+    "code": re.compile(r"</code>", re.IGNORECASE),
+}
+_CODE_BEGUN = re.compile(rf"(?<!<pre>){_CODE_ALONE}", re.IGNORECASE)
+_CODE = re.compile(r"[ \t]*<code([^<>\n]*)>", re.IGNORECASE)
+_LANGUAGE = re.compile(r"\b(?:language-|lang=[\"']?)([\w+#.-]+)", re.IGNORECASE)
+_START = re.compile(r"\bstart=[\"']?(\d{1,8})\b", re.IGNORECASE)
+_HALF = re.compile(
+    r"<(?:/?(?:[a-z][a-z1-6]{0,9})?|[a-z][a-z1-6]{0,9}[ \t]+(?:[\w-]{0,9}|[\w-]+=[^<>\n]{0,100})/?)\Z"
+    r"|</[a-z1-6]{1,10}>[ \t]*\Z",
+    re.IGNORECASE,
+)
+"""The end of a growing text that may become a tag, or a tag that is a word if others follow."""
+_FENCES = re.compile(r"(?:^|>)[ \t]*(`{3,})", re.MULTILINE)
+_HALF_ENTITY = re.compile(r"&#?\w{0,8}\Z")
+_CODE_END = re.compile(r"</code>[ \t]*\Z", re.IGNORECASE)
 
 
-def html_as_markdown(text: str) -> str:
-    """The text with Markdown in the place of such tags, outside of code."""
+def html_as_markdown(text: str, *, growing: bool = False) -> str:
+    """The text with Markdown in the place of such tags, outside of code. A `growing` one is shown to where it is sure
+    to stay so.
+    """
+    if growing:
+        text = _HALF.sub("", text)
     if _ANY.search(text) is None:
         return text
-    written = _Written()
+    written = _Written(text, growing=growing)
     fence: OpenFence | None = None
+    start = 0
     for line in text.split("\n"):
-        before, fence = fence, after_line(line, fence)
+        before = fence
+        fence = None if written.ends_code else after_line(line, fence)
         if before is None and fence is None:
-            written.line(line)
+            written.line(line, start)
         else:
             written.as_it_is(line)
+        start += len(line) + 1
     return written.text()
 
 
 class _Written:
-    def __init__(self) -> None:
+    def __init__(self, source: str, *, growing: bool) -> None:
+        self.ends_code: re.Pattern[str] | None = None
+        """The tag that ends the code in which the next line stands."""
+        self._source, self._growing = source, growing
         self._parts: list[str] = []
         self._newlines = 2
         self._around: list[str] = []
         """What each list and quotation puts before its lines."""
         self._open: list[str] = []
-        self._signs: list[str] = []
+        self._numbers: list[int | None] = []
+        """The next number of each list; None of one with bullets, -1 of a quotation."""
         self._indent = ""
         self._blank = False
+        self._fence = ""
+        self._endless = set[str]()
 
     def text(self) -> str:
         """What is written, without a sign that no words follow."""
@@ -55,28 +93,114 @@ class _Written:
     def as_it_is(self, line: str) -> None:
         self._put(f"{line}\n")
 
-    def line(self, line: str) -> None:
+    def line(self, line: str, start: int) -> None:
+        """Write a line, which begins at `start`."""
+        end, last = start + len(line), self._growing and start + len(line) == len(self._source)
+        if last and (begun := _CODE_BEGUN.search(line)):
+            line, end = line[: begun.start()], start + begun.start()
+        at: int | None = start
+        while at is not None:
+            if self.ends_code is not None:
+                at = self._code_line(line[at - start :], self.ends_code, last=last) + at
+                at = at if line[at - start :].strip() else None
+            else:
+                at = self._read(line[at - start :], at, last=last)
+                at = None if at == end else at
+
+    def _read(self, line: str, start: int, *, last: bool) -> int | None:
+        """Write a line, or the rest of one; returns where code begins in it."""
         inside = bool(self._around or self._open)
         begins = (_BEGINS_INSIDE if inside else _BEGINS).match(line)
         if self._blank and not begins and line[:1] not in ("", " ", "\t"):
             self._around.clear()
-            self._signs.clear()
+            self._numbers.clear()
         self._blank = not line.strip()
         if self._blank and self._open[-1:] == ["p"]:
             self._open.pop()
         is_code = not inside and line.startswith("    ")
+        if last and not is_code and not begins:
+            line = line[: next((tag.start() for tag in self._tags(line)), None)]
         if not begins and (is_code or not _ENDS.search(line)):
             self._text_line(line)
-            return
-        at, self._indent = 0, "" if inside else line[: len(line) - len(line.lstrip())]
+            return None
+        self._indent = "" if inside else line[: len(line) - len(line.lstrip())]
+        code = self._pieces(line, start)
+        self._indent = ""
+        return code
+
+    def _pieces(self, line: str, start: int) -> int | None:
+        written = 0
+        for found in self._tags(line):
+            name, closes, end = found["name"].casefold(), bool(found["end"]), found.end()
+            is_code = not closes and name in _CODE_ENDS
+            if is_code and not self._has_end(name, start + end):
+                continue
+            self._words(line[written : found.start()])
+            written = end
+            if is_code:
+                return self._code(name, found["about"], start + end)
+            self._tag(name, found["about"], closes=closes)
+        self._words(line[written:])
+        self._break(1)
+        return None
+
+    def _tags(self, line: str) -> Iterator[re.Match[str]]:
+        """The tags of a line that are no words of it."""
+        begun = len(line) - len(line.lstrip())
         for found in _PIECE.finditer(line):
             if found["name"] is not None:
-                self._words(line[at : found.start()])
-                self._tag(found["name"].casefold(), closes=bool(found["end"]))
-                at = found.end()
-        self._words(line[at:])
-        self._break(1)
-        self._indent = ""
+                before = line[max(begun, found.start() - _SPACES_MAX) : found.start()]
+                if not self._is_word(found, before, line[found.end() : found.end() + 1]):
+                    yield found
+
+    def _is_word(self, tag: re.Match[str], before: str, after: str) -> bool:
+        """Whether a tag is a word of its line: behind others and between spaces, or where it closes nothing."""
+        name, closes = tag["name"].casefold(), bool(tag["end"])
+        if not before.strip() or before.rstrip().endswith(">"):
+            return name == "code" and closes
+        if name in ("ul", "ol", "blockquote"):
+            return closes and not self._around
+        if name in ("pre", "p", "div", "center", "section", "details"):
+            apart = (
+                before[-1:].isspace() and (closes or after.isspace()) and not (name == "p" and self._open[-1:] == ["p"])
+            )
+            return apart or (closes and name not in self._open)
+        return name == "code"
+
+    def _has_end(self, name: str, start: int) -> bool:
+        """Whether code that begins there is closed, or may yet be."""
+        if not self._growing and name not in self._endless and not _CODE_ENDS[name].search(self._source, start):
+            self._endless.add(name)
+        return name not in self._endless
+
+    def _code(self, name: str, about: str, start: int) -> int:
+        """Begin lines of code; returns where the first one does."""
+        end = _CODE_ENDS[name].search(self._source, start)
+        fences = _FENCES.findall(self._source, start - 1, end.start() if end else len(self._source))
+        self._fence = "`" * max((3, *(len(marks) + 1 for marks in fences)))
+        inner = _CODE.match(self._source, start) if name == "pre" else None
+        language = _LANGUAGE.search(about + (inner[1] if inner else ""))
+        self._break(1 if self._around else 2)
+        if self._newlines >= 0:
+            self._put("".join(self._around) or self._indent)
+        self._put(f"{self._fence}{language[1] if language else ''}\n")
+        self.ends_code = _CODE_ENDS[name]
+        return inner.end() if inner else start
+
+    def _code_line(self, line: str, ends: re.Pattern[str], *, last: bool) -> int:
+        """Write a line of code; returns where what stands behind the code begins."""
+        found = ends.search(line)
+        code = line[: found.start()] if found else _CODE_END.sub("", line)
+        if last and found is None:
+            code = _HALF_ENTITY.sub("", code)
+        before = "".join(self._around)
+        if code.strip() or not (found or len(code) < len(line)):
+            self._put(f"{before}{html.unescape(code)}\n")
+        if found is None:
+            return len(line)
+        self.ends_code = None
+        self._put(f"{before}{self._fence}\n")
+        return found.end()
 
     def _text_line(self, line: str) -> None:
         if self._around:
@@ -111,13 +235,14 @@ class _Written:
         self._put("".join(self._around) + sign)
         self._newlines = -1
 
-    def _tag(self, name: str, *, closes: bool) -> None:
+    def _tag(self, name: str, about: str, *, closes: bool) -> None:
         if closes and self._newlines < 0:  # what begins so has no words
             self._parts.pop()
             self._newlines = 1
         match name:
             case "ul" | "ol" | "blockquote":
-                self._container(name, closes=closes)
+                start = _START.search(about)
+                self._container(name, int(start[1]) if start else 1, closes=closes)
             case "li":
                 self._break(1)
                 if not closes:
@@ -132,13 +257,13 @@ class _Written:
             case _:
                 self._block(name, closes=closes)
 
-    def _container(self, name: str, *, closes: bool) -> None:
+    def _container(self, name: str, start: int, *, closes: bool) -> None:
         if closes:
-            del self._around[-1:], self._signs[-1:]
-        self._break(1 if self._signs else 2)
+            del self._around[-1:], self._numbers[-1:]
+        self._break(1 if self._numbers else 2)
         if not closes and len(self._around) < _LEVELS_MAX:
             self._around.append({"ul": "  ", "ol": "   "}.get(name, "> "))
-            self._signs.append({"ul": "- ", "ol": "1. "}.get(name, ""))
+            self._numbers.append({"ul": None, "ol": start}.get(name, -1))
 
     def _block(self, name: str, *, closes: bool) -> None:
         self._break(2)
@@ -150,7 +275,12 @@ class _Written:
 
     def _item(self) -> None:
         """Begin an entry of the innermost list, whose other lines stand further in."""
-        in_list = bool(self._signs and self._signs[-1])
-        around = self._around.pop() if in_list else ""
-        self._begin(self._signs[-1] if in_list else "- ")
-        self._around += [around] if in_list else []
+        number = self._numbers[-1] if self._numbers else -1
+        sign = "- " if number is None or number < 0 else f"{number}. "
+        if number == -1:  # in no list
+            self._begin(sign)
+            return
+        self._around.pop()
+        self._begin(sign)
+        self._around.append(" " * len(sign))
+        self._numbers[-1] = None if number is None else number + 1

@@ -12,6 +12,7 @@ import regex
 
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.html_blocks import html_as_markdown
 from adapters.markdown.reading import PACKAGE
 
 _BEFORE = r"(?<![\w@/.\\:=&?#%+-])"
@@ -48,6 +49,7 @@ def with_mentions(text: str, people: Mapping[str, str], *, growing: bool = False
     names = _names(tuple(people.items()))
     if growing:
         text = _without_begun_name(text, names)
+    text = html_as_markdown(text, growing=growing)
     if "@" not in text and "<" not in text and ":" not in text:
         return text
     # Also in what looks like code: where it ends is for the platform's reading of the text to say, not for ours.

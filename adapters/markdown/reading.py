@@ -14,7 +14,6 @@ import regex
 from markdown_it import MarkdownIt
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, reference, table
-from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
@@ -23,7 +22,6 @@ from markdown_it.utils import EnvType
 from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.bounds import check_bounds
 from adapters.markdown.flanking import flanks
-from adapters.markdown.html_blocks import html_as_markdown
 
 FORMULA = regex.compile(
     r"\$\$(?:(?!\$\$)[\s\S]){1,2000}+\$\$"
@@ -222,11 +220,6 @@ def _name_links(state: StateInline) -> None:
     state.tokens[:] = tokens
 
 
-def _html_blocks(state: StateCore) -> None:
-    """Give the blocks' rules Markdown for HTML's tags."""
-    state.src = html_as_markdown(state.src)
-
-
 def _definition(state: StateBlock, line: int, until: int, silent: bool) -> bool:
     """The target of links. One that no link here uses is shown: the link may be in another message."""
     start, found = state.bMarks[line] + state.tShift[line], reference(state, line, until, silent)
@@ -297,7 +290,6 @@ def _made() -> MarkdownIt:
     for name, rule in rules.items():
         made.inline.ruler.before("escape", name, rule)
     made.inline.ruler2.push("name_links", _name_links)
-    made.core.ruler.after("normalize", "html_blocks", _html_blocks)
     made.block.ruler.at("reference", _definition)
     made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     made.block.ruler.before(

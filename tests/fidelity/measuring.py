@@ -14,6 +14,7 @@ from adapters.capabilities import Capabilities
 from adapters.discord.codec.markup import render as discord
 from adapters.discord.limits import CAPABILITIES as DISCORD
 from adapters.markdown.closing import close_open
+from adapters.markdown.html_blocks import html_as_markdown
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import cut_pages
 from adapters.markdown.text_length import measure_of
@@ -177,7 +178,7 @@ def streamed(seeds: range) -> int:
     """How many texts come whole through a native stream of Slack's, which reads Markdown itself, in random pieces."""
     whole = 0
     for seed in seeds:
-        text, chance = Writer(seed).document().markdown, random.Random(seed)
+        text, chance = html_as_markdown(Writer(seed).document().markdown), random.Random(seed)
         shown, sent = "", 0
         for end in sorted(chance.sample(range(len(text) + 1), min(len(text), 12))):
             until = max(sent, certain(text[:end]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from html import escape
 
 from tests.fidelity.seen import NAME, PERSON, Seen, seen
 from tests.fidelity.table_looks import Cell, rows_seen
@@ -131,22 +132,34 @@ class Writer:
             self._line()
 
     def _tagged(self) -> None:
-        """A paragraph, a title or a list in HTML."""
-        name, closes = self._chance.choice(["p", "h3", "ul"]), self._chance.random() < 0.8
-        if name == "ul":
-            self._put("<ul>")
-            for _ in range(self._chance.randint(1, 3)):
-                self._put("\n  <li>")
+        """A paragraph, a title, a list or code in HTML."""
+        name, closes = self._chance.choice(["p", "h3", "ul", "ol", "pre"]), self._chance.random() < 0.8
+        if name in ("ul", "ol"):
+            self._put(f"<{name}>")
+            for number in range(1, self._chance.randint(2, 4)):
+                self._put("\n  <li>", f"{number}." if name == "ol" else None)
                 self._line()
+                if self._chance.random() < 0.3:
+                    self._put("\n    <ul><li>")
+                    self._line()
+                    self._put("</li></ul>")
                 self._put("</li>" * closes)
-            self._put("\n</ul>")
+            self._put(f"\n</{name}>")
+        elif name == "pre":
+            lines = self._lines_of_code()
+            self._put("<details>\n" * closes + '<pre><code class="language-python">')
+            self._put(escape(lines), lines, "c")
+            self._put("\n</code></pre>" + "\n</details>" * closes)
         else:
             self._put(f"<{name}>")
             self._line("b" if name == "h3" else "")
             self._put(f"</{name}>")
 
+    def _lines_of_code(self) -> str:
+        return "\n".join(self._chance.choice(CODES) for _ in range(self._chance.randint(1, 4)))
+
     def _code(self) -> None:
-        lines = "\n".join(self._chance.choice(CODES) for _ in range(self._chance.randint(1, 4)))
+        lines = self._lines_of_code()
         self._put(f"```python\n{lines}\n```", lines, "c")
 
     def _quote(self) -> None:

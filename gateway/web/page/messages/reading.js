@@ -1,7 +1,6 @@
 /** How a text is read besides GitHub's Markdown, as on the other platforms: addresses, labelled links, simple tags, sums. */
 
 import cjkFriendly from "../vendor/marked-cjk-friendly.js";
-import { htmlAsMarkdown } from "./html_blocks.js";
 
 const NONE = String.raw`\s<>()\[\]"` + "`" + String.raw`|\\\p{Cc}\u200b\ufeff\u201c\u201d\u2018\u2019\u2026\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3d\uff5b-\uff65`;
 const END = "?!.,:;*_~'";
@@ -79,6 +78,4 @@ const tag = {
 };
 
 /** What Marked uses, in this order. */
-export const readings = [
-  cjkFriendly(), { tokenizer }, { extensions: [labelled, tag, raised] }, { hooks: { preprocess: htmlAsMarkdown } },
-];
+export const readings = [cjkFriendly(), { tokenizer }, { extensions: [labelled, tag, raised] }];

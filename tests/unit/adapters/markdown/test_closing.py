@@ -66,8 +66,6 @@ def visible(text: str) -> str:
         ("```python\n", ""),
         ("so **fat\n```python\n``", "so **fat**"),
         ("> so\n> ```py\n> ", "> so"),
-        ("<ul>\n  <li>", ""),
-        ("<ul>\n<li>one <b>fat\n<l", "<ul>\n<li>one fat"),
         ("- a\n  ```\n  x", "- a\n  ```\n  x\n  ```"),
         ("> ```p", ""),
         ("> ```py\n> x", "> ```py\n> x\n> ```"),

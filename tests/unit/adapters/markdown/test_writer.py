@@ -76,21 +76,6 @@ class Spelled(MarkdownWriter):
         ("H<sub>2</sub>O x<sup>n+1</sup> a<sub>max</sub>", "H₂O xⁿ⁺¹ a_max"),
         ("<kbd>C</kbd> <u>u</u> <mark>m</mark> <q>q</q>", "(code C) (em u) (em m) <q>q</q>"),
         ("a <!-- b\nc --> d <!DOCTYPE html> <!-- e", "a  d <!DOCTYPE html> <!-- e"),
-        (
-            "<details>\n<summary>More</summary>\n\nin\n\n</details>\n\nthe <details> tag",
-            "(strong More)\n\nin\n\nthe <details> tag",
-        ),
-        (
-            "<h3>T</h3>\n<p align='left'>one **two**</p>\n<div>\n    <p>three\n    four</p>\n</div>",
-            "(heading T)\n\none (strong two)\n\nthree/four",
-        ),
-        (
-            "<ul>\n  <li>a\n    <ol>\n      <li>b</li>\n    </ol>\n  </li>\n  <li><p>c</p></li>\n</ul>\nend",
-            "• a\n  1. b\n• c\n\nend",
-        ),
-        ("<ol><li>a</li><li>b</li></ol><hr><blockquote>c</blockquote>", "1. a\n2. b\n\n———\n\n(quote c)"),
-        ("<ul>\n<li>a\n\nthe <p> tag\n```\n<p>\n```\n`<li>`", "• a\n\nthe <p> tag\n\n(block \n<p>)\n\n(code <li>)"),
-        ("<li>a</li>\n<li>b <kbd>C</kbd></li>\n</ul>\n", "• a\n• b (code C)"),
         ("| a | b |\n|---|---|\n| x | `p | q` |\n\n`p | q`", "(block \na | b\n--+------\nx | p | q)\n\n(code p | q)"),
         ("| a | bb |\n|---|---|\n| **ccc** | d |", "(block \na   | bb\n----+---\nccc | d)"),
         (

@@ -1,0 +1,73 @@
+"""HTML that models write is Markdown before anything reads it, whole and while it grows."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from adapters.markdown.html_blocks import html_as_markdown
+
+HTML = [
+    (
+        "<details>\n<summary>More</summary>\n\nin\n\n</details>\n\nthe <details> tag",
+        "<b>More</b>\n\n\nin\n\n\nthe <details> tag",
+    ),
+    (
+        "<h3>T</h3>\n<p align='left'>one **two**</p>\n<div>\n    <p>three\n    four</p>\n</div>",
+        "### T\n\none **two**\n\nthree\nfour\n",
+    ),
+    (
+        "<ul>\n  <li>a\n    <ol>\n      <li>b</li>\n    </ol>\n  </li>\n  <li><p>c</p></li>\n</ul>\nend",
+        "- a\n  1. b\n- c\n\nend",
+    ),
+    ("<ol><li>a</li><li>b</li></ol><hr><blockquote>c</blockquote>", "1. a\n2. b\n\n---\n\n> c\n"),
+    ("<ul>\n<li>a\n\nthe <p> tag\n```\n<p>\n```\n`<li>`", "- a\n\nthe <p> tag\n```\n<p>\n```\n`<li>`"),
+    ("<li>a</li>\n<li>b <kbd>C</kbd></li>\n</ul>\n", "- a\n- b <kbd>C</kbd>\n\n"),
+    ("<ul>words<li>a</li>between<li>b</li></ul>", "  words\n- a\n  between\n- b\n"),
+    ("Before: <ul><li>a</li></ul>\nbehind", "Before: \n\n- a\n\nbehind"),
+    ("<ol start='9'><li>a</li><li>b<ul><li>c</li></ul></li></ol>", "9. a\n10. b\n    - c\n"),
+    (
+        '<pre><code class="language-python">if a &lt; b:\n    x *= 1\n\ny</code></pre>\nend',
+        "```python\nif a < b:\n    x *= 1\n\ny\n```\nend",
+    ),
+    ("<pre>\n<p>\n</pre>", "```\n<p>\n```"),
+    ("<pre>```\n</pre>", "````\n```\n````"),
+    ("<code>a\n\n  b\n</code>", "```\na\n\n  b\n```"),
+    ("so <code>a*b</code>\n<code>c d</code> <p>e</p>", "so <code>a*b</code>\n<code>c d</code> \n\ne\n"),
+    (
+        "<ol><li>first <pre>x\n\ny</pre></li><li><pre>z</pre></ol>",
+        "1. first \n   ```\n   x\n   \n   y\n   ```\n2. ```\n   z\n   ```\n",
+    ),
+    ("<blockquote>hi<pre>a\nb</pre></blockquote>", "> hi\n> ```\n> a\n> b\n> ```\n"),
+    (
+        "<details>\nclose a paragraph with </p>\nand this with </details>\n</details>",
+        "close a paragraph with </p>\nand this with </details>\n",
+    ),
+    ("it closes with </details>\nend", "it closes with </details>\nend"),
+    ("<li>write <p> and </p> here</li>", "- write <p> and </p> here"),
+    ("<p>\na\n</p>\n\n<p>b\nc</p>", "a\n\n\nb\nc\n"),
+    ("<pre> is a tag\nand <code> too", "<pre> is a tag\nand <code> too"),
+]
+WHOLE = [html for html, _ in HTML if "<pre> is" not in html and "<pre>```" not in html]
+"""Without code that never ends, and a fence in it: what grows is taken for code at once."""
+
+
+@pytest.mark.parametrize(("html", "markdown"), HTML)
+def test_html_is_the_markdown_that_it_means(html: str, markdown: str) -> None:
+    assert html_as_markdown(html) == markdown
+
+
+@pytest.mark.parametrize("html", [html for html, _ in HTML])
+def test_what_is_markdown_stays_so(html: str) -> None:
+    once = html_as_markdown(html)
+    assert html_as_markdown(once) == once
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_grows_is_only_added_to(seed: int) -> None:
+    text = "\n\n".join(random.Random(seed).sample(WHOLE, 4))
+    whole = html_as_markdown(text)
+    for end in range(len(text)):
+        shown = html_as_markdown(text[:end], growing=True).rstrip()
+        assert whole.startswith(shown), text[:end]
