@@ -9,40 +9,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from runtime.language.instructions.text import VARIABLE
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.vocabulary.phrase import phrase, phrases_of
 
-_REASONS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for names, pattern in (
-        (("SendFile",), r"\b(?:files?|documents?|send\w*|attach\w*|upload\w*|download\w*|export\w*|csv|reports?)\b"),
-        (("Remind", "Sleep"), r"\b(?:remind\w*|later|tomorrow|wait\w*|pause\w*|(?:second|minute|hour|day|week)s?)\b"),
-        (("Schedule",), r"\b(?:schedul\w*|every|daily|weekly)\b"),
-        (("CreateAgent", "IdleAgent"), r"\b(?:creat\w*|new|spawn\w*|start\w*|idle|agents?)\b"),
-        (("DismissAgent",), r"\b(?:dismiss\w*|remov\w*|let\w*|agents?)\b"),
-        (("Remember",), r"\b(?:remember\w*|memori[sz]\w*|not(?:e|es|ed|ing) down|keep\w* in mind)\b"),
-        (("Spawn", "Cancel"), r"\b(?:background|tasks?|spawn\w*|cancel\w*)\b"),
-        (("Tell",), r"\b(?:background|tasks?|orderer|ordered)\b"),
-        (("Publish",), r"\bpublish\w*\b"),
-        (("Share",), r"\b(?:shar\w*|shared)\b"),
-        (("InviteToMeeting",), r"\b(?:invit\w*|meetings?|join\w*|bring)\b"),
-        (("EndMeeting",), r"\b(?:meetings?|end|close|adjourn)\b"),
-        (("LeaveMeeting",), r"\b(?:meetings?|leaves?)\b"),
-    )
-    for name in names
-}
+_REASONS = phrases_of("Reasons for calls")
 """Built-in calls beyond talking, reading and remembering, each with the words that give a reason for it."""
 
-_OFTEN = frozenset(
-    {
-        *("each", "every", "all", "both", "again", "until", "while", "times", "twice", "several", "repeatedly"),
-        *("retry", "more", "many", "one", "as", "per", "few", "couple", "dozen", "two", "three", "four", "five", "six"),
-        *("seven", "eight", "nine", "ten"),
-    }
-)
+_OFTEN = phrase("often")
 """Words with which a step may call one playbook several times."""
 
-_WORD = re.compile(r"(?<!\$)\b[^\W\d_]+")
-_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 _MADE = re.compile(
     r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([^\W\d]\w*)"
     r"|\b(?:save|store|keep|remember|put|record|write|note)\b[^.;$]*?\b(?:as|in|into|to|under)\s+\$([^\W\d]\w*)",
@@ -116,9 +92,9 @@ def fence_of(
         playbooks=playbooks,
         others=frozenset(callable_now) - playbooks,
         strangers=frozenset(other.name for other in strangers) - reached,
-        reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.search(words)),
+        reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.inside(words)),
         guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
-        once=frozenset() if _OFTEN & {*_WORD.findall(words.lower())} else frozenset(named & {*callable_now} - harmless),
+        once=frozenset() if _OFTEN.inside(VARIABLE.sub("", words)) else frozenset(named & {*callable_now} - harmless),
         makes=tuple(dict.fromkeys(one for found in _MADE.findall(text) for one in found if one)),
     )
 
@@ -180,7 +156,7 @@ def _variables(agent: AgentSpec) -> Iterator[str]:
     for playbook in agent.playbooks:
         yield from (param.name for param in playbook.params if param.state)
         texts = [*(step.text for step in playbook.walk_steps()), *(trigger.text for trigger in playbook.triggers)]
-        yield from (name for text in (*texts, *playbook.notes) for name in _VARIABLE.findall(text))
+        yield from (name for text in (*texts, *playbook.notes) for name in VARIABLE.findall(text))
 
 
 def _speaks_of(words: str, variable: str) -> bool:

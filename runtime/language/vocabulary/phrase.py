@@ -163,6 +163,11 @@ def phrase(name: str) -> PhrasePattern:
     return PhrasePattern(ENTRIES[name].notation)
 
 
+def phrases_of(section: str) -> Mapping[str, PhrasePattern]:
+    """The phrases of a section of the vocabulary, whose names say what each is for, in their order."""
+    return {name: phrase(name) for name, entry in ENTRIES.items() if entry.section == section}
+
+
 def words_of(name: str) -> frozenset[str]:
     """The words and phrases of a list without any notation. Raises KeyError where there is none."""
     return frozenset(" ".join(one.split()) for one in ENTRIES[name].notation.split("|"))

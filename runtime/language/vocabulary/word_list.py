@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property, lru_cache
 
+WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
 

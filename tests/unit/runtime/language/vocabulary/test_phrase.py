@@ -73,5 +73,6 @@ def test_a_phrase_that_is_not_closed_is_refused(notation: str) -> None:
 @pytest.mark.parametrize("name", ENTRIES)
 def test_every_phrase_of_the_vocabulary_is_read_and_asked_for(name: str) -> None:
     phrase(name).begins("Say it")
-    asked = (f'phrase("{name}")', f'words_of("{name}")', f"<{name}>")
+    section = ENTRIES[name].section
+    asked = (f'phrase("{name}")', f'words_of("{name}")', f"<{name}>", f'phrases_of("{section}")')
     assert any(one in text for text in (*CODE, *(entry.notation for entry in ENTRIES.values())) for one in asked)
