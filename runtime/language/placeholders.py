@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import python_name
+from runtime.language.variable_names import VARIABLE, python_name
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_NAME = re.compile(r"\$([^\W\d]\w*)")
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
 _SPEC = re.compile(r"(?! )(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?|[^{}]*%[A-Za-z][^{}]*")
 """A format for a value: `>9`, `.2f`, `%d.%m.%Y`."""
@@ -72,7 +71,7 @@ def plain_names(expression: str) -> str:
         if expression[at] in "\"'":
             end = _end_of_string(expression, at)
             parts.append(expression[at:end])
-        elif match := _NAME.match(expression, at):
+        elif match := VARIABLE.match(expression, at):
             end = match.end()
             parts.append(python_name(match[1]))
         else:
@@ -168,4 +167,4 @@ def _doubled(text: str, start: int) -> Placeholder | None:
 
 
 def _variables(said: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_NAME.findall(said)))
+    return tuple(dict.fromkeys(VARIABLE.findall(said)))

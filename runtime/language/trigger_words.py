@@ -6,12 +6,12 @@ import re
 
 from runtime.core.cloud_event import is_pattern
 from runtime.language.program import TriggerKind
+from runtime.language.variable_names import VARIABLE
 from runtime.language.vocabulary.phrase import phrase
 
 _BEGIN = phrase("start of the program")
 _EVENT = phrase("people act")
 _OF_A_VARIABLE = phrase("of a variable")
-_VARIABLE = re.compile(r"\$\w+")
 _CONDITION = phrase("state")
 
 _AN_EVENT = r"(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?events?\s+"
@@ -33,7 +33,7 @@ def event_trigger(text: str) -> str | None:
 
 def speaks_of_people(text: str) -> bool:
     """Whether a text speaks of what people and agents do."""
-    return _EVENT.inside(_VARIABLE.sub("", text)) is not None
+    return _EVENT.inside(VARIABLE.sub("", text)) is not None
 
 
 def trigger_kind(text: str) -> TriggerKind:

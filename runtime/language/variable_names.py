@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
 
+VARIABLE = re.compile(r"\$([^\W\d]\w*)")
 MARK = "\u00b7"
 
 _WORDS = frozenset(

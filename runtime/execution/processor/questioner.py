@@ -16,10 +16,10 @@ from runtime.execution.questions.question import Key, OutcomeChoice, Question, U
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
+from runtime.language.instructions.operands import VARIABLE
+from runtime.language.vocabulary.phrase import phrase
 
-_NAMED = re.compile(r"\$([^\W\d]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
-
-_HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
+_HUMAN = phrase("human")
 
 MAX_SHOWN_CHARS = 200
 """The longest value in a step's words."""
@@ -80,7 +80,7 @@ class Questioner:
         task = f"{Form.WRITE} {to}. It must do {this}: {told}.{such_as} {_BRIEF.format(length=length)}"
         if self._speaker and to != "the person":
             task = f"{Form.SPEAK.format(whom=to)} {self._speaker}: {told}. {_BRIEF_SPEECH.format(length=length)}"
-        filled = _NAMED.sub(lambda found: _filled(found, names), text)
+        filled = VARIABLE.sub(lambda found: _filled(found, names), text)
         bare = (part.words.text, text, told, filled) if is_instruction(part.words.text) else ()
         labelled = [f"{name}: {words}" for name in (to, self._speaker) for words in bare]
         return Words((line, "words"), task, may_be_silent=part.takes_part, authored=(*bare, *labelled))
@@ -164,7 +164,7 @@ class Questioner:
             shown = "(see below)" if is_large(value) else shown_value(value, MAX_SHOWN_CHARS)
             return f"${name} (now {shown})"
 
-        return _NAMED.sub(with_value, text).rstrip(" .")
+        return VARIABLE.sub(with_value, text).rstrip(" .")
 
     def type_of(self, variable: Variable) -> str:
         """The declared type of a variable, "" for none."""
@@ -236,7 +236,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
     if until:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
-    if any(_HUMAN.search(text) for text in triggers.values()):
+    if any(_HUMAN.inside(text) for text in triggers.values()):
         del outcomes["human"]
     return Understand(
         (line, f"understand{awaited.attempt}"),

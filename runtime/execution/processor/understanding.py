@@ -18,16 +18,13 @@ from runtime.execution.questions.question import OutcomeChoice, Question, Unders
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
 from runtime.language.value_types import FILE_TYPES, coerced
+from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.word_list import WORD
 
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
-_WHEN = re.compile(r"\A(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
-_TOKEN = re.compile(r"\w{2,}|\d")
-_NUMBER_WORD = re.compile(
-    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
-    r"|seventy|eighty|ninety|hundred|thousand|million|dozen)\b",
-    re.IGNORECASE,
-)
+_WHEN = phrase("before a test")
+_NUMBER_WORD = phrase("number said")
 _NUMBERS: Mapping[str, float] = {
     **dict.fromkeys(("a", "an", "once", "single"), 1),
     **dict.fromkeys(("couple", "pair", "both", "twice"), 2),
@@ -177,7 +174,7 @@ class Understanding:
         found = str(await self._ask(OutcomeChoice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"{Form.WROTE} {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
+        sure = f"{Form.WROTE} {awaited.quoted} Is this so: {_WHEN.without(options[found].rstrip('.'))}?"
         is_sure = await self._ask(OutcomeChoice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 
@@ -194,13 +191,18 @@ class Understanding:
 
 def _is_all(given: Mapping[str, Any], heard: str) -> bool:
     """Whether the message is the requested value and nothing else."""
-    words = re.findall(r"\w+", heard.casefold())
-    return any(value is not None and re.findall(r"\w+", str(value).casefold()) == words for value in given.values())
+    words = WORD.findall(heard.casefold())
+    return any(value is not None and WORD.findall(str(value).casefold()) == words for value in given.values())
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of two letters and more, and the digits alone."""
+    return [word for word in WORD.findall(text.casefold()) if len(word) > 1 or word.isdecimal()]
 
 
 def _is_quoted(value: Any, heard: str) -> bool:
     """Whether all words of a value occur in the messages."""
-    return not isinstance(value, str) or all(token in heard.casefold() for token in _TOKEN.findall(value.casefold()))
+    return not isinstance(value, str) or all(token in heard.casefold() for token in _tokens(value))
 
 
 def was_said(value: Any, heard: str) -> bool:
@@ -209,9 +211,10 @@ def was_said(value: Any, heard: str) -> bool:
         return False
     said = heard.casefold()
     if isinstance(value, str):
-        tokens = _TOKEN.findall(value.casefold())
+        tokens = _tokens(value)
         known = sum(token in said for token in tokens)
         return (known > 0 and 2 * known >= len(tokens)) or value.casefold() in said
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _NUMBER_WORD.search(said) is not None or value in map(_NUMBERS.get, re.findall(r"\w+", said))
+        spelt = _NUMBER_WORD.inside(said) or any(map(str.isdecimal, said))
+        return bool(spelt) or value in map(_NUMBERS.get, WORD.findall(said))
     return True

@@ -19,11 +19,12 @@ from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
 from runtime.language.trigger_words import event_trigger
-from runtime.language.variable_names import variable_name
+from runtime.language.variable_names import VARIABLE, variable_name
+from runtime.language.vocabulary.phrase import phrase
 
 Condition = Callable[[Mapping[str, Any]], bool]
 
-_WHEN = re.compile(r"\s*(?:when|if|once|whenever)\s+(.*?)\.?\s*\Z", re.IGNORECASE | re.DOTALL)
+_WHEN = phrase("before a test")
 
 
 def condition_of(text: str) -> Condition | None:
@@ -32,8 +33,8 @@ def condition_of(text: str) -> Condition | None:
     It is read as the conditions of steps are, but calls nothing: a word without `$` that is no literal is left to the
     model.
     """
-    found = _WHEN.match(text)
-    expression = read_condition(found[1] if found else text)
+    found = _WHEN.begins(text.strip())
+    expression = read_condition(found.rest.rstrip().removesuffix(".") if found else text)
     if expression is None or expression.calls or not expression.names:
         return None
     absent = dict.fromkeys(_compared_with_none(expression.tree))
@@ -55,44 +56,21 @@ def _compared_with_none(tree: ast.AST) -> Iterator[str]:
                 yield variable_name(name)
 
 
-_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
-
 _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+_DIGITS = 2
+"""Of the minutes of a time."""
 
-_CALL = re.compile(
-    r"\s*(?:(?:when|whenever|once|if|right)\s*)?"
-    r"(?:(?P<before>before)|(?P<after>after))\s+(?:calling\s+|(?:a|the|each|every)\s+call\s+(?:of|to)\s+)?"
-    r"`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*(?:\.\s*)?\Z",
-    re.IGNORECASE,
-)
-_RETURNS = re.compile(
-    r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?\s+"
-    r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*(?:\.\s*)?\Z",
-    re.IGNORECASE,
-)
-_EVERY = re.compile(
-    r"\s*every\s+(?:(?P<number>\d+(?:\.\d+)?)\s+)?(?P<unit>second|minute|hour|day|week)s?\s*(?:\.\s*)?\Z", re.IGNORECASE
-)
-_DAILY = re.compile(
-    r"\s*(?:(?:every\s+day|daily|each\s+day)\s+at|at)\s+(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)"
-    r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*(?:\.\s*)?\Z",
-    re.IGNORECASE,
-)
-_MESSAGE = re.compile(
-    r"\s*(?:when|whenever|if|on|upon)\s+(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?messages?\s+"
-    r"(?:from\s+(?:(?:a|an|any|the)\s+)?(?P<before>\w+)\s+)?(?:comes?(?:\s+in)?|arrives?|is\s+received|was\s+received)"
-    r"(?:\s+from\s+(?:(?:a|an|any|the)\s+)?(?P<behind>\w+))?\s*(?:\.\s*)?\Z",
-    re.IGNORECASE,
-)
+_CALL = phrase("about a call")
+_EVERY = phrase("at intervals")
+_DAILY = phrase("daily at")
+_MESSAGE = phrase("a message comes")
 _SENDERS = {
     **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
     **dict.fromkeys(("agent", "agents"), "agent"),
     **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
 }
 
-_INVITED = re.compile(
-    r"\s*(?:when|whenever|if|once|upon)\s+(?:you\s+are\s+|being\s+)?(?:invited|asked)\s+to\b.*\bmeeting\b", re.I
-)
+_INVITED = phrase("invited")
 _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 """For reading repeated times, which depend on neither."""
 _CRON = re.compile(
@@ -140,22 +118,21 @@ class TimeTrigger:
 
 def call_trigger(text: str, playbooks: Sequence[str]) -> CallTrigger | None:
     """`Before calling Ship`, `When Ship returns`: about one of `playbooks`."""
-    found = _CALL.match(text) or _RETURNS.match(text)
+    found = _CALL.begins(text.strip().replace("`", ""))
     if found is None:
         return None
     name = next((name for name in playbooks if name.lower() == found["name"].lower()), None)
     if name is None:
         return None
-    before = found.groupdict().get("before") or found.groupdict().get("called")
-    return CallTrigger("before" if before else "after", name)
+    return CallTrigger("before" if found["before"] else "after", name)
 
 
 def message_trigger(text: str) -> MessageTrigger | None:
     """`When a message comes from the Accountant`, `Whenever any message arrives`."""
-    found = _MESSAGE.match(text)
+    found = _MESSAGE.begins(text.strip())
     if found is None:
         return None
-    sender = (found["before"] or found["behind"] or "").lower()
+    sender = found["sender"].lower()
     return MessageTrigger(_SENDERS.get(sender, sender) or None)
 
 
@@ -166,12 +143,16 @@ def receives_alone(playbook: PlaybookSpec) -> bool:
 
 def time_trigger(text: str) -> TimeTrigger | None:
     """`Every 10 minutes`, `Every day at 09:00`, `Every weekday at 8:30`, `cron: 0 9 * * 1-5`."""
-    if (found := _EVERY.match(text)) is not None:
-        return TimeTrigger(every_s=float(found["number"] or 1) * _UNITS[found["unit"].lower()])
-    if (found := _DAILY.match(text)) is not None:
-        return TimeTrigger(cron=f"{int(found['minute'])} {int(found['hour'])} * * *")
-    if (found := _CRON.match(text)) is not None and _is_cron(found["fields"]):
-        return TimeTrigger(cron=found["fields"])
+    said = text.strip()
+    if found := _EVERY.begins(said):
+        number = float("".join(found["number"].split()) or 1)
+        return TimeTrigger(every_s=number * _UNITS[found["unit"].lower().removesuffix("s")])
+    if found := _DAILY.begins(said):
+        daily = f"{int(found['minute'])} {int(found['hour'])} * * *"
+        exact = len(found["hour"]) <= len(found["minute"]) == _DIGITS
+        return TimeTrigger(cron=daily) if exact and _is_cron(daily) else None
+    if (fields := _CRON.match(text)) is not None and _is_cron(fields["fields"]):
+        return TimeTrigger(cron=fields["fields"])
     return _at_set_times(text.strip().rstrip("."))
 
 
@@ -213,7 +194,7 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
         return False
     if message_trigger(trigger.text) is not None and receives_alone(playbook):
         return False
-    if playbook.meeting and _INVITED.match(trigger.text):
+    if playbook.meeting and _INVITED.begins(trigger.text.strip()):
         return False
     if not begins_alone(playbook):
         return True
@@ -224,7 +205,7 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
 
 def may_hold_by(text: str, changed: Collection[str]) -> bool:
     """Whether a condition may become true when these variables change: it names one of them, or none at all."""
-    named = _VARIABLE.findall(text)
+    named = VARIABLE.findall(text)
     return bool(changed) and (not named or any(name in changed for name in named))
 
 

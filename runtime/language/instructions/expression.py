@@ -16,7 +16,7 @@ from typing import Any
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import MARK, variable_name
+from runtime.language.variable_names import MARK, VARIABLE, variable_name
 
 MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
@@ -31,7 +31,6 @@ _THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!,?\w)")
 
 _UNSURE = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.000(?![\d.])")
 
-_NAME = re.compile(r"\$([^\W\d]\w*)")
 
 _TEXT = re.compile(r"(?P<f>[fF]?)(?P<text>\"[^\"\n]*\"|'[^'\n]*')")
 _FILLED_IN = re.compile(r"(?<!\{)\{(\$[^\W\d][^{}\n]*)\}(?!\})")
@@ -101,7 +100,7 @@ def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression 
 
 def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
     """The expression that is `code`, as `source` says it; `more` are names written without `$`. None for prose."""
-    filled = frozenset(_NAME.findall("".join(_FILLED_IN.findall(code))))
+    filled = frozenset(VARIABLE.findall("".join(_FILLED_IN.findall(code))))
     plain = _with_plain_numbers(code)
     if plain is None or has_date(plain):
         return None
@@ -188,7 +187,7 @@ def _marked(code: str) -> tuple[str, frozenset[str]] | None:
     """The code with plain names, and the names that had a `$`; None if a `$` belongs to no name."""
     bare = _STRING.sub("", code)
     plain = plain_names(code)
-    return None if "$" in _STRING.sub("", plain) else (plain, frozenset(_NAME.findall(bare)))
+    return None if "$" in _STRING.sub("", plain) else (plain, frozenset(VARIABLE.findall(bare)))
 
 
 def _depth(tree: ast.AST) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from runtime.language.instructions.text import VARIABLE
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.variable_names import VARIABLE
 from runtime.language.vocabulary.phrase import phrase, phrases_of
 
 _REASONS = phrases_of("Reasons for calls")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.language.syntax.naming import without_gaps
 
 _COMPOUND = re.compile(r"(?<![\w.$\"'])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b(?![\w.(])")
 _SPOKEN_TO = re.compile(
@@ -64,4 +65,4 @@ class NameLint:
 
 
 def _squeezed(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).casefold()
+    return without_gaps(name).casefold()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Collection, Iterator
 
 from runtime.language.first_implementation import NAMED_IN_PLACEHOLDERS
@@ -12,9 +11,7 @@ from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders
 from runtime.language.program import AgentSpec, Program
 from runtime.language.syntax.signature import parse_python
-from runtime.language.variable_names import variable_name
-
-_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
+from runtime.language.variable_names import VARIABLE, variable_name
 
 
 class PlaceholderLint:
@@ -59,7 +56,7 @@ def _variables(agent: AgentSpec) -> set[str]:
     for playbook in agent.playbooks:
         texts = [playbook.description, *playbook.notes, *(trigger.text for trigger in playbook.triggers)]
         texts += [step.text for step in playbook.walk_steps()]
-        names |= {name for text in texts for name in _VARIABLE.findall(text)}
+        names |= {name for text in texts for name in VARIABLE.findall(text)}
     return names
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.language.syntax.signature import parse_python
+from runtime.language.vocabulary.word_list import WORD
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "with"})
@@ -92,7 +93,7 @@ class _Text:
     @classmethod
     def of(cls, texts: list[str]) -> _Text:
         sentences = tuple(frozenset(map(_stem, _PART.findall(text))) for text in texts)
-        words = frozenset(word for text in texts for word in re.findall(r"\w+", text))
+        words = frozenset(word for text in texts for word in WORD.findall(text))
         return cls(words, frozenset().union(*sentences), sentences)
 
     def names(self, name: str) -> bool:
@@ -105,4 +106,5 @@ class _Text:
 
 def _stem(word: str) -> str:
     """A word without inflectional endings."""
-    return re.sub(r"(?:ing|ed|es|s|e)\Z", "", word.casefold()) or word.casefold()
+    said = word.casefold()
+    return next((said.removesuffix(end) for end in ("ing", "ed", "es", "s", "e") if said.endswith(end)), "") or said

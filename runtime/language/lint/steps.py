@@ -12,7 +12,8 @@ from runtime.language.instructions.model import Leave, Loop
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.program import Op, Param, PlaybookSpec, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
+from runtime.language.vocabulary.word_list import WORD
 
 _TYPE_WORDS = frozenset(
     {
@@ -41,12 +42,11 @@ _TYPES = (
 _TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _BARE = phrase("condition alone")
-_ONE_SENTENCE = re.compile(r"[^,:;]*\Z")
+_WITHIN = frozenset(",:;")
+"""Marks inside of a sentence."""
 _THEN = phrase("what follows")
-_LOOKS_LIKE_SECTION = re.compile(r"\W*(triggers?|steps?|notes?)\W*\Z", re.IGNORECASE)
-_OTHER_SECTION = re.compile(
-    r"\s*#{2,6}\s*(?:instructions?|actions?|procedures?|workflow|process|commands?|tasks?|to-?dos?)\W*\Z", re.IGNORECASE
-)
+_SECTIONS = words_of("sections")
+_NO_SECTIONS = words_of("no sections")
 _CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
 _NOTE = re.compile(r"N(\d+)\b")
 _MARKS = "*_`#- \t"
@@ -89,7 +89,7 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
         yield Finding(
             step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
         )
-    elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.inside(step.text[1:]):
+    elif not step.children and _WITHIN.isdisjoint(step.text) and not _THEN.inside(step.text[1:]):
         hint = "Indent below it what to do, or write it on the same line, after a comma."
         yield Finding(step.span, "nothing happens when this is true", hint, step.text)
 
@@ -116,8 +116,8 @@ def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 
 def _strange_words(param: Param) -> list[str]:
-    words = re.findall(r"[^\W\d]\w*", _QUOTED.sub("", param.type or ""))
-    return [word for word in words if word not in _TYPE_WORDS]
+    words = WORD.findall(_QUOTED.sub("", param.type or ""))
+    return [word for word in words if word not in _TYPE_WORDS and word.isidentifier()]
 
 
 def _unknown_type(span: Span, name: str, word: str) -> Finding:
@@ -131,11 +131,11 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
         yield Finding(playbook.span, f"{playbook.name} does nothing: it has neither steps nor a description", hint)
     for row in playbook.description.splitlines():
         bare = row.strip(_MARKS).replace("*", "").replace("`", "")
-        looks = _LOOKS_LIKE_SECTION.match(row)
-        if looks and (bare != row.strip() or bare.endswith(":")):
-            hint = f"Write ### {looks[1].capitalize()}."
+        name = " ".join(WORD.findall(row)).lower()
+        if name in _SECTIONS and (bare != row.strip() or bare.endswith(":")):
+            hint = f"Write ### {name.capitalize()}."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
-        elif not playbook.steps and _OTHER_SECTION.match(row):
+        elif not playbook.steps and name in _NO_SECTIONS and row.lstrip().startswith("##"):
             hint = "The sections are ### Triggers, ### Steps and ### Notes."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
         elif loose_setting(bare, PLAYBOOK_KEYS):

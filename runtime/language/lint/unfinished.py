@@ -12,7 +12,7 @@ from itertools import islice
 from runtime.language.diagnostics import Span
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import PlaybookSpec, Step
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _MARKER = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+")
 _CODED = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b")
@@ -31,20 +31,13 @@ _IS_A_CALL = re.compile(r"(?<![\w$])[A-Za-z_][\w.]*\Z")
 _OPEN_PLACEHOLDER = re.compile(r"\{\s*(\$\w+)[^{}]*\Z")
 _LONE_END = re.compile(r"(\$\w+)\s*\}")
 
-_NO_VALUE = re.compile(r"(?:(?:set|let|change|initiali[sz]e|reset)\s+)?(\$\w+)(?::[^\s=]+)?\s*(?:to|=|be|as)", re.I)
-_ASSIGNED = re.compile(r"(?:(?:set|let)\s+)?\$\w+(?::[^\s=]+)?\s*(?:=|\bto\b|\bbe\b)\s*(.*)", re.I | re.S)
-_OPERATOR = re.compile(r".*(?:\s([-+*/%=<>]|and|or|not))", re.I | re.S)
-_COMPARES = re.compile(
-    r".*\$\w+\s+(?:(?:is|are)(?:\s+(?:not|equal to|more than|less than))?|equals|[=!<>]=|[<>])", re.I
-)
+_NO_VALUE = phrase("no value")
+_VALUE = phrase("value")
+_OPERATORS = frozenset((*"-+*/%=<>", "and", "or", "not"))
+_COMPARES = phrase("nothing compared")
 _IN_NOTHING = phrase("over nothing")
-_EMPTY_LOOP = re.compile(
-    r"(?:for each|for every|for all|for)\s+\$\w+\s+in\s+(?:\[\s*\]|\(\s*\)|\{\s*\}|range\(0\))\W*\Z"
-    r"|repeat\s+(?:this\s+)?(?:0|zero|no)\s+times\b",
-    re.I,
-)
-_DANGLING = re.compile(r".*\s(and|or|the|an|because|whether|than)", re.S)
-_VERB = r"ask|say|tell|set|let|remember|forget|call|send|show|invite|inform|notify|go to|go to step|jump to|wait for"
+_EMPTY_LOOP = phrase("over an empty list")
+_DANGLING = words_of("dangling")
 _ALONE = phrase("verb alone")
 _TO_WHOM = phrase("to whom alone")
 _WHOLE = {
@@ -94,8 +87,8 @@ def _quotations(span: Span, text: str) -> Iterator[Finding]:
     if text.count('"') % 2 or ("„" not in text and text.count("“") > text.count("”")):
         said = text[max(text.rfind('"'), text.rfind("“")) :]
         yield Finding(span, "a quotation is never closed", 'Write " at its end.', said)
-    elif (assigned := _ASSIGNED.fullmatch(text)) and assigned[1].startswith("'") and assigned[1].count("'") == 1:
-        yield Finding(span, "a quotation is never closed", "Write ' at its end.", assigned[1])
+    elif (assigned := _VALUE.begins(text)) and assigned["what"].startswith("'") and assigned["what"].count("'") == 1:
+        yield Finding(span, "a quotation is never closed", "Write ' at its end.", assigned["what"])
 
 
 def _brackets(span: Span, text: str) -> Iterator[Finding]:
@@ -141,17 +134,17 @@ def _placeholders(span: Span, text: str) -> Iterator[Finding]:
 
 
 def _ends(step: Step, text: str, written: str) -> Iterator[Finding]:
-    if match := _NO_VALUE.fullmatch(text):
-        hint = f"Write what it is to be: Set {match[1]} to 5."
-        yield Finding(step.span, f"no value is given for {match[1]}", hint, match[1])
-    elif (assigned := _ASSIGNED.fullmatch(text)) and (match := _OPERATOR.fullmatch(assigned[1])):
-        yield Finding(step.span, f"nothing follows `{match[1]}`", "Write the rest of the expression.", written)
-    elif _EMPTY_LOOP.match(text):
+    if match := _NO_VALUE.begins(text):
+        hint = f"Write what it is to be: Set {match['what']} to 5."
+        yield Finding(step.span, f"no value is given for {match['what']}", hint, match["what"])
+    elif (assigned := _VALUE.begins(text)) and (last := _last_of(assigned["what"])).lower() in _OPERATORS:
+        yield Finding(step.span, f"nothing follows `{last}`", "Write the rest of the expression.", written)
+    elif _EMPTY_LOOP.begins(text):
         yield Finding(step.span, "this loop is over nothing: what is below it is never done", word=written)
     elif _IN_NOTHING.is_all_of(text.rstrip(" ,:")):
         hint = "Write what to go through: For each $item in $items."
         yield Finding(step.span, f"`{written}` says nothing to go through", hint, written)
-    elif _COMPARES.fullmatch(text.rstrip(" ,:")) and re.match(r"(?:if|when|while|until|unless)\b", text, re.I):
+    elif _COMPARES.begins(text.rstrip(" ,:")):
         yield Finding(step.span, "the condition has no end", "Write what to compare with: If $count is 5.", written)
     elif not step.children and not text.endswith(":"):
         yield from _words(step.span, text, written)
@@ -161,7 +154,10 @@ def _words(span: Span, text: str, written: str) -> Iterator[Finding]:
     if _ALONE.is_all_of(text) or _TO_WHOM.is_all_of(text):
         whole = _WHOLE.get(text.split()[0].casefold(), "Find the order with $number")
         yield Finding(span, f"`{written}` does not say all of it", f"Write the rest, as in: {whole}.", written)
-    elif match := _DANGLING.fullmatch(text):
-        yield Finding(
-            span, f"nothing follows `{match[1]}`", "Write the rest of the sentence, or leave it out.", written
-        )
+    elif (last := _last_of(text)) in _DANGLING:
+        yield Finding(span, f"nothing follows `{last}`", "Write the rest of the sentence, or leave it out.", written)
+
+
+def _last_of(text: str) -> str:
+    """The last of several words; "" for one alone."""
+    return (text.split()[1:] or [""])[-1]

@@ -28,8 +28,7 @@ _PEOPLE = phrase("of people")
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
 """Endings in which two names of the same variable may differ."""
 _INVENTS = phrase("invents")
-_NEW = re.compile(r"\b(?:an?|another|some|new|random)\s+(?=\$)", re.IGNORECASE)
-_MADE = re.compile(r"\b(?:CreateAgent|IdleAgent|CallAgent)\(")
+_MAKING = ("CreateAgent(", "IdleAgent(", "CallAgent(")
 _ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
 
 _BUILT_IN = frozenset({"startup_message"})
@@ -180,7 +179,7 @@ def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
         case Op.QUE if step.text.startswith("Say("):
-            return not (_WAITS.search(step.text) or _INVENTS.inside(step.text) or _NEW.search(step.text))
+            return not (_WAITS.search(step.text) or _INVENTS.inside(step.text))
         case Op.QUE | Op.RET:
             return not _WAITS.search(step.text) and _is_exact(step.text)
         case Op.CND | Op.LOP | Op.ELS:
@@ -214,11 +213,15 @@ def _made_with(program: Program) -> Iterator[str]:
     for agent in program.agents:
         for playbook in agent.playbooks:
             for step in playbook.walk_steps():
-                if _MADE.search(step.text):
+                if _makes(step.text):
                     yield from _ARGUMENT.findall(step.text)
         for fence in agent.fences:
-            if _MADE.search(fence.source):
+            if _makes(fence.source):
                 yield from _named_in_python(fence.source)
+
+
+def _makes(text: str) -> bool:
+    return any(call in text for call in _MAKING)
 
 
 def _named_in_python(source: str) -> set[str]:

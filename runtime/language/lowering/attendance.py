@@ -10,6 +10,7 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.vocabulary.word_list import WORD
 
 _GATHERS = re.compile(r"\bmeeting\b|\battendees\b|\binvite", re.IGNORECASE)
 
@@ -38,7 +39,7 @@ def attendees(playbook: ParsedPlaybook, agent: ParsedAgent, program: ParsedProgr
 
 def held_meeting(subject: str, meetings: Sequence[str]) -> str | None:
     """The meeting of these that the words behind "Hold a …" mean."""
-    words = set(re.findall(r"\w+", subject.lower()))
+    words = set(WORD.findall(subject.lower()))
     for meeting in meetings:
         wanted = set(phrases.spaced(meeting).lower().split())
         if wanted <= words or wanted - {"meeting"} <= words:

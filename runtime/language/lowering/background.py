@@ -13,6 +13,7 @@ from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import Op
+from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.vocabulary.phrase import phrase
 
@@ -76,7 +77,7 @@ class _Started:
 
     def is_called(self, words: str) -> bool:
         """Whether words such as "research" mean it."""
-        word = re.sub(r"[\s_-]+", "", words).casefold()
+        word = without_gaps(words).casefold()
         doer, deed = self.klass.casefold(), self.playbook.casefold()
         stem = len(word) >= _STEM and doer.startswith(word) and len(doer) - len(word) <= _ENDING
         return stem or word in (doer, deed, f"{doer}'s{deed}", f"{doer}\u2019s{deed}")

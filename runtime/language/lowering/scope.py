@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.program import AgentKind, Param
-from runtime.language.syntax.naming import camel_case
+from runtime.language.syntax.naming import camel_case, without_gaps
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 
 _NO_NAME = re.compile(r"[$()\[\]{}=\"]")
@@ -172,7 +172,7 @@ def _any_of(patterns: Iterable[str]) -> str:
 
 def _squeezed(text: str) -> str:
     """A text for finding names in any spelling: lower case, without separators."""
-    return re.sub(r"[\s_-]+", "", text).casefold()
+    return without_gaps(text).casefold()
 
 
 @lru_cache(maxsize=4096)

@@ -32,6 +32,11 @@ def is_taken(name: str) -> bool:
     return keyword.iskeyword(name) or name in STATEMENTS
 
 
+def without_gaps(text: str) -> str:
+    """A name without what stands between its words."""
+    return "".join(text.replace("_", " ").replace("-", " ").split())
+
+
 def camel_case(text: str) -> str | None:
     """Each word capitalised, with the rest in lower case, and only letters and digits kept."""
     text = re.sub("['\u2019]", "", unicodedata.normalize("NFKC", text))
