@@ -40,7 +40,7 @@ chaos: $(VENV)/.installed-dev ## Die at every point, then break everything for M
 bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor; FULL=1 for the long parts too.
 	@$(BIN)/python -m benchmarks $(if $(FULL),--full)
 
-eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
+eval: $(VENV)/.installed ## Run 36 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
 	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(if $(RESULTS),--results $(RESULTS)) $(EVAL)
 
 fidelity: $(VENV)/.installed-dev ## Print how much of TEXTS=5000 random texts people see as meant, on each platform.

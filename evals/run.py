@@ -31,7 +31,9 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient, warm_up
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = [Path(__file__).parent / name for name in ("programs", "unseen")]
+"""The folders of the evals: those on which wording was tuned, and those that nobody looks at while it is."""
+
 RESULTS = Path(".parley/evals")
 """Where the runs of real models are kept."""
 
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.readings:
             asyncio.run(_read(_settings(asked)))
             return 0
-        found = cases(asked.programs, asked.only)
+        found = cases(*asked.programs, only=asked.only)
         if not found:
             raise TalkRejected(f"no program's name contains any of: {asked.only}")
         settings = _settings(asked)
@@ -99,7 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--results", type=Path, help="the file that each run is added to; what is in it already is not run again"
     )
-    parser.add_argument("--programs", type=Path, default=PROGRAMS, help="the folder of the programs and talks")
+    parser.add_argument(
+        "--programs", type=Path, nargs="+", default=PROGRAMS, help="the folders of the programs and talks"
+    )
     return parser
 
 
@@ -150,7 +154,7 @@ async def _run_all(found: Sequence[Case], settings: Settings, asked: argparse.Na
         stage = Stage(sandbox, SystemClock(), asked.limit_s, alone)
         tell = _telling(course=asked.course)
         for case in found:
-            result = Result(case.name, case.talk.title)
+            result = Result(case.name, case.talk.title, unseen=case.unseen)
             report.results.append(result)
             if report.file is not None:
                 result.runs += report.file.kept.get(case.name, ())[: asked.times]

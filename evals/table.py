@@ -14,12 +14,13 @@ from evals.results import Run
 
 @dataclass(slots=True)
 class Result:
-    """A program's runs. `skipped` says why there are none."""
+    """A program's runs. `unseen` says that nobody tuned wording on it, `skipped` why there are none."""
 
     name: str
     title: str
     runs: list[Run] = field(default_factory=list)
     skipped: str = ""
+    unseen: bool = False
 
     @property
     def right(self) -> int:
@@ -38,22 +39,26 @@ _FIGURES: dict[str, Callable[[Cost], float]] = {
     "chars in": lambda cost: cost.chars_in,
     "chars out": lambda cost: cost.chars_out,
     "shown": lambda cost: cost.chars_shown,
-    "unseen": lambda cost: max(cost.unseen_chars, default=0),
+    "hidden": lambda cost: max(cost.unseen_chars, default=0),
     "first s": lambda cost: statistics.median(cost.first_visible_s or [0.0]),
     "s": lambda cost: cost.seconds,
 }
-"""The columns: sums over one run, but `unseen`, the most that was written before a line's first visible character, and
+"""The columns: sums over one run, but `hidden`, the most that was written before a line's first visible character, and
 `first s`, the median wait for it."""
 
-_NOT_SUMS: dict[str, Callable[[list[float]], float]] = {"unseen": max, "first s": statistics.median}
+_NOT_SUMS: dict[str, Callable[[list[float]], float]] = {"hidden": max, "first s": statistics.median}
 
 
 def show(model: str, results: Sequence[Result]) -> str:
-    """The table, then why programs were not right."""
+    """The table, then why programs were not right. Tuned and unseen programs have sums of their own where both ran."""
     cells = [["program", "right", *_FIGURES]]
     cells += [_row(result) for result in results]
-    if ran := [result for result in results if result.runs]:
-        cells.append(_total(ran))
+    ran = [result for result in results if result.runs]
+    unseen = [result for result in ran if result.unseen]
+    if 0 < len(unseen) < len(ran):
+        cells += [_total("tuned", [result for result in ran if not result.unseen]), _total("unseen", unseen)]
+    if ran:
+        cells.append(_total("all", ran))
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [f"model: {model}"]
     for line in cells:
@@ -72,13 +77,13 @@ def _row(result: Result) -> list[str]:
     return [result.name, _right([result]), *figures]
 
 
-def _total(results: Sequence[Result]) -> list[str]:
+def _total(name: str, results: Sequence[Result]) -> list[str]:
     """Programs that were always right; sums of the means, but the greatest and the median where a sum says nothing."""
     figures = []
-    for name, figure in _FIGURES.items():
+    for column, figure in _FIGURES.items():
         means = [result.mean(figure) for result in results]
-        figures.append(_figure(name, _NOT_SUMS[name](means) if name in _NOT_SUMS else sum(means)))
-    return ["all", _right(results), *figures]
+        figures.append(_figure(column, _NOT_SUMS[column](means) if column in _NOT_SUMS else sum(means)))
+    return [name, _right(results), *figures]
 
 
 def _right(results: Sequence[Result]) -> str:

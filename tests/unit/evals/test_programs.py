@@ -1,4 +1,4 @@
-"""The 24 programs are sound: what a model gets wrong in them is not the author's mistake."""
+"""The programs are sound: what a model gets wrong in them is not the author's mistake."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from evals.talks import Case, cases, read_call
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 
-ALL = cases(PROGRAMS)
+ALL = cases(*PROGRAMS)
 pytestmark = pytest.mark.anyio
 
 
-def test_there_are_24() -> None:
-    assert [case.name[:2] for case in ALL] == [f"{number:02}" for number in range(1, 25)]
+def test_there_are_36_and_nobody_tunes_on_a_third() -> None:
+    assert [(case.name[:2], case.unseen) for case in ALL] == [(f"{number:02}", number > 24) for number in range(1, 37)]
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

@@ -76,6 +76,22 @@ def test_a_program_is_run_with_scripted_replies_and_counted(tmp_path: Path, caps
     assert f"All that happened is in {file}." in capsys.readouterr().out
 
 
+def test_what_nobody_tuned_on_is_summed_up_on_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("programs", "unseen"):
+        (tmp_path / name).mkdir()
+    evals(tmp_path / "programs", talk=TALK.replace("times=2", "times=3"))
+    capsys.readouterr()
+    for number in (2, 3):
+        (tmp_path / "unseen" / f"0{number}-clerk.pb").write_text(CLERK, encoding="utf-8")
+        (tmp_path / "unseen" / f"0{number}-clerk.toml").write_text(TALK, encoding="utf-8")
+    folders = ["--programs", str(tmp_path / "programs"), str(tmp_path / "unseen")]
+    assert main(folders) == 1
+    rows = [row[:2] for row in table(capsys.readouterr().out)[1:]]
+    assert rows == [["01-clerk", "0/1"], ["02-clerk", "1/1"], ["03-clerk", "1/1"], ["tuned", "0/1"], ["unseen", "2/2"]]
+    assert main([*folders, "--only", "02, 03"]) == 0
+    assert [row[0] for row in table(capsys.readouterr().out)[1:]] == ["02-clerk", "03-clerk"]
+
+
 def test_runs_that_stand_in_the_result_file_are_not_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

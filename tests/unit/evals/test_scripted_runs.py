@@ -24,7 +24,7 @@ from runtime.language.program import Program
 from runtime.sandbox.executor import Evaluation, Snippet
 from runtime.sandbox.monty import MontySandbox
 
-ALL = cases(PROGRAMS)
+ALL = cases(*PROGRAMS)
 
 IN_A_WORKER = "23-two-agents"
 """Its replies hold a statement, which takes real time; everything else takes none."""
@@ -78,7 +78,7 @@ def run(case: Case, program: Program, models: Mapping[str, Scripted]) -> dict[st
 
 @pytest.fixture(params=ALL, ids=lambda case: case.name)
 def case(request: pytest.FixtureRequest) -> Case:
-    """Each of the 24."""
+    """Each of them."""
     assert isinstance(request.param, Case)
     return request.param
 

@@ -54,5 +54,5 @@ def test_programs_are_chosen_by_parts_of_their_names(tmp_path: Path) -> None:
     for name in ("01-greet", "02-order", "03-order-desk"):
         (tmp_path / f"{name}.pb").touch()
         (tmp_path / f"{name}.toml").write_text('title = "a"\n[expect]', encoding="utf-8")
-    assert [case.name for case in cases(tmp_path, "greet, desk")] == ["01-greet", "03-order-desk"]
+    assert [case.name for case in cases(tmp_path, only="greet, desk")] == ["01-greet", "03-order-desk"]
     assert len(cases(tmp_path)) == 3
