@@ -124,7 +124,8 @@ class Acts:
             say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
         )
         command, text = command_of(say.text)
-        if command is not None and not (self._ledger.begins(command) or self._alone_with_an_agent(say.room)):
+        shown = files or command is None or self._ledger.begins(command) or self._alone_with_an_agent(say.room)
+        if not shown:
             given = self._inbound(Address(PLATFORM, say.room, say.thread), say.id, text)  # nobody else reads it
             self._pass_on(replace(given, command=command), lambda: self._browser.push(codec.taken(say.id)))
             return

@@ -164,7 +164,7 @@ async def _read_again(foundation: Foundation, reloading: Reloading) -> None:
             board.doubt(name, reading)
             return
         for one in reading.found:
-            bus.publish(ProgramDoubted(name, str(one.span)))
+            bus.publish(ProgramDoubted(name, str(one.span), one.hint))
 
     reader = SecondReader(settings, partial(nullcontext, models.client_for("compile")), bus.publish)
     await reader.follow(foundation.programs, reloading, heard)

@@ -157,8 +157,8 @@ _NO_LINK = "This link is not known, or it was used, or an hour has passed. Start
 
 
 class _Recognising:
-    """ASGI middleware: requests of the bus and the tapes by who is logged in are the console's, unless they have a
-    token."""
+    """ASGI middleware: requests of the bus and the tapes are the console's where they have no token, and come from who
+    is logged in or from the console's page. Others are admitted by the bus and the tapes themselves."""
 
     def __init__(self, app: ASGIApp, door: ConsoleDoor) -> None:
         self._app = app
@@ -169,8 +169,8 @@ class _Recognising:
             connection = HTTPConnection(scope)
             if "authorization" not in connection.headers:
                 found = await self._recognise(connection)
-                answer = found if isinstance(found, Response) else partial(self._while_logged_in, connection, found)
-                await answer(scope, receive, send)
+                answer = partial(self._while_logged_in, connection, found) if isinstance(found, Login) else found
+                await (answer or self._app)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -196,13 +196,15 @@ class _Recognising:
 
             await self._app(scope, receive, checked)
 
-    async def _recognise(self, connection: HTTPConnection) -> Response | Login:
+    async def _recognise(self, connection: HTTPConnection) -> Response | Login | None:
+        """Who is logged in, or why the console refuses; None for a request that is not the console's."""
         try:
             login = await self._door.found(connection)
         except StorageError:
             return _answer({"error": "The store does not answer. Try again in a moment."}, 503)
         if login is None:
-            return _answer({"error": "Log in to the console."}, 401)
+            own = COOKIE in connection.cookies or ASKS in connection.headers
+            return _answer({"error": "Log in to the console."}, 401) if own else None
         if connection.scope["method"] not in _READING and ASKS not in connection.headers:
             return _answer({"error": f"The console's requests carry the header {ASKS}."}, 403)
         connection.scope[KNOWN] = client_of(login, acts=self._door.acts, private=self._door.private)

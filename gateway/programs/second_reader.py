@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import regex
 from anyio import to_thread
 
 from gateway.programs.explanation import Line, explanation_of, leads_back, row_of
 from gateway.programs.reloading import Reloaded, Reloading
 from gateway.settings.tree import Settings
 from runtime.core.errors import CompileError, LLMError
+from runtime.core.plain_text import plain, whole_characters
 from runtime.core.signals import Signal
 from runtime.events.happening import Tell
 from runtime.language.compiler import write_whole
@@ -40,7 +42,9 @@ LIMIT_S = 60.0
 _MOST_CHARS = 40_000
 """The lines of one request: 10,000 tokens or so, which models on one's own machine take, too."""
 
-_MOST_SHOWN = 300
+_SHOWN = regex.compile(r"\X{0,300}")
+"""What is shown of a doubt, to a whole character."""
+
 _ANSWER = re.compile(r"^\W*L(\d+)\b[\W_]*(.*)$", re.MULTILINE)
 _NONE = re.compile(r"\W*none\b", re.IGNORECASE)
 _NO_ENGLISH = re.compile(r"\d+(?:\.\d+)*:[A-Z]{3}\b|@playbook\b")
@@ -89,13 +93,13 @@ class Row:
 
     def warning(self, means: str, model: str) -> Diagnostic:
         """What the author sees, with both readings."""
-        text = row_of(self.line)
+        text, shown = row_of(self.line), _SHOWN.match(means)[0]
         column = max(0, text.find(self.words[:10]))
         return Diagnostic(
             "a second reader understands this line otherwise than Parley",
             Span(self.line["file"], self.line["line"], column + 1),
             text,
-            f"Parley: {self.does} {model}: {means[:_MOST_SHOWN] or 'that is something else.'}",
+            f"Parley: {self.does} {model}: {shown or 'that is something else.'}",
             "warning",
             len(text.rstrip()) - column,
         )
@@ -151,9 +155,9 @@ def request_text(program: Program, rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 class SecondReader:
-    """Has a model compare what stands in a program with what is done. An answer is kept, so that nothing is asked twice
-    of the model that the settings name. One that is too slow is asked no more: people ask it, too. `tell` hears what it
-    costs."""
+    """Has a model compare what stands in a program with what is done, one request after another: people ask the model,
+    too. The last answer to each request of a program is kept, so that nothing is asked twice of the model that the
+    settings name. One that is too slow is asked no more. `tell` hears what it costs."""
 
     def __init__(self, settings: Settings, open_model: OpenModel, tell: Tell, limit_s: float = LIMIT_S) -> None:
         self._folder = settings.data_dir / "compiled"
@@ -167,31 +171,25 @@ class SecondReader:
         """What the model finds in a program, or has found in it before."""
         asked = await to_thread.run_sync(requests_for, program)
         texts = [request_text(program, rows) for rows in asked]
-        paths = [self._folder / f"second_reader_{_digest(_TASK, self._named, text)}.json" for text in texts]
-        answers = [_kept(path) for path in paths]
-        failed: list[str] = []
-
-        async def ask(model: LLMClient, index: int) -> None:
-            try:
-                answer = await answer_to(texts[index], model, program.name, self._tell)
-            except (LLMError, CompileError) as error:
-                failed.append(str(error))
-                return
-            answers[index] = (model.model, answer)
-            write_whole(paths[index], json.dumps({"model": model.model, "answer": answer}, ensure_ascii=False))
-
+        kept = [self._kept(program.name, index, text) for index, text in enumerate(texts)]
+        answers = await to_thread.run_sync(lambda: [one.answer() for one in kept])
+        trouble = f"it takes longer than {self._limit_s:g} s; second_reader = false in [programs] turns this off"
         if None in answers and not self._is_slow:
             async with self._open_model() as model:
                 if model is None:
                     return SecondReading()
                 with anyio.move_on_after(self._limit_s) as scope:
-                    async with anyio.create_task_group() as group:
-                        for index, answer in enumerate(answers):
-                            if answer is None:
-                                group.start_soon(ask, model, index)
+                    for index, text in enumerate(texts):
+                        if answers[index] is None:
+                            try:
+                                answer = plain(whole_characters(await answer_to(text, model, program.name, self._tell)))
+                            except (LLMError, CompileError) as error:
+                                trouble = str(error)
+                                break  # the next would fail as well
+                            answers[index] = (model.model, answer)
+                            await to_thread.run_sync(kept[index].keep, model.model, answer)
                 self._is_slow = scope.cancelled_caught
-        slow = f"it takes longer than {self._limit_s:g} s; second_reader = false in [programs] turns this off"
-        return _reading(asked, answers, failed[0] if failed else slow)
+        return _reading(asked, answers, trouble)
 
     async def follow(
         self, programs: Mapping[str, Program], reloading: Reloading, heard: Callable[[str, SecondReading], None]
@@ -200,17 +198,42 @@ class SecondReader:
         is new."""
         reloads, came = [Reloaded()], Signal()
         reloading.done.subscribe(reloads.append, lambda _: came.send())
-        known: dict[str, SecondReading] = {}
+        told: dict[str, tuple[Program, SecondReading]] = {}
         while True:
             while reloads:
                 reloads.clear()
                 for name, program in list(programs.items()):
                     with contextlib.suppress(Exception):  # whatever it is, people are served
                         reading = await self.read(program)
-                        if programs.get(name) is program and reading != known.get(name, SecondReading()):
-                            known[name] = reading
+                        of, before = told.get(name, (program, SecondReading()))
+                        if programs.get(name) is program and (of is not program or reading != before):
+                            told[name] = (program, reading)
                             heard(name, reading)
             await came.wait()
+
+    def _kept(self, program: str, index: int, text: str) -> _Kept:
+        return _Kept(self._folder / f"second_reader_{_digest(program)}_{index}.json", _digest(_TASK, self._named, text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The file of the last answer to a request of a program; `digest` is that of what is asked now."""
+
+    path: Path
+    digest: str
+
+    def answer(self) -> tuple[str, str] | None:
+        """The model and its answer; None where there is none to what is asked now."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            data: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+            if data["asked"] == self.digest:
+                return str(data["model"]), str(data["answer"])
+        return None
+
+    def keep(self, model: str, answer: str) -> None:
+        """Keep an answer in the place of the one before."""
+        data = {"asked": self.digest, "model": model, "answer": answer}
+        write_whole(self.path, json.dumps(data, ensure_ascii=False))
 
 
 def _reading(
@@ -255,11 +278,3 @@ def named_in(answer: str, count: int) -> dict[int, str]:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
-
-
-def _kept(path: Path) -> tuple[str, str] | None:
-    """The model and its answer; None where there is none that can be read."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return str(data["model"]), str(data["answer"])
-    return None

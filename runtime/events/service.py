@@ -231,10 +231,11 @@ class ProgramRefused(Happening):
 
 @happening("program.doubted", "warning")
 class ProgramDoubted(Happening):
-    """A model, the second reader, understands the line at `place` otherwise than Parley."""
+    """A model, the second reader, understands the line at `place` otherwise than Parley; `why` has both readings."""
 
     program: str
     place: str
+    why: str
 
 
 @happening("programs.unwatched", "warning")

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import anyio
+import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -133,6 +134,23 @@ async def test_without_a_log_in_nothing_is_answered(valkey_socket: Path) -> None
         for cookie in ({}, {"cookie": f"{COOKIE}=guessed"}):
             for path in ("/bus/v1/status", "/bus/v1/sessions", "/bus/v1/events", f"/tape/v1/tapes/sessions.{SESSION}"):
                 assert (await http.get(path, headers=cookie)).status_code == 401, path
+
+
+@pytest.mark.parametrize("path", ["/bus/v1/events?type=>", "/bus/v1/agents", "/bus/v1/tasks/t", "/tape/v1/tapes"])
+async def test_who_comes_without_the_consoles_cookie_is_admitted_by_the_bus_and_the_tapes(
+    valkey_socket: Path, path: str
+) -> None:
+    async with console(valkey_socket) as world, httpx.AsyncClient(base_url=world.url, trust_env=False) as http:
+        refused = await http.get(path)
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        stale = await http.get(path, headers={"cookie": f"{COOKIE}=guessed"})
+        assert stale.json() == {"error": "Log in to the console."}
+
+
+@pytest.mark.parametrize("path", ["/bus/v1/openapi.json", "/bus/v1/asyncapi.json", "/tape/v1/openapi.json"])
+async def test_the_documents_for_tools_are_open_to_everybody(valkey_socket: Path, path: str) -> None:
+    async with console(valkey_socket) as world, httpx.AsyncClient(base_url=world.url, trust_env=False) as http:
+        assert (await http.get(path)).status_code == 200
 
 
 async def test_who_guesses_waits(valkey_socket: Path) -> None:

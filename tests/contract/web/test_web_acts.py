@@ -220,6 +220,19 @@ async def test_a_file_goes_with_a_message_when_it_was_posted() -> None:
         assert (refused["code"], "b.csv no longer exists" in refused["text"]) == ("invalid", True)
 
 
+async def test_a_file_beside_a_command_is_posted_with_it_and_a_command_alone_is_not() -> None:
+    async with lobby() as scene:
+        await scene.ada.say("/status")
+        assert (await scene.heard()).command == "status"
+        assert await scene.chat.store.history("lobby", limit=9) == []
+        kept = await scene.chat.files.keep(b"a,b", "text/csv")
+        await scene.ada.say("/status", files=[{"id": kept, "name": "a.csv"}])
+        heard = await scene.heard()
+        assert (heard.command, [file.name for file in heard.attachments]) == ("status", ["a.csv"])
+        [posted] = await scene.chat.store.history("lobby", limit=9)
+        assert (posted.text, [file.name for file in posted.files]) == ("/status", ["a.csv"])
+
+
 async def test_a_file_that_went_with_a_message_outlasts_later_uploads() -> None:
     async with lobby() as scene:
         files = scene.chat.files

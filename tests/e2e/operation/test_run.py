@@ -93,7 +93,7 @@ async def test_a_signal_ends_gateway_valkey_sandbox_and_model_with_exit_code_0(
         async with gateway(tmp_path, HELLO_PROGRAM, environment, fresh=True) as running, AsyncExitStack() as stack:
             await begun(running, stack, "Hello! What is your name?")
             if not waits:
-                await running.prints('"event": "program.doubted"')
+                await running.prints(r'"why": "Parley: .*they are greeted by name".*"event": "program.doubted"')
             ids = {seen.id for seen in family(running.process_id)}
             commands = " ".join(left_of(ids))
             assert "valkey-server" in commands

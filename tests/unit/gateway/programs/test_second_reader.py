@@ -188,6 +188,29 @@ async def test_a_long_program_is_cut_between_playbooks(tmp_path: Path) -> None:
     assert sum(shown.count("\nShop.Part") for shown in desk.shown) == 8
 
 
+async def test_a_part_that_fails_keeps_those_before_it_and_ends_what_is_asked(tmp_path: Path) -> None:
+    steps = "".join(f'- Say "{number} {"word " * 150}"\n' for number in range(8))
+    text = "# Shop\n" + "".join(f"\n## Part{number}\n{steps}" for number in range(8))
+    desk = Desk(tmp_path, "L1: a word", Cut("none"), "none", "none", text=text)
+    reading = await desk.read()
+    assert reading.said.endswith("in 3 requests. Not all was read: the connection broke off.")
+    assert (len(places(reading)), len(desk.shown)) == (1, 2)
+    assert not (await desk.read()).said.count("Not all")
+    assert len(desk.shown) == 4
+
+
+async def test_a_program_has_one_file_for_each_request_however_often_it_changes(tmp_path: Path) -> None:
+    for number in range(3):
+        await Desk(tmp_path, "none", text=SHOP.replace("500", str(number))).read()
+    assert len([*(tmp_path / "data" / "compiled").iterdir()]) == 1
+
+
+async def test_a_doubt_is_cut_between_characters_and_nothing_in_it_steers_a_terminal(tmp_path: Path) -> None:
+    family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
+    [found] = (await Desk(tmp_path, f"L2: \x1b[2J\ud83d\ude00 \ud83d {family * 400}").read()).found
+    assert found.hint.endswith(f"reader: 2J\N{GRINNING FACE} \ufffd {family * 294}")
+
+
 async def test_each_line_of_a_program_of_two_files_has_its_own_file(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "L2: a number\nL7: a cake")
     other = tmp_path / "baker.pb"
@@ -214,5 +237,8 @@ async def test_what_is_served_is_read_beside_it_and_after_each_change(tmp_path: 
         desk.file.write_text(SHOP.replace("kindly", "twice"))
         programs["shop"] = await compiled(desk.file)
         done.tell(Reloaded())
+        assert places((await receive.receive())[1]) == [8]
+        programs["shop"] = await compiled(desk.file)
+        done.tell(Reloaded())  # the board has forgotten the warnings of what was served before
         assert places((await receive.receive())[1]) == [8]
         tasks.cancel_scope.cancel()
