@@ -48,6 +48,24 @@ async def test_a_choice_is_pressed_by_keyboard_and_goes_when_it_was_answered(bro
         await expect(group).to_have_count(0)
 
 
+async def test_on_a_phone_a_tap_on_a_choice_counts_also_while_actions_of_another_message_are_open(
+    browser: Browser,
+) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada", **PHONE)
+        for number in range(20):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        await chat.adapter.send(LOBBY, "Shall I?", speaker=GUIDE, nonce="q", final=True)
+        choices = [Choice("y", "Yes"), Choice("n", "No")]
+        await chat.adapter.offer(LOBBY, "q", "Shall I?", choices, speaker=GUIDE, nonce="q")
+        await expect(page.get_by_role("button", name="No", exact=True)).to_be_in_viewport()
+        await page.get_by_text("m18", exact=True).tap()
+        await expect(tool(page.locator(".message", has_text="m18"), "Copy the text")).to_be_visible()
+        await page.get_by_role("button", name="No", exact=True).tap()
+        await expect(page.get_by_role("button", name="No", exact=True)).to_be_disabled()
+        assert (await anext(said)).choice == "n"
+
+
 async def test_what_is_typed_outside_of_the_text_goes_into_it_but_for_keys_of_messages(browser: Browser) -> None:
     async with web_chat() as chat:
         page = await enter(browser, chat, "Ada")

@@ -92,9 +92,10 @@ export class Frames {
 
   on_alone({ room, thread, text }) {
     if (room !== this.chat.room.id) return;
+    const command = [...this.chat.room.messages.values()].at(-1)?.given;
     this.chat.show(this.chat.room.takeAlone(thread, text), true);
     this.chat.settle();
-    void learnStanding(); // the answer may be that one is an owner now
+    if (!command) void learnStanding(); // the answer to a code is that one is an owner now
   }
 
   on_grow(frame) {

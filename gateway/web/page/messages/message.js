@@ -71,7 +71,10 @@ export class MessageView {
     const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
     const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
-    if (TOUCH.matches) seen.observe(row); // nobody comes near there before a touch
+    if (TOUCH.matches) {
+      seen.observe(row); // nobody comes near there before a touch
+      row.addEventListener("mousedown", (event) => event.target.closest("button, a") && event.preventDefault()); // a focus would move it away
+    }
     return row;
   }
 
@@ -91,7 +94,6 @@ export class MessageView {
     const react = this.tool("smile", "React", () => this.pick(react));
     const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
-    if (TOUCH.matches) this.toolbar.addEventListener("mousedown", (event) => event.preventDefault()); // a focus would move it away
     this.toolbar.append(copy, ...(this.message.kind === "agent" ? this.judging() : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
