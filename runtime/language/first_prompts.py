@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from runtime.language.program import AgentSpec
+from runtime.language.vocabulary.phrase import phrase
 
-_ASKED: Final = re.compile(
-    r"(?:when|if|whenever)\s+(?:(?:the\s+|a\s+)?user\s+(?:asks|wants|requests|would\s+like)|asked)"
-    r"(?:\s+(?:for|to|about|you\s+to))?\s+(?P<what>\S.*)",
-    re.IGNORECASE,
-)
+_ASKED: Final = phrase("asked in a trigger")
 
 
 def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
@@ -19,7 +15,7 @@ def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
     if agent.prompts:
         return agent.prompts
     triggers = (trigger.text for playbook in agent.playbooks for trigger in playbook.triggers)
-    asked = (_ASKED.fullmatch(text.strip().rstrip(".")) for text in triggers)
+    asked = (_ASKED.begins(text.strip().rstrip(".")) for text in triggers)
     return tuple(dict.fromkeys(_begun(found["what"]) for found in asked if found is not None))
 
 

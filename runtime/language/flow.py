@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from runtime.language.program import Op, Step
+from runtime.language.vocabulary.phrase import phrase
 
-_LOOP = re.compile(r"\s*(while|for\s+each|for\s+every|for|until|repeat|loop|keep|as long as|whenever)\b", re.IGNORECASE)
-_ELSE = re.compile(r"\s*(?:else|otherwise|elif|elseif)\b\s*[,:]?\s*", re.IGNORECASE)
+_LOOP = phrase("a loop by its words")
+_ELSE = phrase("else by its words")
 _TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -17,14 +18,14 @@ def is_loop(step: Step) -> bool:
         return True
     if step.op is not Op.CND:
         return False
-    if _LOOP.match(step.text):
+    if _LOOP.begins(step.text.lstrip()):
         return True
     return any(inner.op is Op.JMP and jump_target(inner) == step.line for inner in step.walk())
 
 
 def is_else(step: Step) -> bool:
     """Whether a step is the other side of the previous condition."""
-    return step.op is Op.ELS or (step.op is Op.CND and _ELSE.match(step.text) is not None)
+    return step.op is Op.ELS or (step.op is Op.CND and _ELSE.begins(step.text.lstrip()) is not None)
 
 
 def jump_target(step: Step) -> str | None:

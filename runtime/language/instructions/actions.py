@@ -37,34 +37,26 @@ from runtime.language.instructions.operands import (
     words_of,
 )
 from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
-from runtime.language.instructions.text import TYPE, clauses_of, inside_of, split_at, split_first, unquoted
+from runtime.language.instructions.text import CALL, clauses_of, inside_of, split_at, split_first, unquoted
 from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
-
-_CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
-
+from runtime.language.vocabulary.word_list import WORD
 
 _KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
 
 
-_YIELD = re.compile(r"YLD\s+(?:for\s+)?(.+)\Z", re.IGNORECASE | re.DOTALL)
+_YIELD = phrase("yields")
+_WAITED_FOR = phrase("perhaps yields")
+_ARTICLE = phrase("article of a source")
 
 
 WAITS = re.compile(r"(?:for\s+\"?[\w.$:@ -]{1,60}|\"?[\w.$:@-]+)\"?\.?\Z", re.IGNORECASE)
 """The possible sources of a wait."""
 
 
-DONE = re.compile(r"done\s+when\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
-
-
-_NAMED = r"\$\w+(?::[\w\[\]]+)?(?!\s+(?:is|are|has)\b)"
-_GAVE = re.compile(
-    rf"(?:the\s+)?(?:user|person|human|\w+)\s+gave\s+({_NAMED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_NAMED})*)"
-    r"(?:\s+and\s+(.+?))?\.?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
+DONE = phrase("done when")
+_GAVE = phrase("gave")
+_RETURNS = phrase("return")
 _ANSWERED = phrase("has answered")
 
 
@@ -92,9 +84,9 @@ GIVEN = "_given"
 def actions_of(text: str) -> Iterator[Action]:
     """A step of calls, assignments and waits, separated by semicolons; other prose makes the whole step free."""
     clauses = clauses_of(text)
-    waits = [found[1].strip() for clause in clauses if (found := _YIELD.match(clause))]
-    done = next((found[1].strip() for clause in clauses if (found := DONE.match(clause))), None)
-    plain = [clause for clause in clauses if not _YIELD.match(clause) and not DONE.match(clause)]
+    waits = [found.rest for clause in clauses if (found := _YIELD.begins(clause))]
+    done = next((found.rest for clause in clauses if (found := DONE.begins(clause))), None)
+    plain = [clause for clause in clauses if not _YIELD.begins(clause) and not DONE.begins(clause)]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]
@@ -145,9 +137,9 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
         return tuple(Variable(name, kind) for name, kind in typed.items()), None
-    if gave := _GAVE.match(done):
-        names = VARIABLE.findall(gave[1])
-        until = condition_of(gave[2]) if gave[2] else None
+    if gave := _GAVE.begins(done):
+        names = VARIABLE.findall(gave["names"])
+        until = condition_of(gave["until"]) if gave["until"] else None
         return tuple(Variable(name, kind or typed.get(name, "")) for name, kind in names), until
     if _ANSWERED.begins(done):
         return (), Prose(f"{IS_DONE}{text.strip().rstrip('.')}") if _TALKED.match(text.strip()) else None
@@ -159,7 +151,7 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
 
 def _said(clause: str) -> tuple[str, str] | None:
     """The target and the words of `Say(target, words)`."""
-    match = _CALL.match(clause)
+    match = CALL.match(clause)
     if match is None or match[1] not in ("Say", "SendMessage"):
         return None
     inside = inside_of(clause, match.end() - 1, lenient=True)
@@ -204,7 +196,7 @@ def _giving(variables: tuple[Variable, ...], reading: Setting) -> tuple[Action, 
         if read_expression(value) is None:  # some of its arguments are in words: it is called first
             return (_into_given(called), Set(variables, exact(f"${GIVEN}"), reading.operator))
     operand = _opposite(variables[0], value) or (Prose(value) if reading.in_words else operand_of(value))
-    if isinstance(operand, Prose) and (DOES_MORE.search(value) or _CALL.match(value)):
+    if isinstance(operand, Prose) and (DOES_MORE.inside(value) or CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
         return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
     return (Set(variables, operand, reading.operator),)
@@ -226,7 +218,7 @@ def _into_given(call: Call) -> Call:
 def _called(clause: str) -> Action | None:
     """`Name(arguments)`, perhaps with words about it after a colon."""
     clause = re.sub(r"\Aawait\s+|\Aself\.(?=[A-Z])", "", clause.strip())
-    match = _CALL.match(clause)
+    match = CALL.match(clause)
     if match is None or match[1] in ("Say",):
         return None
     inside = inside_of(clause, match.end() - 1)
@@ -257,7 +249,7 @@ def _argument(text: str) -> Argument:
     keyword = _KEYWORD.match(text)
     if keyword:
         return Argument(keyword[1], argument_operand(text[keyword.end() :].strip()))
-    typed = re.fullmatch(rf"\$(\w+):(?:{TYPE})", text)
+    typed = VARIABLE.fullmatch(text)
     return Argument("", argument_operand(f"${typed[1]}" if typed else text))
 
 
@@ -270,7 +262,7 @@ def waiting_of(reasons: Sequence[str]) -> Iterator[Action]:
     sources: list[str] = []
     end: Action | None = None
     for reason in reasons:
-        word = re.sub(r"\A(?:YLD\s+)?(?:for\s+)?", "", reason.strip(), flags=re.IGNORECASE).rstrip(".")
+        word = _WAITED_FOR.without(reason.strip()).rstrip(".")
         if word.lower() == "exit":
             end = End()
         elif word.lower() == "return":
@@ -291,19 +283,18 @@ def _one(found: Iterator[Action]) -> Action | None:
 
 def _source(text: str) -> str:
     """The source of a wait, in the words of `YLD for …`."""
-    text = re.sub(r"\A(?:the\s+)(?=user|meeting|agent)", "", text.strip(), flags=re.IGNORECASE)
-    return text.strip().strip('"')
+    return _ARTICLE.without(text.strip()).strip('"')
 
 
 def return_of(text: str) -> tuple[Meaning, ...]:
     if not text:
         return (Return(),)
     clauses = clauses_of(text)
-    if len(clauses) > 1 and re.search(r"\breturn\b", text, re.IGNORECASE):
+    if len(clauses) > 1 and "return" in WORD.findall(text.lower()):
         *before, last = clauses
-        returned = re.fullmatch(r"return\b\s*(.*?)\.?", last, re.IGNORECASE | re.DOTALL)
+        returned = _RETURNS.begins(last)
         if returned is not None:
-            return (*actions_of("; ".join(before)), *return_of(returned[1]))
+            return (*actions_of("; ".join(before)), *return_of(returned["what"].removesuffix(".")))
         return (*actions_of(text), Return())
     if _said(text) is not None:
         return (*actions_of(text), Return())

@@ -22,20 +22,10 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.instructions.text import clauses_of
 from runtime.language.program import Op, PlaybookSpec, Step
+from runtime.language.vocabulary.phrase import phrase
 
-_LEAVE = re.compile(
-    r"(?:break(?:(?: out)?(?: of| from)?(?: (?:the|this))? loop)?|(?:exit|leave|stop|end|quit) (?:(?:the|this) )?loop"
-    r"|stop (?:looping|repeating))\s*\.?\Z",
-    re.IGNORECASE,
-)
-
-
-_NEXT = re.compile(
-    r"(?:continue(?: (?:on )?(?:with|to) the next(?: \$?\w+)?)?|skip (?:ahead )?to the next(?: \$?\w+)?"
-    r"|(?:go|move|proceed)(?: on)? (?:with|to) the next (?:one|item|iteration|round|element|entry|\$\w+)"
-    r"|skip (?:this|the current|the) (?:one|item|iteration|round|element|entry|\$\w+)(?: in the loop)?)\s*\.?\Z",
-    re.IGNORECASE,
-)
+_LEAVE = phrase("breaks")
+_NEXT = phrase("next round")
 
 
 _ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})
@@ -90,7 +80,7 @@ def decode_text(op: Op, text: str) -> Instruction:
 
 def _yielding(text: str) -> tuple[Meaning, ...]:
     clauses = clauses_of(text)
-    if any(map(DONE.match, clauses)):
+    if any(map(DONE.begins, clauses)):
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
     if not all(map(WAITS.match, reasons)):
@@ -115,8 +105,8 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
             return (Free(Prose(f"Apply the note: {note}" if note else text), "it applies a note"),)
         case Op.TNK:
             return (thinking_of(text),)
-    if _LEAVE.match(text):
+    if _LEAVE.begins(text):
         return (Leave(),)
-    if _NEXT.match(text):
+    if _NEXT.begins(text):
         return (Leave(next_round=True),)
     return tuple(actions_of(text)) or (Group(text),)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.language.instructions.evaluation import COMPREHENSIONS, CONSTANTS, FUNCTIONS, call_name, evaluate
+from runtime.language.instructions.text import STRING
 from runtime.language.placeholders import plain_names
 from runtime.language.syntax.signature import parse_python
 from runtime.language.variable_names import MARK, VARIABLE, variable_name
@@ -22,7 +23,6 @@ MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
 """The nesting depth beyond which a text counts as prose."""
 
-_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
 """A date, which is no subtraction or division."""
 
@@ -128,12 +128,12 @@ def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) ->
 
 def has_date(code: str) -> bool:
     """Whether a date stands outside of quotes."""
-    return _DATE.search(_STRING.sub("", code)) is not None
+    return _DATE.search(STRING.sub("", code)) is not None
 
 
 def is_unsure_call(arguments: str) -> bool:
     """Whether a number among arguments has a comma that separates thousands and no arguments, as in `1,000`."""
-    return any(",0" in found[0] for found in _THOUSANDS.finditer(_STRING.sub("", arguments)))
+    return any(",0" in found[0] for found in _THOUSANDS.finditer(STRING.sub("", arguments)))
 
 
 def is_unsure_number(text: str) -> bool:
@@ -144,16 +144,16 @@ def is_unsure_number(text: str) -> bool:
 def _with_plain_numbers(code: str) -> str | None:
     """The code with 1500 in place of 1,500. None where a comma may separate as well, as in `Pay(1,000)`; between
     brackets it separates, as their notation says."""
-    if _UNSURE.search(_STRING.sub("", code)):
+    if _UNSURE.search(STRING.sub("", code)):
         return None
     if not _THOUSANDS.search(code):
         return code
-    quoted = [found.span() for found in _STRING.finditer(code)]
+    quoted = [found.span() for found in STRING.finditer(code)]
     pieces, at = [], 0
     for found in _THOUSANDS.finditer(code):
         if any(start < found.start() < end for start, end in quoted):
             continue
-        if _in_brackets(_STRING.sub(lambda one: "_" * len(one[0]), code[: found.start()])):
+        if _in_brackets(STRING.sub(lambda one: "_" * len(one[0]), code[: found.start()])):
             if ",0" in found[0]:
                 return None
             continue
@@ -167,7 +167,7 @@ def _in_brackets(before: str) -> bool:
     open_ones: list[bool] = []
     for at, char in enumerate(before):
         if char in "([{":
-            open_ones.append(char != "(" or re.match(r"[\w\])]", before[at - 1 : at]) is not None)
+            open_ones.append(char != "(" or before[at - 1 : at].isalnum() or before[at - 1 : at] in ("_", "]", ")"))
         elif char in ")]}" and open_ones:
             open_ones.pop()
     return any(open_ones)
@@ -185,9 +185,9 @@ def _with_values(found: re.Match[str]) -> str:
 
 def _marked(code: str) -> tuple[str, frozenset[str]] | None:
     """The code with plain names, and the names that had a `$`; None if a `$` belongs to no name."""
-    bare = _STRING.sub("", code)
+    bare = STRING.sub("", code)
     plain = plain_names(code)
-    return None if "$" in _STRING.sub("", plain) else (plain, frozenset(VARIABLE.findall(bare)))
+    return None if "$" in STRING.sub("", plain) else (plain, frozenset(VARIABLE.findall(bare)))
 
 
 def _depth(tree: ast.AST) -> int:

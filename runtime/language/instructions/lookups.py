@@ -28,9 +28,7 @@ _CALL = re.compile(r"(?<![\w.$])[A-Z]\w*(?:\.[A-Z]\w*)?(?=\()")
 
 _ONLY_MAYBE = phrase("only maybe")
 
-_RESULT_OF = re.compile(
-    r"(?:\bwhat|\baccording to|\busing|\b(?:result|value|output|answer|outcome)s? (?:of|from))\s+\Z", re.IGNORECASE
-)
+_RESULT_OF = phrase("about a result")
 _GIVES = phrase("gives")
 
 _Part = TypeVar("_Part", bound=Meaning)
@@ -75,7 +73,7 @@ def named_in(words: str) -> tuple[Lookup, ...]:
 
 
 def _is_result(words: str, one: Lookup) -> bool:
-    return bool(_RESULT_OF.search(words[: one.start]) or _GIVES.begins(words[one.end :].lstrip()))
+    return bool(_RESULT_OF.inside(words[: one.start]) or _GIVES.begins(words[one.end :].lstrip()))
 
 
 def _without_calls(text: str) -> str:

@@ -23,6 +23,8 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.text import TYPE, with_straight_quotes
 from runtime.language.instructions.values import read_value
 from runtime.language.placeholders import placeholders
+from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.word_list import WORD
 
 VARIABLE = re.compile(rf"\$([^\W\d]\w*)(?::({TYPE}))?")
 
@@ -38,12 +40,7 @@ _QUOTED_WORDS = re.compile(
 )
 
 
-_ONE_VARIABLE = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]\n]*\])*")
-_SAID = re.compile(
-    rf"(?:say|print|output|echo)\s+(?:the\s+value\s+of\s+)?({_ONE_VARIABLE.pattern})"
-    r"(?:\s+to\s+(?:the\s+)?(?:user|customer|person|human|them|everyone|everybody|meeting|all))?[.!]?",
-    re.IGNORECASE,
-)
+_SAID = phrase("says a value")
 _TOLD = re.compile(
     r"(?:(?:privately|quietly)\s+)?(?:tell|answer|ask|greet|(?:whisper|say|write)\s+to)\s+(?:the\s+)?"
     r"(?P<whom>[^\W\d]\w*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[^\W\d]\w*)*)\s*:?\s*"
@@ -55,6 +52,9 @@ _CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
 """A text in single typographic quotes at the end of a step."""
 
 
+_QUOTES = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
+
+
 def words_of(text: str, targets: Sequence[str] = ()) -> Words:
     """Exact words for a completely quoted text or a variable's value, else prose. Who hears them, `targets`, may be
     named: `Tell Bob "hello"`.
@@ -62,20 +62,18 @@ def words_of(text: str, targets: Sequence[str] = ()) -> Words:
     text = text.strip()
     if targets and (told := _TOLD.match(text)) and _all_named(told["whom"], targets):
         return words_of(f"tell them {told['words']}")
-    if (said := _SAID.fullmatch(text)) and (value := read_expression(said[1])) is not None:
-        return Template((value,))
-    if _ONE_VARIABLE.fullmatch(text) and (value := read_expression(text)) is not None:
+    if (said := _SAID.begins(text)) and (value := read_expression(said["value"])) is not None:
         return Template((value,))
     if quoted := _SINGLE_QUOTED.fullmatch(text):
         return template_of(quoted[1])
     found = _QUOTED_WORDS.match(_CURLED.sub(r'"\1"\2', text))
-    if found and not re.search(r"[\"\u201c-\u201e\u00ab\u00bb]", found["text"].replace('\\"', "")):
+    if found and _QUOTES.isdisjoint(found["text"].replace('\\"', "")):
         return template_of(found["text"].replace('\\"', '"'))
     return Prose(text)
 
 
 def _all_named(whom: str, targets: Sequence[str]) -> bool:
-    names = [name.casefold() for name in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", whom)]
+    names = [name for name in WORD.findall(whom.casefold()) if name != "and"]
     return sorted(names) == sorted(target.casefold() for target in targets)
 
 
@@ -126,10 +124,9 @@ def argument_operand(text: str) -> Operand:
     found = read_expression(text) or read_expression(with_straight_quotes(text)) or read_worded_value(text)
     if found is not None:
         return found
-    listed = re.fullmatch(r"\[(\s*[A-Za-z_][\w ]*(?:,\s*[A-Za-z_][\w ]*)*)\s*\]", text)
-    if listed:
-        names = ", ".join(f'"{name.strip()}"' for name in listed[1].split(","))
-        return exact(f"[{names}]")
+    names = [name.strip() for name in text[1:-1].split(",")] if text[:1] == "[" and text[-1] == "]" else []
+    if names and all(name.replace(" ", "_").isidentifier() for name in names):
+        return exact("[{}]".format(", ".join(f'"{name}"' for name in names)))
     return Prose(text)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 """The type of a variable, as it is written behind its name and a colon."""
+CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
+STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _QUOTATION = re.compile(
     '"[^"\n]*"|\u201c([^\u201c\u201d"\n]*)\u201d|\u201e([^\u201c-\u201e"\n]*)[\u201c\u201d]'
     '|\u00ab([^\u00ab\u00bb"\n]*)\u00bb|\u2018([^\u2018\u2019"\n]*)\u2019(?!\\w)'

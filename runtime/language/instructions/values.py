@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 from functools import lru_cache
 
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition, read_worded_value
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.vocabulary.phrase import phrase
 
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _NO_TESTS = (ast.Constant, ast.BinOp, ast.List, ast.Dict, ast.JoinedStr)
-_PATH = r"(?:\.\w+|\[[^\]]*\])*"
-_RESULT_OF = re.compile(
-    r"(?:the\s+)?(?:results?|outputs?|return(?:ed)?\s+value|value)\s+(?:of|from|returned\s+by|given\s+by)\s+"
-    r"(?:(?:a\s+|the\s+)?(?:call(?:ing)?(?:\s+(?:to|of))?|running|executing)\s+)?(?P<call>[^\W\d][\w.]*\(.*\))\Z"
-    r"|what\s+(?P<called>[^\W\d][\w.]*\(.*\))\s+(?:returns|gives|says)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-_VALUE_OF = re.compile(rf"(?:the\s+)?(?:current\s+)?value\s+of\s+(\$[^\W\d]\w*{_PATH})\Z", re.IGNORECASE)
-_EMPTY = re.compile(
-    r"(?:an?\s+|the\s+)?empty\s+(?:(?P<list>list|array)|(?P<dict>dict|dictionary|object|map)|string|text)\Z",
-    re.IGNORECASE,
-)
-_EITHER = re.compile(
-    r"(?P<first>[^,;]+?)\s+(?:if|when)\s+(?P<test>.+?)\s*[,;]?\s+(?:otherwise|else)\s+(?:return\s+)?(?P<second>[^,;]+)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
+_RESULT_OF = phrase("result of a call")
+_VALUE_OF = phrase("value of")
+_EMPTY = phrase("empty")
+_EITHER = phrase("either")
 
 
 def result_of(text: str) -> str:
     """The call in "the result of Find($city)"; any other text as it is."""
-    found = _RESULT_OF.match(text.strip().rstrip(".;"))
-    call = (found["call"] or found["called"]) if found else ""
+    found = _RESULT_OF.begins(text.strip().rstrip(".;"))
+    call = found["call"] if found else ""
     read = read_expression(call) if call else None
     return call if read is not None and isinstance(read.tree, ast.Call) else text
 
@@ -65,14 +53,14 @@ def _with_all(found: Expression) -> Expression | None:
 def _in_symbols(text: str) -> str | None:
     if (call := result_of(text)) != text:
         return call
-    if named := _VALUE_OF.match(text):
-        return named[1]
-    if empty := _EMPTY.match(text):
+    if named := _VALUE_OF.begins(text):
+        return named["what"]
+    if empty := _EMPTY.begins(text):
         return "[]" if empty["list"] else "{}" if empty["dict"] else '""'
     word, _, whether = text.partition(" ")
     if word.lower() == "whether" and (test := read_condition(whether)) is not None:
         return in_symbols(test)
-    either = _EITHER.match(text)
+    either = _EITHER.begins(text)
     test = None if either is None else read_condition(either["test"])
     if either is None or test is None:
         return None

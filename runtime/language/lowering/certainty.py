@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
 from runtime.language.instructions.expression import is_unsure_call
-from runtime.language.instructions.making import TO_A_FILE
+from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
@@ -50,7 +50,7 @@ class Certainty:
         if noted and vocabulary.variable_behind(bare, vocabulary.INTO):
             readings = settings_of(bare)
             return free(text, two_ways(readings) if readings[1:] else "it may replace the value or add to it")
-        if TO_A_FILE.match(unquoted(bare)) and "$" in bare:
+        if goes_to_a_file(unquoted(bare)) and "$" in bare:
             return free(text, "a file is something else than a variable")
         if _repeats_steps(bare):
             return free(text, "the repeated steps are not below it")

@@ -222,6 +222,16 @@ def _place(words: WordList, at: int) -> int:
     return end
 
 
+def _call(words: WordList, at: int) -> int:
+    while words.words[at + 1 : at + 2] and words.joined(at + 1) and words.words[at].isidentifier():
+        if words.words[at + 1] == "(":
+            return at + 2
+        if words.words[at + 1] != "." or not words.joined(at + 2):
+            break
+        at += 2
+    return -1
+
+
 def _anything(words: WordList, at: int) -> int:
     if at == len(words.words):
         return -1
@@ -234,6 +244,7 @@ KINDS: Mapping[str, Maker] = {
     "NAME": word_where(lambda words, at: "A" <= words.text[words.places[at][0]] <= "Z" and len(words.words[at]) > 1),
     "VARIABLE": step(_variable),
     "PLACE": step(_place),
+    "CALL": step(_call),
     "QUOTATION": step(_quotation),
     "ANYTHING": step(_anything),
     "START": step(lambda words, at: -1 if at else 0),

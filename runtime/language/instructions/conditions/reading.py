@@ -13,7 +13,7 @@ from runtime.language.instructions.conditions.grammar import condition_grammar
 from runtime.language.instructions.conditions.meanings import ClauseMeaning, ValueMeaning
 from runtime.language.instructions.conditions.tokens import tokens_of
 from runtime.language.instructions.expression import MAX_SOURCE, Expression, expression_of, has_date
-from runtime.language.instructions.text import with_straight_quotes
+from runtime.language.instructions.text import STRING, with_straight_quotes
 from runtime.language.variable_names import variable_name
 
 _WORD = re.compile(r"(?<![$\w.])[^\W\d]\w*(?!\w*\()")
@@ -22,7 +22,6 @@ _SPEAKS_OF_VALUES = re.compile(r"[$(\d]|\bmeeting\b|\btrue\b|\bfalse\b", re.IGNO
 """What every exact condition has."""
 _DENIES = frozenset({"not", "no", "nobody", "none", "never", "nothing", "without"})
 _APOSTROPHE = re.compile("(?<=\\w)\u2019(?=\\w)")
-_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
 
 def read_condition(text: str) -> Expression | None:
@@ -131,7 +130,7 @@ def _meanings(text: str, rule: str) -> tuple[object, ...]:
 
 def _in_symbols(source: str, said: str) -> Expression | None:
     """A condition in symbols that the grammar does not have, such as a comprehension, as Python reads it."""
-    if not set(_WORD.findall(_STRING.sub("", said))) <= _OF_SYMBOLS and " for " not in said:
+    if not set(_WORD.findall(STRING.sub("", said))) <= _OF_SYMBOLS and " for " not in said:
         return None
     found = expression_of(source, said)
     return None if found is not None and _is_list_of_tests(found.tree) else found

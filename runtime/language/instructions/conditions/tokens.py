@@ -27,7 +27,7 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 _PATH = re.compile(r"\.[^\W\d]\w*")
-_SHORTENED = re.compile(r"(?i)\A(is|are|was|were|does|do|did|has|have)n't\Z")
+_SHORTENED = frozenset(f"{verb}n't" for verb in ("is", "are", "was", "were", "does", "do", "did", "has", "have"))
 _LONGEST = 120
 _ALONE: Mapping[str | None, Kind] = {"mark": "MARK", "percent": "PERCENT", "typed": "TYPED"}
 """The parts of the pattern that are a token as they are written."""
@@ -94,8 +94,8 @@ def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
         yield ConditionToken("OPERAND", said, at, end, "variable") if alone else _operand(text, at, behind, "variable")
     elif (behind := _behind(text, end)) > end and ("(" in text[end:behind] or "[" in text[end:behind]):
         yield _operand(text, at, behind, "call")
-    elif shortened := _SHORTENED.match(said):
-        yield ConditionToken("WORD", shortened[1].lower(), at, end)
+    elif said.lower() in _SHORTENED:
+        yield ConditionToken("WORD", said.lower().removesuffix("n't"), at, end)
         yield ConditionToken("WORD", "not", at, end)
     else:
         yield ConditionToken("WORD", said.lower(), at, end)
