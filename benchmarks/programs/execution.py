@@ -50,7 +50,6 @@ RULES: Rules = {
     "say: .*Ask the user for their order id": "What is the number of your order?",
     "understand: .*another order": answer_with(wants_more=False),
     "understand: .*order id": answer_with(order_id="43345678"),
-    "choose: .*no such order": "no",
     "say: .*the status of order": "Your order is shipped and arrives on 2 August.",
     "say: .*another order": "Is there another order that I may look up?",
     "say: .*Thank the user": "Thank you, and goodbye!",

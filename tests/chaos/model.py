@@ -104,10 +104,6 @@ def _order(prompt: Prompt) -> str:
     return str(prompt.known("order_id"))
 
 
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
-
-
 def _forecast(prompt: Prompt) -> str:
     return json.dumps({"result": forecast_sentence(str(prompt.known("city")))})
 
@@ -137,7 +133,6 @@ _RULES: Rules = {
     "say: .*Ask the user for their order id": WHICH,
     "understand: .*another order": lambda prompt: answer_with(wants_more=_heard(prompt).startswith("yes")),
     "understand: .*order id": lambda prompt: answer_with(order_id=_heard(prompt)),
-    "choose: .*there is no such order": lambda prompt: _yes(_order(prompt) not in ORDERS),
     "say: .*no order has this number": lambda prompt: no_such_order(_order(prompt)),
     "say: .*the status of order": lambda prompt: ORDERS[_order(prompt)],
     "say: .*another order": ANOTHER,

@@ -12,7 +12,6 @@ from typing import Any
 
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.questioner import Questioner
-from runtime.execution.questions.positive import PositiveTest, positive_test
 from runtime.execution.questions.question import Key, OutcomeChoice, Question, Words
 from runtime.language.instructions.evaluation import Lenient, NotComputable
 from runtime.language.instructions.expression import Expression
@@ -220,19 +219,17 @@ class _Walk:
 
     def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
         """Follow both sides of a condition; True if control may reach `behind` from one of them."""
-        meets, tells = False, dict[Key, bool]()
+        meets, tells = False, dict[Key, str]()
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
             side = way.side(said_of(test, holds))
             at = len(self._asked)
             meets = self.go(going.line, side, behind) or meets
             if at < len(self._asked) and isinstance(self._asked[at], Words) and self._asked[at].when == side.when:
-                tells[self._asked[at].key] = holds
+                tells[self._asked[at].key] = "yes" if holds else "no"
             way.unknown |= side.unknown | {name for name, value in side.names.items() if way.names.get(name) != value}
         if len(tells) == 2:  # whichever is said first, tells the side
             self._asked[:] = [
-                replace(one, told_by={key: one.answer_where(holds) for key, holds in tells.items()})
-                if isinstance(one, OutcomeChoice) and one.key in ((line, "test"), (line, "opposite"))
-                else one
+                replace(one, told_by=tells) if isinstance(one, OutcomeChoice) and one.key == (line, "test") else one
                 for one in self._asked
             ]
         return meets
@@ -264,5 +261,5 @@ class _Walk:
 
 def said_of(test: Operand, holds: bool) -> str:
     """A condition, or its negation, in words."""
-    asked = positive_test(test.text) if isinstance(test, Prose) else PositiveTest(test.source)
-    return asked.text if holds is not asked.turned else f"not: {asked.text}"
+    text = test.text if isinstance(test, Prose) else test.source
+    return text if holds else f"not: {text}"

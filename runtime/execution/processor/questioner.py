@@ -11,7 +11,7 @@ from runtime.core.foreign_text import foreign_line
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.positive import positive_test
+from runtime.execution.questions.positive import PositiveTest, positive_test
 from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
 from runtime.language.instructions.direct_speech import direct_speech, is_instruction, without_bookkeeping
 from runtime.language.instructions.expression import Expression
@@ -144,7 +144,7 @@ class Questioner:
         test = part.over if isinstance(part, Loop) else part.test
         if not isinstance(test, Prose):
             return None
-        asked = positive_test(test.text)
+        asked = positive_test(test.text) if self._speaker else PositiveTest(test.text)
         key = (line, "opposite" if asked.turned else "test")
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
         known = f"{Form.DECIDE} and what was said last{last}"

@@ -55,10 +55,6 @@ class OutcomeChoice:
         """Whether the condition holds by the answer, yes or no."""
         return (answer == "yes") is not self.turned
 
-    def answer_where(self, holds: bool) -> str:
-        """The answer, yes or no, by which the condition holds or not."""
-        return "yes" if holds is not self.turned else "no"
-
 
 @dataclass(frozen=True, slots=True)
 class Understand:

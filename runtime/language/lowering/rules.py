@@ -17,6 +17,7 @@ from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.found_results import about_what_was_found
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
@@ -32,7 +33,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 34
+_VERSION = 35
 _DONE = "; done when "
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
@@ -61,7 +62,7 @@ class RulesLowerer:
         playbooks = tuple(
             _playbook(
                 playbook,
-                _StepLowering(playbook, _classifier(playbook, reach, meetings, (source, program)), notes),
+                _StepLowering(playbook, reach, _classifier(playbook, reach, meetings, (source, program)), notes),
                 results,
                 problems,
             )
@@ -143,8 +144,11 @@ def _classifier(
 
 
 class _StepLowering:
-    def __init__(self, playbook: ParsedPlaybook, classifier: Classifier, notes: list[Unclassified]) -> None:
+    def __init__(
+        self, playbook: ParsedPlaybook, reach: Reach, classifier: Classifier, notes: list[Unclassified]
+    ) -> None:
         self._playbook = playbook.name
+        self._reach = reach
         self._lines = {_line("", number) for number in range(1, len(playbook.steps) + 1)}
         self._classifier = classifier
         self._notes = notes
@@ -170,6 +174,7 @@ class _StepLowering:
             asked = _ASKED.search(before.text if before is not None else above.text if above and above.talk else "")
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
+            item = replace(item, text=about_what_was_found(item.text, before, self._reach))
             step = self._other_side(item, before, line) or self._lower(item, line, before, above)
             waits, _, own = step.text.partition(_DONE)
             if before and asked and step.op is Op.YLD and waits == asked[1] and not before.children:

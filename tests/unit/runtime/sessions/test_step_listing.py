@@ -85,7 +85,7 @@ async def test_a_talk_about_an_order_is_listed_step_by_step(sandbox: MontySandbo
     model = Model(
         Reply("[1] Welcome! I can look up orders.\n[2] What is your order number?"),
         Reply('{"does": "answer", "order_id": "43345678"}'),
-        Reply("[1] no\n[3] It has been shipped and arrives on 2 August.\n[4] Do you have another order?"),
+        Reply("[1] It has been shipped and arrives on 2 August.\n[2] Do you have another order?"),
         Reply('[1] {"does": "answer", "wants_more": false}\n[4] Goodbye!'),
     )
     async with talking(program, model, sandbox) as talk:
