@@ -7,6 +7,7 @@ from gateway.features.approvals.feature import approvals
 from gateway.features.feedback.feature import feedback
 from gateway.features.hours.feature import hours
 from gateway.features.mcp.feature import mcp
+from gateway.features.memories.feature import memories
 from gateway.features.notebooks.feature import notebooks
 from gateway.features.pushes.feature import pushes
 from gateway.features.reports.feature import reports
@@ -14,4 +15,4 @@ from gateway.features.schedules.feature import schedules
 from gateway.features.scratch.feature import scratch
 from gateway.features.usage.feature import usage
 
-FEATURES = (reports, schedules, feedback, usage, hours, mcp, a2a, pushes, approvals, scratch, notebooks)
+FEATURES = (reports, memories, schedules, feedback, usage, hours, mcp, a2a, pushes, approvals, scratch, notebooks)

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from runtime.core.clock import Clock
     from runtime.core.texts import Texts
     from runtime.language.program import Program
-    from runtime.llm.client import LLMClient
+    from runtime.llm.models import Models
     from runtime.sessions.features import NodePart
+    from runtime.sessions.node_context import Allowance
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
     from runtime.tape.moments import Moments
@@ -84,8 +85,9 @@ class ServingGround:
     masking: Masking
     answers: EventStream | None
     """The answers of models since the start."""
-    llm: LLMClient | None
+    models: Models | None
     """None on a front, which serves no conversation."""
+    allowance: Allowance
     parts: list[NodePart] = field(default_factory=list)
     """The parts of the features before this one, where conversations are served."""
 
@@ -170,9 +172,13 @@ class Feature:
     name: str
     calls: Callable[[], Iterable[type]] = _nothing
     check: Callable[[Settings, Routes, Mapping[str, bool]], object] = _nothing
+    judge: Callable[[Settings, Routes, Mapping[str, Program]], object] = _nothing
+    """Raises ConfigError for programs that will not do."""
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
     entrance: Callable[[FeatureGround, ServingGround], EntrancePart] = _no_entrance
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
+    tried: Callable[[Settings, Program, Clock], NodePart | None] = _no_part
+    """What it does in a session that is held in memory alone, to try a program."""
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing
     doors: Callable[[ClientGround, TaskGroup], Sequence[BaseRoute]] = _nothing

@@ -39,7 +39,7 @@ from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
 from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
-from gateway.assembly.voices import personal_commands, voiced
+from gateway.assembly.voices import voice_command, voiced
 from gateway.assembly.web.console_parts import tape_views
 from gateway.assembly.web.doors import bus_of, chat_of, tapes_of
 from gateway.assembly.web.logins import first_owner_lines
@@ -195,7 +195,8 @@ async def _start(
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     follow_models(foundation, notices, tasks)
     serving = ServingGround(
-        platforms, outbound.texts, tasks, notices, foundation.masking, foundation.answers, foundation.models
+        *(platforms, outbound.texts, tasks, notices),
+        *(foundation.masking, foundation.answers, foundation.models, limits.allowance),
     )
     earlier = _earlier(foundation, platforms)
     member, gauges, heard_of = _member(
@@ -316,7 +317,6 @@ def _entrance(
 ) -> Entrance:
     own, connection = foundation.settings, foundation.connection
     entering = [feature.entrance(foundation, serving) for feature in FEATURES]
-    personal = personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock)
     return Entrance(
         inbox=inbox,
         outbound=outbound,
@@ -327,11 +327,14 @@ def _entrance(
         limits=limits,
         people=people,
         owners=serving.owners,
-        message_chars=foundation.settings.limits.message_chars,
-        takes_feedback=foundation.settings.feedback,
-        places=RedisPlaceStore(foundation.connection),
+        message_chars=own.limits.message_chars,
+        takes_feedback=own.feedback,
+        places=RedisPlaceStore(connection),
         overheard=foundation.overheard,
-        commands={**personal, **{name: does for one in entering for name, does in one.commands.items()}},
+        commands={
+            "voice": voice_command(own, connection),
+            **{name: does for one in entering for name, does in one.commands.items()},
+        },
         choices={begins: takes for one in entering for begins, takes in one.choices.items()},
     )
 

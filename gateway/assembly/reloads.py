@@ -19,7 +19,6 @@ from gateway.capabilities import FEATURES
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import DevBoard
 from gateway.inbound.hooks import CommandAnswer, GivenCommand
-from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.opening import check_programs
@@ -130,9 +129,9 @@ def reloading_of(
         settings.participants.check(found.values())
         check_programs(settings, found.values())
         check_servers(before, found.values())
-        remembers(found, routes.memory, otherwise=settings.memory.on)
         for feature in FEATURES:
             feature.check(settings, routes, dict.fromkeys(platform_names(settings), True))
+            feature.judge(settings, routes, found)
 
     made = Reloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
     made.check, made.apply = check, affected.apply

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
-from gateway.assembly.stores import mailboxes_in, memories_in
+from gateway.assembly.stores import mailboxes_in
 from gateway.catalog import platform_names
 from gateway.clients.scopes import PROGRAM, Scopes, refusals_of, scopes_from
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
@@ -95,7 +95,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         places=HeardPlaces(RedisPlaceStore(foundation.connection), foundation.overheard),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
-        memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
         task_places=_places(settings, foundation.programs),
         mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import gateway.capabilities  # noqa: F401 - the facts of features
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.console.logins import Links
     from gateway.inbound.person_limits import PersonLimits
-    from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.overview.status import GatewayShards
     from gateway.programs.pins import Pins
-    from runtime.language.program import Program
-    from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -170,22 +167,6 @@ def front_gauges(connection: RedisConnection) -> Gauges:
     from runtime.storage.redis.operation.counters import RedisQueueDepths
 
     return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
-
-
-def memories_in(
-    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
-) -> Memories:
-    """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
-    from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
-    from gateway.programs.served import AsItIsNow
-    from runtime.memories.books import Memories
-    from runtime.storage.redis.memories import RedisMemories
-    from runtime.storage.redis.records import RedisRecords
-
-    own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    remembers(programs, routes.memory, otherwise=own.on)
-    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
-    return Memories(RedisMemories(connection), clock, on, silence, own.limits)
 
 
 def mailboxes_in(settings: Settings, connection: RedisConnection) -> RedisMailboxes:

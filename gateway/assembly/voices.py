@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.assembly.stores import memories_in
 from gateway.inbound.hooks import CarryOut
-from gateway.inbound.memory import MemoryCommand
-from gateway.inbound.routing import Routes
-from gateway.models.embedding import ModelEmbedder
 from gateway.settings.tree import Settings
 from gateway.voice.listening import ModelListener
 from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
-from runtime.core.clock import Clock
-from runtime.language.program import Program
-from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE
+from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import SERVICES, Models
 from runtime.llm.whisper.models import folder_of
-from runtime.memories.meanings import Meanings
 from runtime.sessions.node_context import NodeContext
 from runtime.storage.embedded.data_directory import prepare
-from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.records import RedisRecords
 
@@ -31,13 +22,9 @@ if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
 
 
-def personal_commands(
-    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
-) -> Mapping[str, CarryOut]:
-    """The commands about who gives them."""
-    memories = memories_in(settings, programs, routes, connection, clock)
-    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models)
-    return {"memory": MemoryCommand(memories).answer, "voice": voice.answer}
+def voice_command(settings: Settings, connection: RedisConnection) -> CarryOut:
+    """What answers /voice."""
+    return VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models).answer
 
 
 def recorded_s(settings: Settings) -> int:
@@ -51,7 +38,7 @@ def whisper_folder(settings: Settings, size: str) -> Path:
 
 
 def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, who speaks, and who tells meanings, where models do."""
+    """The context with who puts recordings into words and who speaks, where models do."""
     ear, mouth, own, tell = models.service(TRANSCRIBE), models.service(SPEAK), settings.voice, around.bus.publish
     if ear is not None and around.intake is not None:
         listener = ModelListener(
@@ -65,8 +52,4 @@ def voiced(around: NodeContext, models: Models, settings: Settings, connection: 
         records = RedisRecords(connection, VOICE_TABLE)
         speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
         around = replace(around, speaker=speaker)
-    sense = models.service(EMBED)
-    if sense is not None:
-        embedder = ModelEmbedder(sense, around.allowance, tell, around.clock)
-        around = replace(around, meanings=Meanings(RedisMemories(connection), embedder, settings.memory.alike))
     return around

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.features.a2a.settings import A2aSettings
 from gateway.features.mcp.settings import McpSettings
+from gateway.features.memories.settings import MemorySettings
 from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
@@ -37,7 +38,6 @@ from gateway.settings.programs.execution import (
     ExecutionSettings,
     LogSettings,
     MeetingSettings,
-    MemorySettings,
     SandboxSettings,
     TaskSettings,
 )

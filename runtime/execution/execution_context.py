@@ -13,8 +13,8 @@ from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.llm.client import LLMClient, Usage
-from runtime.memories.session_memory import SessionMemory
 from runtime.sandbox.executor import Sandbox
+from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import AgentState
 
 REPLY_TOKENS = 4_000
@@ -55,6 +55,10 @@ TRANSCRIPT_CHARS = 100_000
 MayAsk = Callable[[str | None], Awaitable[str | None]]
 """Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
 
+Told = Callable[[FrameState, str, str], Awaitable[str | None]]
+"""What else a model is told, for a frame that has heard something and is asked something; None where nothing ever is.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext(SessionContext):
@@ -82,8 +86,8 @@ class ExecutionContext(SessionContext):
     """The name of the model that answers where the program names none; "" leaves it to the purpose."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
-    memory: SessionMemory | None = None
-    """What is remembered of people; None where nothing is."""
+    told: Told | None = None
+    """What a model is told beside; None where nothing ever is."""
 
     def steering(self, agent: AgentState, *, words: bool = True) -> list[Message]:
         """What an agent at work is to see before it goes on: `words` of its tasks and of who has ordered this one, and

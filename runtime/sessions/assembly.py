@@ -30,7 +30,6 @@ from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls, ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.tasks import TaskCalls
@@ -52,13 +51,12 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
-from runtime.memories.session_memory import SessionMemory
 from runtime.sessions.commands.alter import Alterations
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.session_commands import SessionCommands
-from runtime.sessions.commands.undo import Undo
+from runtime.sessions.commands.undo import Undo, Undoing
 from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
@@ -68,7 +66,6 @@ from runtime.sessions.inbound.received_files import ReceivedFiles
 from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
-from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.published import PublishedEvents
@@ -135,6 +132,12 @@ class Assembly:
         for feature in self.features:
             feature.take(event)
 
+    async def take_back(self, undoing: Undoing) -> None:
+        """Take back what came of exchanges."""
+        await self.undo.withdraw(undoing)
+        for feature in self.features:
+            feature.undoing(undoing.seq)
+
     async def close(self) -> None:
         """End what features have under way: the session ends, or another goes on in its place."""
         for feature in self.features:
@@ -177,11 +180,8 @@ def assembled(
     meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
 
     # What executes playbooks.
-    memory_posts = MemoryPosts(
-        journal,
-        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock, around.meanings),
-        around.memories,
-    )
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
+    features = [one.session(SessionParts(record, program, journal, tasks, pages, reminders)) for one in around.features]
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
@@ -194,15 +194,11 @@ def assembled(
         contents=around.intake,
         model=around.models.get(record.program, ""),
         calls=around.calls,
-        memory=memory_posts.memory,
+        told=next((feature.told for feature in features if feature.told is not None), None),
     )
     library = Library(context, agents, meeting_host)
-    reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
-    features = [one.session(SessionParts(record, journal, tasks, pages, reminders)) for one in around.features]
-    logs, task_calls = (
-        LogCalls(journal, around.bus, record.program),
-        TaskCalls(session, builtins, memory_posts.memory, around.tasks, around.task_places),
-    )
+    logs = LogCalls(journal, around.bus, record.program)
+    task_calls = TaskCalls(session, builtins, record, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(
@@ -216,7 +212,7 @@ def assembled(
             TellCalls(journal, task_calls, is_task=session_of(record.address) is not None),
         ),
         *(call for feature in features for call in feature.calls),
-        *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
+        *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         PublishCalls(journal, record.program, around.events),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
@@ -253,14 +249,7 @@ def assembled(
         *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(
-            task_calls.noted,
-            task_orders.noted,
-            task_orders.words.noted,
-            task_work.noted,
-            task_questions.noted,
-            memory_posts.noted,
-        ),
+        *(task_calls.noted, task_orders.noted, task_orders.words.noted, task_work.noted, task_questions.noted),
         *(spoken_answers.noted, open_questions.noted, published.noted),
         *(listener for feature in features for listener in feature.listeners),
     )
@@ -305,7 +294,7 @@ def assembled(
         ),
         watcher,
         logs,
-        (spoken_answers, task_orders, memory_posts, published, open_questions),
+        (spoken_answers, task_orders, *features, published, open_questions),
     )
 
 

@@ -12,6 +12,7 @@ from runtime.core.address import Address
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.execution_context import Told
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.stores.inbox import InboxEvent
@@ -24,6 +25,7 @@ class SessionParts:
     """The parts of a session that features build on."""
 
     record: SessionRecord
+    program: Program
     journal: Journal
     tasks: TaskGroup
     pages: Pages
@@ -39,9 +41,20 @@ class SessionPart:
     """What carries out its commands, by their kinds."""
     listeners: Sequence[Callable[[Any], object]] = ()
     """What hears facts when they are noted."""
+    told: Told | None = None
+    """What a model is told of it."""
+
+    def start(self, tasks: TaskGroup) -> None:
+        """The session has its state: what goes on beside it goes on in `tasks`."""
+
+    async def all_posted(self) -> None:
+        """Return when others have what they are to have. Needs `start`."""
 
     def take(self, event: InboxEvent, /) -> None:
         """Note what belongs into the commit that takes an event."""
+
+    def undoing(self, after: int, /) -> None:
+        """Take back what came after a fact: another session goes on from there."""
 
     async def close(self) -> None:
         """The session ends, or another goes on in its place."""

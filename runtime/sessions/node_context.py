@@ -24,8 +24,6 @@ from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient, Sight
 from runtime.meetings.showing import MeetingHabits
-from runtime.memories.books import Memories
-from runtime.memories.meanings import Meanings
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
@@ -118,10 +116,6 @@ class NodeContext:
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
     features: Sequence[NodePart] = ()
-    memories: Memories | None = None
-    """What programs remember of people; None where nothing can be kept."""
-    meanings: Meanings | None = None
-    """Finds memories by what they mean; None where words alone are compared."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
@@ -169,7 +163,6 @@ _ALONE: Mapping[str, Any] = {
     "events": None,
     "extended": None,
     "features": (),
-    "memories": None,
     "mailboxes": NoMailboxes(),
     "places": None,
     "seen": False,

@@ -331,7 +331,7 @@ class Session:
             self._parts.pages.tell(undoing)
             await self._taken(entry)
             return None
-        await self._parts.undo.withdraw(undoing)
+        await self._parts.take_back(undoing)
         if undoing.seq:
             successor = self._parts.undo.succession(undoing)
             self.successor = replace(successor, places=tuple(self._parts.places.all))

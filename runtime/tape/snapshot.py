@@ -42,7 +42,7 @@ class Snapshot:
 @cache
 def rules_version() -> str:
     """The version of the snapshots that this code writes and reads."""
-    folders = (files("runtime.tape"), files("runtime.tape.rules"), files("runtime.tape.facts"))
+    folders = (files("runtime.tape"), *(files(f"runtime.tape.{name}") for name in ("rules", "facts", "state")))
     code = [entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".py")]
     code += [entry for entry in files("runtime.core").iterdir() if entry.name.partition(".")[0] == "message"]
     digest = hashlib.sha256()

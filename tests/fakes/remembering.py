@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gateway.inbound.memory import RecordedSilence
+from gateway.features.memories.books import Memories, Silence
+from gateway.features.memories.command import RecordedSilence
+from gateway.features.memories.settings import MemoryLimits
 from runtime.core.clock import Clock
 from runtime.language.program import Program
-from runtime.memories.books import Memories, MemoryLimits, Silence
 from runtime.stores.memories import MemoryStore
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -46,4 +47,4 @@ def memories_of(
 ) -> Memories:
     """The memories of a node, on for these programs; for the one called `test` where none is named."""
     silence = silence or RecordedSilence(MemoryRecords())
-    return Memories(store, clock, dict.fromkeys(programs or ("test",), True), silence, limits)
+    return Memories(store, clock, dict.fromkeys(programs or ("test",), True).get, silence, limits)

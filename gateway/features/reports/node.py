@@ -131,7 +131,7 @@ class NodeReports(NodePart):
 
 def open_node(ground: FeatureGround, serving: ServingGround) -> NodeReports:
     """The reports of this node's conversations."""
-    wanted, llm, publish = ground.settings.reports, serving.llm, ground.bus.publish
+    wanted, llm, publish = ground.settings.reports, serving.models, ground.bus.publish
     tapes, notices = ground.database.tapes, notices_in(ground, serving)
     models = partial(leads_to, ground.settings.models, model=ground.settings.model or "")
     asked = AskedModel(wanted.ask_model, ground.programs, lambda: ground.routes.models, tapes, models)

@@ -12,31 +12,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.meetings.showing import Show
-from runtime.memories.books import MemoryLimits
 from runtime.tape.state.tasks import CALLER, NOBODY
-
-
-class MemorySettings(Section):
-    """Settings of memory: whether programs that do not say remember people, how much of them, and for how long.
-
-    `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
-    `alike` is how near a memory must be to a question that shares no word with it, as the cosine of their vectors by
-    `models.embedding`, which has `wait_s` for an answer.
-    """
-
-    on: bool = False
-    per_person: int = Field(default=200, ge=1, le=10_000)
-    per_place: int = Field(default=500, ge=1, le=10_000)
-    per_program: int = Field(default=500, ge=1, le=10_000)
-    keep_days: float = Field(default=365.0, gt=0, le=36_500)
-    told: int = Field(default=8, ge=1, le=50)
-    alike: float = Field(default=0.35, ge=0, le=1)
-    wait_s: float = Field(default=2.0, gt=0, le=60)
-
-    @property
-    def limits(self) -> MemoryLimits:
-        """What the memories of a node hold."""
-        return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)
 
 
 class SandboxSettings(Section):

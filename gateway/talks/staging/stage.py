@@ -11,8 +11,8 @@ from anyio.abc import TaskGroup
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
+from gateway.capabilities import FEATURES
 from gateway.extensions.loading import Extensions, load_extensions
-from gateway.inbound.memory import remembers
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
@@ -29,11 +29,9 @@ from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
-from runtime.memories.books import Memories
 from runtime.sandbox.executor import Evaluation, Sandbox, Snippet
 from runtime.sessions.inbound.participants import Act
 from runtime.sessions.node_context import NodeContext
-from runtime.storage.memory.memories import MemoryMemories
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.sessions import Commit, SessionStore
 
@@ -115,7 +113,6 @@ class Stage:
         extended = ExtendedChannels(self.extensions.channels, ports.bus)
         ports.tasks.start_soon(extended.run)
         program = with_calls(program, self.extensions.calls)
-        on = remembers({program.name: program}, {}, otherwise=self.settings.memory.on)
         return NodeContext(
             {program.name: program},
             ports.store,
@@ -127,7 +124,7 @@ class Stage:
             idle_s=float("inf"),
             files=ports.files.source(),
             intake=ports.files.intake(self.settings, self.texts),
-            memories=Memories(MemoryMemories(), ports.clock, on, _Nobody(), self.settings.memory.limits),
+            features=[part for one in FEATURES if (part := one.tried(self.settings, program, ports.clock)) is not None],
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
@@ -146,19 +143,6 @@ async def open_stage(settings: Settings) -> AsyncIterator[Stage]:
         sandbox = _SandboxWhenNeeded(settings, stack)
         texts = load_texts(settings.language, settings.texts_dir)
         yield Stage(settings, sandbox, load_extensions(settings.extensions.modules), texts)
-
-
-class _Nobody:
-    """Nobody has turned memory off, and nobody can. Implements `runtime.memories.books.Silence`."""
-
-    async def holds(self, _program: str, _person: str, /) -> bool:
-        return False
-
-    async def begin(self, program: str, person: str, /) -> None:
-        """Talks have no such command."""
-
-    async def end(self, program: str, person: str, /) -> None:
-        """Talks have no such command."""
 
 
 class _SandboxWhenNeeded:

@@ -13,7 +13,6 @@ from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls, ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.publishing import PublishCalls
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.tasks import TaskCalls
@@ -36,7 +35,7 @@ class Control:
 
 _OWNERS = (
     *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, TellCalls, MeetingCalls),
-    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, PublishCalls, Control),
+    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, LogCalls, PublishCalls, Control),
 )
 
 SIGNATURES: dict[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

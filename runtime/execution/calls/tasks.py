@@ -21,15 +21,16 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
+from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
-from runtime.memories.session_memory import SessionMemory
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.state.frames import CallKey
+from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
 
 _TASK_CHARS = 32
@@ -43,17 +44,17 @@ class TaskCalls:
         self,
         session: SessionContext,
         builtins: Builtins,
-        memory: SessionMemory,
+        record: SessionRecord,
         limits: TaskLimits | None,
         places: Collection[str] = (),
     ) -> None:
         """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
-        delivered to, by name. `memory` knows what a task may recall."""
+        delivered to, by name."""
         self._program = session.program
         self._journal = session.journal
         self._clock = session.clock
         self._builtins = builtins
-        self._memory = memory
+        self._record = record
         self._limits = limits
         self._places = places
         self._over = Signal()
@@ -102,10 +103,13 @@ class TaskCalls:
             deliver,
             1 if state.order is None else state.order.depth + 1,
             keep,
-            *(self._memory.handed_on(frame.state) if deliver in (CALLER, NOBODY) else ("", "")),
+            *(self._recalls(frame.state) if deliver in (CALLER, NOBODY) else ("", "")),
         )
         note_order(self._journal, ordered, limits)
         return state.tasks[state.ordered].name
+
+    def _recalls(self, frame: FrameState) -> tuple[str, str]:
+        return handed_on(self._journal.state, frame, self._record.address, self._record.program)
 
     def _check_delivery(self, deliver: str) -> None:
         """Only the settings name conversations: an address would reach any. Raises PlaybookError."""

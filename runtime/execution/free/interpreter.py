@@ -23,7 +23,6 @@ from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
 from runtime.execution.model_calls import ModelCalls
-from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream
@@ -279,10 +278,8 @@ class Interpreter:
 
     async def _remembered(self) -> str | None:
         """What is remembered and may matter now; None where nothing is ever remembered."""
-        memory, frame = self._context.memory, self._frame.state
-        if memory is None or not memory.on:
-            return None
-        return memories_text(await memory.told(frame, heard_text(frame), self._fence or ""))
+        told, frame = self._context.told, self._frame.state
+        return None if told is None else await told(frame, heard_text(frame), self._fence or "")
 
     def _told(self) -> str | None:
         """The task of the fenced step, with what it may call."""

@@ -18,7 +18,6 @@ from runtime.execution.frames.outcomes import site, waits_by
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.work import Work
-from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, AskingHooks, Plan
 from runtime.execution.questions.question import Question, Words
@@ -81,10 +80,10 @@ class Exchange:
         return answer
 
     async def _prompt(self, asked: str) -> tuple[ChatMessage, ...]:
-        memory, frame = self.context.memory, self.frame.state
-        remembered = [] if memory is None else await memory.told(frame, frame.heard, asked)
+        told, frame = self.context.told, self.frame.state
+        remembered = None if told is None else await told(frame, frame.heard, asked)
         system, state = self._system(), self.context.journal.state
-        asked = "\n".join([text for text in (memories_text(remembered), asked) if text])
+        asked = "\n".join([text for text in (remembered, asked) if text])
         return build_prompt(system, state, self._with_told(), self._known(), asked)
 
     def _with_told(self) -> Any:

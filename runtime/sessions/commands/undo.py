@@ -10,7 +10,6 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.event_handler import EventHandler
-from runtime.sessions.memory.posting import withdraw_memories
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.spoken_answers import withdraw_speeches
 from runtime.sessions.succession import Succession, name_within, words_within
@@ -75,7 +74,6 @@ class Undo:
             _, unread = await self._loops.stop()
         self._event_handler.stopped(unread, ())
         cancel_tasks(self._journal, after=undoing.seq)
-        withdraw_memories(self._journal, after=undoing.seq)
         withdraw_speeches(self._journal)
         self._pages.withdraw()
         for exchange in undoing.exchanges:

@@ -19,8 +19,8 @@ from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.calls.tasks import ended_in_words, note_order
+from runtime.execution.standing import may_still_recall
 from runtime.meetings.taking_part import within
-from runtime.memories.standing import may_still_recall
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.letters import Order, Result, TaskAgain, address_of, bring, offer, pause, session_of

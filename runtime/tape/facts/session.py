@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.core.address import Address
+from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
 from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact, key
@@ -63,6 +63,10 @@ class ModelAnswered(Content):
 @fact("ended", session=True)
 class SessionEnded(Content):
     """The program has ended."""
+
+
+COPIES = frozenset({"fork", SCRATCH})
+"""Why a session goes on from another one that goes on as well."""
 
 
 @fact("branch", session=True)

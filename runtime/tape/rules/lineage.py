@@ -7,6 +7,7 @@ from dataclasses import replace
 from runtime.core.address import SCRATCH
 from runtime.tape.facts.calls import QuestionAskedAgain
 from runtime.tape.facts.session import (
+    COPIES,
     ExchangeBegun,
     ExchangeJoined,
     ForkMerged,
@@ -31,7 +32,9 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.words, state.words_taken = [], {}
-    state.broken, state.parts, state.failures, state.voices.speeches = None, {}, [], {}
+    state.broken, state.failures, state.voices.speeches = None, [], {}
+    kept = [part.branched(fact.why) for part in state.parts.values()]
+    state.parts = {part.name: part for part in kept if part is not None}
     if state.order is not None:
         state.order.scope = state.order.owner = ""  # whoever is here, no order was given here
     home = fact.home
@@ -39,11 +42,10 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
         state.home = HomeState(home.platform, home.conversation, home.thread, seq)
     if fact.why == SCRATCH:
         state.home = None  # what comes of it is for nobody
-    if fact.why in ("fork", SCRATCH):
+    if fact.why in COPIES:
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
         _hold_meetings_here(state)
         _leave_tasks_there(state)
-        state.memories = {}  # they are the other session's to keep and to take back
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
     for agent in state.agents.values():

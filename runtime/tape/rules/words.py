@@ -6,52 +6,11 @@ from collections.abc import Sequence
 
 from runtime.core.address import CLIENT
 from runtime.core.message import Message, MessageType
-from runtime.tape.facts.people import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
 from runtime.tape.facts.tasks import HearingTold, WordBrought, WordLost, WordsHeard, WordToOrderer, WordToTask
 from runtime.tape.rules.registry import rule
 from runtime.tape.state.frames import WaitState
-from runtime.tape.state.people import MAX_MADE, MadeMemory
 from runtime.tape.state.session import SessionState
 from runtime.tape.state.tasks import WordState
-
-
-@rule(MemoryMade)
-def _made(state: SessionState, seq: int, fact: MemoryMade) -> None:
-    state.memories[fact.id] = MadeMemory(
-        fact.id,
-        seq,
-        fact.scope,
-        fact.whose,
-        fact.owner,
-        fact.about,
-        fact.text,
-        fact.made,
-        fact.message,
-        [*fact.replaces],
-    )
-    kept = [made.id for made in state.memories.values() if not made.owed]
-    for id_ in kept[: max(0, len(state.memories) - MAX_MADE)]:
-        del state.memories[id_]
-
-
-@rule(MemoryKept)
-def _kept(state: SessionState, _: int, fact: MemoryKept) -> None:
-    made = state.memories.get(fact.id)
-    if made is not None and made.status == "new":
-        made.status, made.text = "kept", ""
-
-
-@rule(MemoryWithdrawn)
-def _withdrawn(state: SessionState, _: int, fact: MemoryWithdrawn) -> None:
-    made = state.memories.get(fact.id)
-    if made is not None:
-        made.status, made.text = "withdrawn", ""
-
-
-@rule(MemoryGone)
-def _gone(state: SessionState, _: int, fact: MemoryGone) -> None:
-    state.memories.pop(fact.id, None)
-
 
 _PAUSE_S = 1.0
 """What is waited for so long ends a chain of words."""

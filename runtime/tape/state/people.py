@@ -10,35 +10,6 @@ from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment, SpokenMessage
 
-MAX_MADE = 1000
-"""The memories of a session that `/undo` can take back; the oldest are forgotten here, and stay where they are kept."""
-
-
-@dataclass(slots=True)
-class MadeMemory:
-    """A memory that fact `seq` of the session made. `scope`, `whose`, `owner` and `about` are as the fact has them.
-
-    A `new` one is to be kept, one that is `withdrawn` to be forgotten.
-    """
-
-    id: str
-    seq: int
-    scope: str
-    whose: str
-    owner: str
-    about: str
-    text: str
-    made: float
-    message: str | None = None
-    replaces: list[str] = field(default_factory=list)
-    status: Literal["new", "kept", "withdrawn"] = "new"
-
-    @property
-    def owed(self) -> bool:
-        """Whether the store of memories is to hear of it."""
-        return self.status != "kept"
-
-
 MAX_VOICES = 50
 """Spoken messages of one conversation that can be corrected, the latest ones."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
@@ -17,7 +17,6 @@ from runtime.tape.state.people import (
     ExchangeState,
     HeardState,
     HomeState,
-    MadeMemory,
     PageState,
     PersonState,
     QuestionState,
@@ -82,8 +81,7 @@ class AgentState:
 
 
 class StatePart:
-    """What the facts of one feature add up to. A subclass is a dataclass with slots, which a snapshot can keep. A
-    session that goes on from another has none of its parts."""
+    """What the facts of one feature add up to. A subclass is a dataclass with slots, which a snapshot can keep."""
 
     __slots__ = ()
 
@@ -92,6 +90,10 @@ class StatePart:
     def owes(self, state: SessionState, /) -> bool:
         """Whether others are to hear something yet; then the session counts as at work."""
         return False
+
+    def branched(self, _why: str, /) -> Self | None:
+        """What a session has of it that goes on from another one; None for nothing."""
+        return None
 
     def failed(self, seq: int, error: tuple[str, str], /) -> None:
         """What an agent began has failed by fact `seq`, and nobody catches that."""
@@ -172,8 +174,6 @@ class SessionState:
     """Those of them that are at work, and the latest that have ended, by their numbers."""
     order: OrderState | None = None
     """Of a task: what it is to do."""
-    memories: dict[str, MadeMemory] = field(default_factory=dict)
-    """What it has remembered, by id; the oldest are forgotten beyond `MAX_MADE`."""
     parts: dict[str, StatePart] = field(default_factory=dict)
     """What features keep, by their names; `part` gives one by its class."""
     failures: list[FailureState] = field(default_factory=list)
@@ -285,9 +285,8 @@ class SessionState:
         return [task for task in self.tasks.values() if not task.over]
 
     def owes(self) -> bool:
-        """Whether something is to go elsewhere: to a task or its orderer, to programs that begin on an event, or to
-        where memories are kept."""
-        return self.owes_tasks() or bool(self.published) or any(made.owed for made in self.memories.values())
+        """Whether something is to go elsewhere: to a task or its orderer, or to programs that begin on an event."""
+        return self.owes_tasks() or bool(self.published)
 
     def owes_tasks(self) -> bool:
         """Whether a task is to hear something, or its orderer is."""

@@ -26,7 +26,7 @@ def vector_of(text: str) -> bytes:
 
 
 class Embedding:
-    """Implements `runtime.memories.meanings.Embedder`. `asked` are the texts of each request; there is an answer while
+    """Implements `Embedder`. `asked` are the texts of each request; there is an answer while
     `answers`."""
 
     def __init__(self, model: str = "openai/meaning") -> None:

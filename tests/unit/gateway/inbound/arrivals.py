@@ -12,13 +12,14 @@ from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.features.memories.books import Memories
+from gateway.features.memories.command import MemoryCommand, RecordedSilence
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
 from gateway.inbound.entrance import Entrance
 from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand, RecordedSilence
 from gateway.inbound.origins import Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
@@ -29,7 +30,6 @@ from runtime.bus import Bus
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
-from runtime.memories.books import Memories
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
@@ -140,7 +140,7 @@ class Door:
         self.bus = Bus(clock)
         self.memories = MemoryMemories()
         self.silence = RecordedSilence(MemoryRecords())
-        remembered = Memories(self.memories, clock, {"one": True}, self.silence)
+        remembered = Memories(self.memories, clock, {"one": True}.get, self.silence)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
         self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from gateway.features.memories.telling import memories_text
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, SessionId
 from runtime.core.message import Attachment, Message, MessageType
 from runtime.core.prompt_forms import Form
@@ -18,7 +19,6 @@ from runtime.execution.free.prompt import heard_text as heard_in_turn
 from runtime.execution.free.prompt import results_text
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.questioner import Awaited, understanding
-from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.with_files import quoted_file
 from runtime.execution.questions.form import asked
 from runtime.execution.questions.question import Words

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from gateway.features.memories.session import NodeMemories
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Memory, Scope
 from tests.fakes.crashes.world import World, live
@@ -58,7 +59,7 @@ async def run(sandbox: MontySandbox, stores: list[DeadlyMemories], *, crashes: t
     world.player = Player(world.mailboxes, CASE.plays, world, world.clock)
     stores.append(DeadlyMemories(world))
     kept = memories_of(stores[-1], world.clock)
-    await live(world, CASE.program, Company(CASE, random.Random(seed)), sandbox, memories=kept)
+    await live(world, CASE.program, Company(CASE, random.Random(seed)), sandbox, features=[NodeMemories(kept)])
     return world
 
 

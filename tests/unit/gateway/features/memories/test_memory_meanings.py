@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from gateway.features.memories.meanings import Meanings
+from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.settings import MemoryLimits
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.memories.books import MemoryLimits
-from runtime.memories.meanings import Meanings
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Memory, Scope
 from tests.fakes.crashes.world import World
@@ -41,7 +42,7 @@ async def telling(
 ) -> AsyncIterator[Talk]:
     world = world or World(())
     kept = memories_of(store, world.clock, **more)
-    around: dict[str, Any] = {"memories": kept, "meanings": meanings}
+    around: dict[str, Any] = {"features": [NodeMemories(kept, meanings)]}
     async with talking(made or remembering(), model or Model(), sandbox, world=world, **around) as talk:
         yield talk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.memories.session_memory import is_instruction, is_personal, is_secret, names_one
+from gateway.features.memories.session_memory import is_instruction, is_personal, is_secret, names_one
 
 
 @pytest.mark.parametrize(

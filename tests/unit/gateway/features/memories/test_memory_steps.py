@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.features.memories.session import NodeMemories
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op, Program
@@ -76,7 +77,9 @@ async def test_what_one_conversation_remembers_another_one_recalls_without_a_mod
         "Remember that the user's favourite drink is $drink",
     )
     store, world = MemoryMemories(), World(())
-    async with talking(made, Model(), sandbox, world=world, memories=memories_of(store, world.clock)) as talk:
+    async with talking(
+        made, Model(), sandbox, world=world, features=[NodeMemories(memories_of(store, world.clock))]
+    ) as talk:
         assert await talk.say("hi") == ["I know: []"]
         assert await talk.say("hi") == ['I know: ["the user\'s favourite drink is green tea"]']
     assert store.texts() == ["the user's favourite drink is green tea"]
@@ -89,6 +92,6 @@ async def test_what_is_recalled_is_known_when_the_next_step_is_worded(sandbox: M
     world = World(())
     model = Model(Reply("Try the lentils."))
     kept = memories_of(MemoryMemories(), world.clock)
-    async with talking(made, model, sandbox, world=world, memories=kept) as talk:
+    async with talking(made, model, sandbox, world=world, features=[NodeMemories(kept)]) as talk:
         assert await talk.say("hi") == ["Try the lentils."]
     assert "the user is vegetarian" in model.told(0)

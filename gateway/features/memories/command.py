@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 from adapters.adapter import Inbound
 from adapters.records import Records
+from gateway.features.memories.books import Memories, current_of
+from gateway.features.memories.session_memory import OTHERS
 from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from runtime.core.errors import ConfigError
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts
 from runtime.language.program import Program
-from runtime.memories.books import Memories, current_of
-from runtime.memories.session_memory import OTHERS
 from runtime.sessions.succession import name_within
 from runtime.stores.memories import NOBODY, Memory, Scope
 
@@ -25,7 +25,7 @@ _SHOWN = 100
 
 
 class RecordedSilence:
-    """Implements `runtime.memories.books.Silence` on a table."""
+    """Implements `Silence` on a table."""
 
     def __init__(self, records: Records) -> None:
         self._records = records

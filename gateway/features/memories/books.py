@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol, Self
@@ -12,9 +12,10 @@ from typing import Protocol, Self
 import anyio
 import anyio.lowlevel
 
+from gateway.features.memories.index import MemoryIndex
+from gateway.features.memories.settings import MemoryLimits
+from gateway.features.memories.words import tokens
 from runtime.core.clock import Clock
-from runtime.memories.index import MemoryIndex
-from runtime.memories.words import tokens
 from runtime.stores.memories import Memory, MemoryStore, Scope
 
 _ALIKE = 0.6
@@ -92,8 +93,6 @@ BOOKS_KEPT = 256
 AT_ONCE = 200
 """The memories that are indexed before others have their turn."""
 
-_DAY_S = 86_400.0
-
 
 class Silence(Protocol):
     """The people who do not want to be remembered, by program. Raises StorageUnavailable."""
@@ -109,28 +108,6 @@ class Silence(Protocol):
     async def end(self, program: str, person: str, /) -> None:
         """Remember and use again what concerns a person."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryLimits:
-    """Limits on memories: how many a person, a place and a program may each have, how long they are kept, and how many
-    of them a model is told at once.
-    """
-
-    per_person: int = 200
-    per_place: int = 500
-    per_program: int = 500
-    keep_days: float = 365.0
-    told: int = 8
-
-    def bound(self, scope: Scope) -> int:
-        """The number of memories that a scope may have."""
-        return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
-
-    @property
-    def keep_s(self) -> float:
-        """How long a memory is kept."""
-        return self.keep_days * _DAY_S
 
 
 @dataclass(slots=True)
@@ -171,21 +148,21 @@ class Memories:
         self,
         store: MemoryStore,
         clock: Clock,
-        on: Mapping[str, bool],
+        on: Callable[[str], bool | None],
         silence: Silence,
         limits: MemoryLimits | None = None,
     ) -> None:
         self.store = store
         self.silence = silence
         self.limits = limits or MemoryLimits()
-        self._clock = clock
+        self.clock = clock
         self._on = on
         self._books: OrderedDict[Scope, Book] = OrderedDict()
         self._indexing = anyio.Lock()
 
     def on(self, program: str) -> bool:
         """Whether a program remembers anything."""
-        return self._on.get(program, False)
+        return bool(self._on(program))
 
     async def book(self, scope: Scope) -> Book:
         """The memories of a scope as they are now. Those that are too old are deleted."""
@@ -208,11 +185,11 @@ class Memories:
             await self.store.forget(scope, replaced[:excess])
 
     def _outdated(self, memories: Sequence[Memory]) -> bool:
-        return bool(memories) and memories[0].made_s < self._clock.now().timestamp() - self.limits.keep_s
+        return bool(memories) and memories[0].made_s < self.clock.now().timestamp() - self.limits.keep_s
 
     async def _read(self, scope: Scope, version: str, known: Book | None) -> Book:
         kept = sorted(await self.store.all(scope), key=lambda memory: memory.made_s) if version else []
-        oldest_s = self._clock.now().timestamp() - self.limits.keep_s
+        oldest_s = self.clock.now().timestamp() - self.limits.keep_s
         old = [memory.id for memory in kept if memory.made_s < oldest_s]
         if old:
             await self.store.forget(scope, old)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gateway.features.memories.session_memory import SessionMemory
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
-from runtime.memories.session_memory import SessionMemory
 
 
 class MemoryCalls:

@@ -8,7 +8,7 @@ from heapq import nlargest
 from itertools import islice
 from math import log
 
-from runtime.memories.words import is_unspaced, tokens
+from gateway.features.memories.words import is_unspaced, tokens
 
 _TOPICS = (
     "diet food eat meal vegetarian vegan meat fish allergy allergic gluten lactose halal kosher cook breakfast lunch"

@@ -56,6 +56,12 @@ def _of_task(state: SessionState, order: OrderState, frame: FrameState, program:
     return Standing(scope, NOBODY if mixed else order.owner)
 
 
+def handed_on(state: SessionState, frame: FrameState, conversation: Address, program: str) -> tuple[str, str]:
+    """The scope, by its key, and the owner of what a task may recall that a frame orders; "" and NOBODY for nothing."""
+    stands = standing_of(state, frame, conversation, program)
+    return ("", NOBODY) if stands is None else (stands.scope.key, stands.owner)
+
+
 def may_still_recall(state: SessionState, scope: str) -> bool:
     """Whether a task that could recall what is in a scope, by its key, may do so when it is ordered again."""
     if not scope or Scope.of_key(scope).kind != "person":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.features.memories.books import replaced_by
 from runtime.core.ids import SessionId
-from runtime.memories.books import replaced_by
 from runtime.stores.memories import Memory, Scope
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import anyio.lowlevel
 
-from runtime.memories.books import AT_ONCE, indexed_text
+from gateway.features.memories.books import AT_ONCE, indexed_text
 from runtime.stores.memories import Memory, Scope, VectorStore
 from runtime.voice.listener import Payer
 

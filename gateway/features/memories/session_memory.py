@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from gateway.features.memories.books import Book, Memories
+from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
+from gateway.features.memories.meanings import Meanings
+from gateway.features.memories.words import runs
 from runtime.core.address import Address
-from runtime.core.clock import Clock
-from runtime.language.program import Program
-from runtime.memories.books import Book, Memories
-from runtime.memories.meanings import Meanings
-from runtime.memories.standing import (
+from runtime.execution.standing import (
     Standing,
     hears_nobody,
     last_message,
@@ -21,12 +21,10 @@ from runtime.memories.standing import (
     own_names,
     standing_of,
 )
-from runtime.memories.words import runs
+from runtime.language.program import Program
 from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
-from runtime.tape.facts.people import MemoryMade
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
-from runtime.tape.state.people import MadeMemory
 from runtime.voice.listener import Payer
 
 MAX_CHARS = 500
@@ -118,16 +116,15 @@ class _Meant:
 
 
 class SessionMemory:
-    """Remembers and recalls for one session. `memories` are those of the node; None where nothing can be kept."""
+    """Remembers and recalls for one session. `memories` are those of the node."""
 
-    def __init__(  # noqa: PLR0913 - each is another part's
+    def __init__(
         self,
         journal: Journal,
         conversation: Address,
         program: Program,
         name: str,
-        memories: Memories | None,
-        clock: Clock,
+        memories: Memories,
         meanings: Meanings | None = None,
     ) -> None:
         """`name` is what the session keeps of its program; `meanings` is None where only words are compared."""
@@ -136,13 +133,12 @@ class SessionMemory:
         self._others = str(program.metadata.get("memory", "")).lower() == OTHERS
         self._program = name
         self._memories = memories
-        self._clock = clock
         self._meanings = meanings
 
     @property
     def on(self) -> bool:
         """Whether anything is remembered."""
-        return self._memories is not None and self._memories.on(self._program)
+        return self._memories.on(self._program)
 
     async def remember(self, frame: FrameState, text: str, about: str) -> str:
         """Remember a text; REMEMBERED, or why it is not. The fact is noted, and nothing is waited for after it."""
@@ -154,7 +150,6 @@ class SessionMemory:
             return meant
         if why := self._refused(text, meant):
             return f"not remembered: {why}"
-        assert self._memories is not None
         book = await self._memories.book(meant.scope)
         unkept = self._unkept(meant.scope)
         if any(
@@ -225,7 +220,7 @@ class SessionMemory:
             meant.owner,
             meant.about,
             text,
-            self._clock.now().timestamp(),
+            self._memories.clock.now().timestamp(),
             None if meant.owner == NOBODY else last_message(state, meant.owner),
         )
         memory = self.memory_of(made)
@@ -257,21 +252,18 @@ class SessionMemory:
             tuple(made.replaces),
         )
 
+    def _made(self) -> Iterable[MadeMemory]:
+        return self._journal.state.part(MadeMemories).memories.values()
+
     def _unkept(self, scope: Scope) -> list[Memory]:
         """What was remembered for a scope and is not in the store yet."""
-        new = [self.memory_of(made) for made in self._journal.state.memories.values() if made.status == "new"]
+        new = [self.memory_of(made) for made in self._made() if made.status == "new"]
         return [memory for memory in new if memory.scope == scope]
 
     async def recall(self, frame: FrameState, question: str) -> list[str]:
         """The texts of the memories that fit a question, the best first."""
         found = await self._found(frame, question, question, few=False)
         return [_text(memory) for memory in found]
-
-    def handed_on(self, frame: FrameState) -> tuple[str, str]:
-        """The scope, by its key, and the owner of what a task may recall that a frame orders; "" and NOBODY for
-        nothing."""
-        stands = standing_of(self._journal.state, frame, self._conversation, self._program)
-        return ("", NOBODY) if stands is None else (stands.scope.key, stands.owner)
 
     async def told(self, frame: FrameState, heard: str, asked: str) -> Sequence[Memory]:
         """What a model is to be told that is `asked` something: all there is where that is little, else what fits best.
@@ -284,7 +276,6 @@ class SessionMemory:
         stands = await self._standing(frame)
         if isinstance(stands, str):
             return []
-        assert self._memories is not None
         limit, found = self._memories.limits.told, list[Memory]()
         for scope, owner in self._readable(stands):
             book = await self._whole(scope)
@@ -307,18 +298,17 @@ class SessionMemory:
 
     async def _whole(self, scope: Scope) -> Book:
         """The memories of a scope, with those of this session that are not in the store yet."""
-        assert self._memories is not None
-        book, state = await self._memories.book(scope), self._journal.state
+        book = await self._memories.book(scope)
         kept = {memory.id for memory in book.memories}
         new = [memory for memory in self._unkept(scope) if memory.id not in kept]
-        gone = {made.id for made in state.memories.values() if made.status == "withdrawn"}
+        gone = {made.id for made in self._made() if made.status == "withdrawn"}
         if not new and not gone & kept:
             return book
         return Book.of_all([*(memory for memory in book.memories if memory.id not in gone), *new])
 
     async def _standing(self, frame: FrameState) -> Standing | str:
         """Where a frame stands; why nothing is remembered or recalled there."""
-        if self._memories is None or not self.on:
+        if not self.on:
             return "memory is off for this program"
         stands = standing_of(self._journal.state, frame, self._conversation, self._program)
         if stands is None:

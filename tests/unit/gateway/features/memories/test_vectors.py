@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from benchmarks.programs.memories import MOST_MS, made_vectors, nearest_ms
-from runtime.memories.meanings import Vectors
+from gateway.features.memories.meanings import Vectors
 
 
 def signed(numbers: list[int]) -> bytes:

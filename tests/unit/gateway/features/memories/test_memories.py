@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gateway.inbound.memory import RecordedSilence
+from gateway.features.memories.command import RecordedSilence
+from gateway.features.memories.session import NodeMemories
+from gateway.features.memories.settings import MemoryLimits
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.memories.books import MemoryLimits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Memory, Scope
 from tests.fakes.crashes.world import ADDRESS, World
@@ -42,7 +43,9 @@ async def telling(
 ) -> AsyncIterator[Talk]:
     world = world or World(())
     kept = memories_of(store, world.clock, **more)
-    async with talking(made or remembering(), model or Model(), sandbox, world=world, memories=kept) as talk:
+    async with talking(
+        made or remembering(), model or Model(), sandbox, world=world, features=[NodeMemories(kept)]
+    ) as talk:
         yield talk
 
 
@@ -79,7 +82,7 @@ async def test_programs_do_not_share_memories(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
     programs = {name: remembering(name=name) for name in ("one", "two")}
     kept = memories_of(store, world.clock, "one", "two")
-    async with talking(programs, Model(), sandbox, world=world, memories=kept) as talk:
+    async with talking(programs, Model(), sandbox, world=world, features=[NodeMemories(kept)]) as talk:
         await talk.say("remember The user is vegetarian", program="one")
         assert await talk.say("recall vegetarian", at=ELSEWHERE, program="two") == [NONE]
 
@@ -87,7 +90,7 @@ async def test_programs_do_not_share_memories(sandbox: MontySandbox) -> None:
 async def test_nothing_is_remembered_or_recalled_where_memory_is_off(sandbox: MontySandbox) -> None:
     store, world = MemoryMemories(), World(())
     kept = memories_of(store, world.clock, "another")
-    async with talking(remembering(), Model(), sandbox, world=world, memories=kept) as talk:
+    async with talking(remembering(), Model(), sandbox, world=world, features=[NodeMemories(kept)]) as talk:
         assert await talk.say("remember The user is vegetarian") == ["not remembered: memory is off for this program"]
         assert await talk.say("recall vegetarian") == [NONE]
     assert not store.texts()

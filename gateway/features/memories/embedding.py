@@ -21,7 +21,7 @@ PAUSE_S: Final = 60.0
 
 
 class ModelEmbedder:
-    """Implements `runtime.memories.meanings.Embedder` by the model for meanings."""
+    """Implements `Embedder` by the model for meanings."""
 
     def __init__(
         self,

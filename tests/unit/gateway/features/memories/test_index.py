@@ -7,8 +7,8 @@ import random
 import pytest
 
 from benchmarks.programs.memories import QUESTIONS, made
-from runtime.memories.index import MemoryIndex, distance
-from runtime.memories.words import stem, tokens
+from gateway.features.memories.index import MemoryIndex, distance
+from gateway.features.memories.words import stem, tokens
 
 FACTS = (
     "is vegetarian",
@@ -92,7 +92,7 @@ def test_ten_thousand_memories_are_searched_by_comparing_few_words(monkeypatch: 
         compared.append(other)
         return distance(one, other, most)
 
-    monkeypatch.setattr("runtime.memories.index.distance", counted)
+    monkeypatch.setattr("gateway.features.memories.index.distance", counted)
     texts = made(random.Random(1))
     index = MemoryIndex(texts)
     for question, wanted in QUESTIONS.values():

@@ -1,0 +1,60 @@
+"""The settings of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from gateway.settings.forms import Section
+
+if TYPE_CHECKING:
+    from runtime.stores.memories import Scope
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """Limits on memories: how many a person, a place and a program may each have, how long they are kept, and how many
+    of them a model is told at once.
+    """
+
+    per_person: int = 200
+    per_place: int = 500
+    per_program: int = 500
+    keep_days: float = 365.0
+    told: int = 8
+
+    def bound(self, scope: Scope) -> int:
+        """The number of memories that a scope may have."""
+        return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
+
+    @property
+    def keep_s(self) -> float:
+        """How long a memory is kept."""
+        return self.keep_days * _DAY_S
+
+
+class MemorySettings(Section):
+    """Settings of memory: whether programs that do not say remember people, how much of them, and for how long.
+
+    `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
+    `alike` is how near a memory must be to a question that shares no word with it, as the cosine of their vectors by
+    `models.embedding`, which has `wait_s` for an answer.
+    """
+
+    on: bool = False
+    per_person: int = Field(default=200, ge=1, le=10_000)
+    per_place: int = Field(default=500, ge=1, le=10_000)
+    per_program: int = Field(default=500, ge=1, le=10_000)
+    keep_days: float = Field(default=365.0, gt=0, le=36_500)
+    told: int = Field(default=8, ge=1, le=50)
+    alike: float = Field(default=0.35, ge=0, le=1)
+    wait_s: float = Field(default=2.0, gt=0, le=60)
+
+    @property
+    def limits(self) -> MemoryLimits:
+        """What the memories of a node hold."""
+        return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)

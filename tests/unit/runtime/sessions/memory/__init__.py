@@ -1,1 +1,0 @@
-"""What sessions remember of people, and where it comes up again."""
