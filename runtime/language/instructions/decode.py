@@ -20,13 +20,9 @@ from runtime.language.instructions.model import (
     Meaning,
     Prose,
 )
+from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.text import clauses_of
 from runtime.language.program import Op, PlaybookSpec, Step
-from runtime.language.vocabulary.phrase import phrase
-
-_LEAVE = phrase("breaks")
-_NEXT = phrase("next round")
-
 
 _ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})
 """The codes of steps with the same meaning everywhere."""
@@ -105,8 +101,7 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
             return (Free(Prose(f"Apply the note: {note}" if note else text), "it applies a note"),)
         case Op.TNK:
             return (thinking_of(text),)
-    if _LEAVE.begins(text):
-        return (Leave(),)
-    if _NEXT.begins(text):
-        return (Leave(next_round=True),)
+    course = course_of(text)
+    if course is not None and isinstance(course.does, Leave):
+        return (course.does,)
     return tuple(actions_of(text)) or (Group(text),)

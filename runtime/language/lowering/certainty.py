@@ -40,8 +40,6 @@ class Certainty:
 
     def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """A step that makes a value, is several things, or is surely free; None for what the other rules decide."""
-        if bare.lower() in vocabulary.FROM_THE_START:
-            return LoweredInstruction(Op.JMP, "01")
         if figured := vocabulary.object_of(bare, vocabulary.FIGURES):
             return LoweredInstruction(Op.EXE, f"{figured} = {bare}")
         if "(" in bare and is_unsure_call(bare):

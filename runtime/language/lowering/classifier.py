@@ -13,7 +13,8 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
-from runtime.language.instructions.model import Loop, Set
+from runtime.language.instructions.model import Call, End, Jump, Leave, Loop, Return, Set
+from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
 from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import phrases, vocabulary
@@ -21,12 +22,13 @@ from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.attendance import held_meeting, named_after_with
 from runtime.language.lowering.background import Background
 from runtime.language.lowering.certainty import Certainty
-from runtime.language.lowering.clauses import joints, jump_condition, open_text, outside, unquoted
+from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.part_readings import PartReadings
 from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
+from runtime.language.lowering.sides import if_so
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
 
@@ -75,10 +77,10 @@ class Classifier:
             self.background.telling,
             self._remembering.rule,
             self._asks_again,
+            self._course,
             self._control,
-            self._ending,
             self._meeting,
-            self._jump_or_note,
+            self._note,
             self._call,
             self.speech.waiting,
             self.speech.talking,
@@ -93,7 +95,7 @@ class Classifier:
         return self._parts.of(text, whole=whole)
 
     def _classified(self, text: str, whole: bool) -> LoweredInstruction:
-        text = phrases.plain(text)
+        text = without_further(phrases.plain(text))
         if match := phrases.PBASM.match(text):
             return LoweredInstruction(Op(match[1]), match[2].strip())
         several = None if whole else self._compound.in_parts(text, _bare(text))
@@ -161,11 +163,7 @@ class Classifier:
         )
 
     def _control(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.GO_TO.begins(bare):
-            return None
-        if (jump := phrases.IF_JUMP.begins(bare)) and (goes := phrases.GO_TO.begins(jump["jump"])):
-            return LoweredInstruction(Op.JMP, f"{int(goes['number']):02} {jump['condition']}")
-        if found := self._compound.if_so(text, bare):
+        if found := if_so(text, bare):
             return found
         loop = phrases.LOOP.begins(bare) is not None
         otherwise = phrases.ELSE.begins(bare)
@@ -232,27 +230,27 @@ class Classifier:
                 return text[:at], rest
         return None
 
-    def _ending(self, text: str, bare: str) -> LoweredInstruction | None:
-        if phrases.END_PROGRAM.begins(bare):
-            return LoweredInstruction(Op.YLD, "for exit")
-        if phrases.GO_TO.begins(bare):
-            return None
-        if phrases.LEAVE_LOOP.begins(bare):
-            return LoweredInstruction(Op.EXE, text)
-        match = phrases.RETURN.begins(bare)
-        if match is None:
-            return None
-        value = phrases.TO_CALLER.left_out_of(match["what"].strip()).strip()
-        if phrases.RETURNED_TO.inside(unquoted(value)):
-            return free(text, "it returns to a place, or something to somebody: not from the playbook")
-        return LoweredInstruction(Op.RET, value)
+    @staticmethod
+    def _course(text: str, bare: str) -> LoweredInstruction | None:
+        found = course_of(bare) or jump_behind(bare)
+        match found and found.does:
+            case End():
+                return LoweredInstruction(Op.YLD, "for exit")
+            case Leave():
+                return LoweredInstruction(Op.EXE, bare)
+            case Jump(line=line, unless=unless):
+                word = "unless" if unless else "if"
+                return LoweredInstruction(Op.JMP, f"{line} {word} {found.said}" if found.said else line)
+            case Call(name=name, arguments=arguments):
+                called = f"{name}({', '.join(one.value.source for one in arguments)})"
+                return LoweredInstruction(Op.QUE, called if name in phrases.RESULTLESS else f"{called}; YLD for call")
+            case Return() if found.elsewhere:
+                return free(text, "it returns to a place, or something to somebody: not from the playbook")
+            case Return():
+                return LoweredInstruction(Op.RET, found.said)
+        return None
 
     def _meeting(self, text: str, bare: str) -> LoweredInstruction | None:
-        for call, phrase in (("EndMeeting", phrases.END_MEETING), ("LeaveMeeting", phrases.LEAVE_MEETING)):
-            over = phrase.begins(bare)
-            if over:
-                which = f'"meeting {number}"' if (number := over["number"]) else ""
-                return LoweredInstruction(Op.QUE, f"{call}({which})")
         invited = phrases.INVITE.begins(bare)
         if invited:
             names = self._reach.agents_in(invited["whom"]) or [f'"{invited["whom"]}"']
@@ -268,12 +266,10 @@ class Classifier:
         attendees = f"attendees=[{', '.join(names)}]" if names else ""
         return LoweredInstruction(Op.QUE, f"{meeting}({attendees}): {text}; YLD for call")
 
-    def _jump_or_note(self, text: str, bare: str) -> LoweredInstruction | None:
-        if note := phrases.NOTE.match(bare):
-            return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}")
-        if jump := phrases.GO_TO.begins(bare):
-            return LoweredInstruction(Op.JMP, f"{int(jump['number']):02} {jump_condition(jump['condition'])}".rstrip())
-        return None
+    @staticmethod
+    def _note(_text: str, bare: str) -> LoweredInstruction | None:
+        note = phrases.NOTE.match(bare)
+        return LoweredInstruction(Op.CHK, f"N{note[1] or note[2]}") if note else None
 
     def _call(self, text: str, bare: str) -> LoweredInstruction | None:
         if kept := self._kept_result(bare):

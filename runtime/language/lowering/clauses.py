@@ -86,11 +86,3 @@ def _opens(text: str, index: int) -> bool:
     """Whether an apostrophe is a quote: nothing precedes it, and another one ends a word after it."""
     before = index == 0 or not text[index - 1].isalnum()
     return before and re.search(r"\w[.,!?]?'(?!\w)", text[index + 1 :]) is not None
-
-
-def jump_condition(said: str) -> str:
-    """The condition of a jump, in the form "if …"."""
-    word, _, condition = said.replace("as long as", "while", 1).partition(" ")
-    if word.lower() in ("unless", "until"):
-        return f"if it is not true that {condition}"
-    return f"if {condition}" if word.lower() == "while" else said

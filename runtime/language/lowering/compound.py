@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Leave, Set
+from runtime.language.instructions.steps.course import ends_program, goes_to_a_step
 from runtime.language.instructions.steps.setting import names_alone, sets_behind, settings_of
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.certainty import BOUND
 from runtime.language.lowering.clauses import clauses, joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free, waits_for, with_words
 from runtime.language.lowering.scope import Reach
+from runtime.language.lowering.sides import both_sides, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
 
@@ -52,7 +53,7 @@ class Compound:
 
     def in_parts(self, text: str, bare: str) -> LoweredInstruction | None:
         """The instructions of a step with several clauses, or a free one; None for a single clause."""
-        if both := self._both_sides(text, bare):
+        if both := both_sides(text, bare, self._classify):
             return both
         parts = clauses(text)
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.inside(parts[0])):
@@ -72,22 +73,6 @@ class Compound:
             sure = all(phrases.MODIFIES.begins(part) for part in more) or (";" in unquoted(text) and not again)
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
-
-    def _both_sides(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "If $ready, call Go; otherwise tell the user": a condition and its other side, below a heading."""
-        plain = unquoted(text)
-        if not phrases.BRANCH_AT_START.begins(bare) or len(phrases.ELSE_INSIDE.findall(plain)) != 1:
-            return None
-        cut = phrases.OTHER_SIDE.inside(plain)
-        if cut is None or phrases.ELSE.begins(bare):
-            return None
-        sides = text[: cut.start()].rstrip(), text[cut.end() :].lstrip()
-        first, second = map(self._classify, sides)
-        sure = all(
-            side.known and side.op is Op.CND and not side.loop and side.body and self._classify(side.body).known
-            for side in (first, second)
-        )
-        return LoweredInstruction(Op.EXE, "", after=sides) if sure else None
 
     def checked(self, found: LoweredInstruction, text: str, bare: str) -> LoweredInstruction:
         """The instruction of a step with one clause, unless it contains another action: "… and set $x to 3"."""
@@ -146,28 +131,19 @@ class Compound:
         return second.talk is None or bool(phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare))
 
     def _call_and_more(self, text: str) -> LoweredInstruction | None:
-        """ "Get order status and tell the user": a call, and a second action."""
+        """ "Get order status and tell the user", "Wait for Cook and go on": a call or a wait, and a second action."""
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = _is_call(called)
-            if is_call and (messages.WAITS_FOR_CALL.begins(tail) or self._classify(tail).known):
+            waits = called.known and called.op is Op.YLD and not called.after
+            second = self._classify(tail) if is_call or waits else None
+            exact = second is not None and (is_call or second.op is not Op.EXE or is_exact(tail))
+            if second and exact and (second.known or messages.WAITS_FOR_CALL.begins(tail)):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not messages.is_indirect(head)
             if speaks and not messages.NAMES_A_VALUE.begins(tail) and _is_call(self._classify(tail)):
                 return self._sequence(text, [head, tail])
         return None
-
-    def if_so(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
-        match = phrases.IF_SO.match(bare)
-        if match is None:
-            return None
-        if phrases.ELSE_INSIDE.search(open_text(match[3])):
-            return free(text, "both sides of a condition are in one sentence", whole=True)
-        denied = match[2].lower().endswith(("not", "no", "n't", "n\u2019t"))
-        unless = "Unless" if read_condition(match[1]) else "If it is not true that"
-        head = f"{unless} {match[1]}" if denied else f"If {match[1]}"
-        return LoweredInstruction(Op.CND, head, match[3] or None)
 
     def _sequence(self, text: str, parts: Sequence[str]) -> LoweredInstruction:
         groups: list[_Part] = []
@@ -304,7 +280,7 @@ class Compound:
             return self._besides_a_return(text, bare)
         if found.talk is not None and phrases.INVITE.begins(phrases.PREFIX.without(head)):
             return self._sequence(text, [head, tail])
-        if phrases.END_PROGRAM.begins(bare) and messages.in_a_list(head, text[len(head) :]):
+        if ends_program(bare) and messages.in_a_list(head, text[len(head) :]):
             return None
         indirect = messages.is_indirect(head)
         if after := self._after_the_answer(found, text, head, tail):
@@ -314,8 +290,8 @@ class Compound:
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not _SYMBOLIC.match(bare) and not phrases.GO_TO.begins(bare):
-            besides = self._for_another(found, bare) or (found.talk is not None and _is_exact(tail))
+        if indirect and not _SYMBOLIC.match(bare) and not goes_to_a_step(bare):
+            besides = self._for_another(found, bare) or (found.talk is not None and is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)
         if (
@@ -324,9 +300,9 @@ class Compound:
             and self._for_another(self._classify(head), bare)
         ):
             return self._sequence(text, [head, tail])
-        if (phrases.ACTS.begins(bare) or _is_exact(bare)) and not self._reach.meant(bare):
+        if (phrases.ACTS.begins(bare) or is_exact(bare)) and not self._reach.meant(bare):
             exact = second.known and (not indirect or phrases.SAYS_QUOTED_WHOLE.begins(phrases.PREFIX.without(head)))
-            exact = exact and (second.op is not Op.EXE or _is_exact(tail))
+            exact = exact and (second.op is not Op.EXE or is_exact(tail))
             other = free(text, f"{tail!r} is something else to be done")
             return self._sequence(text, [head, tail]) if exact else other
         if not second.known or not self._is_another(found, second, bare):
@@ -379,11 +355,6 @@ class Compound:
         if found.talk is None:
             return phrases.TELL.begins(bare) is not None or phrases.ASK_ALWAYS.begins(bare) is not None
         return explicit and second.talk.target not in (found.talk.target, *found.talk.others)
-
-
-def _is_exact(clause: str) -> bool:
-    head = decode_text(Op.EXE, clause).head
-    return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
 
 
 def _is_call(found: LoweredInstruction) -> bool:

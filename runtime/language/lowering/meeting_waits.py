@@ -23,6 +23,7 @@ from runtime.language.instructions.model import (
     Side,
     Wait,
 )
+from runtime.language.instructions.steps.course import begins_to_wait
 from runtime.language.instructions.uses import calls
 from runtime.language.lowering import phrases
 from runtime.language.program import PlaybookSpec, PythonFence, Step
@@ -154,7 +155,7 @@ class _Course:
             case Wait() | Ask():
                 return True
             case Free(text=text):
-                return waited or phrases.WAIT.begins(text.text) is not None
+                return waited or begins_to_wait(text.text)
             case Return() | End():
                 self.ends.append(waited)
                 return None

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Leave, Loop, LoopKind, Prose
+from runtime.language.instructions.steps.course import course_of, starts_over, without_further
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
-from runtime.language.lowering import phrases, vocabulary
+from runtime.language.lowering import phrases
 from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
@@ -200,7 +201,7 @@ class _StepLowering:
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
         said = item.text.strip()
-        if self._loops and (_may_end_the_loop(found, said) or said.lower() in vocabulary.FROM_THE_START):
+        if self._loops and (_may_end_the_loop(found, said) or starts_over(said)):
             found = free(item.text, "it may be about the loop, or about the whole playbook")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
@@ -214,6 +215,8 @@ class _StepLowering:
             found, item = _whole(item, "the list that it goes through is unclear")
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
+        course = course_of(phrases.PREFIX.without(without_further(said)))
+        said = course.said if course else said  # the grammar has read the other words of such a step
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
         if lost:
             del self._notes[noted:], self._classifier.background.started[started:]

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
-from runtime.language.instructions.conditions.reading import read_pause
+from runtime.language.instructions.model import Wait
+from runtime.language.instructions.steps.course import course_of
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
@@ -99,27 +100,26 @@ class Speech:
         self._attendees = attendees
 
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
-        if (seconds := read_pause(bare)) is not None:
-            return LoweredInstruction(Op.QUE, f"Sleep({seconds}); YLD for call")
-        match, clock = phrases.WAIT.begins(bare), messages.waits_for_a_time(bare)
-        if match is None or clock:
-            return free(text, messages.NO_CLOCK) if clock else None
-        whom = match["whom"] or "user"
+        if messages.waits_for_a_time(bare):
+            return free(text, messages.NO_CLOCK)
+        if (course := course_of(bare)) is None or not isinstance(course.does, Wait):
+            return None
+        whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
             return LoweredInstruction(Op.YLD, f"for {whom.lower()}")
         if re.search(r"\$[^\W\d]|\w\(", whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
-        if len(agents) > 1 and "or" in whom.lower().split():
+        person = phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) is not None
+        if len(agents) + person > 1 and "or" in whom.lower().split():
             return free(text, "it waits for the first of several")
-        if others := self._others(f"for {whom}"):
-            first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
-            waits = sorted([first, *others], key=lambda one: one == "user")
-            return LoweredInstruction(
-                Op.YLD, "; YLD ".join(f"for {'' if one == 'user' else 'agent '}{one}" for one in waits)
-            )
-        if agents:
-            return LoweredInstruction(Op.YLD, f"for agent {agents[0]}")
+        others = self._others(f"for {whom}")
+        if agents and person and not others:
+            return free(text, f"it may be for the user, or for {agents[0]}")
+        if others or agents:
+            waits = sorted(["user" if person else agents[0], *others], key=lambda one: one == "user")
+            names = [f"for {'' if one == 'user' else 'agent '}{one}" for one in waits]
+            return LoweredInstruction(Op.YLD, "; YLD ".join(names))
         if self._meeting and _OUTSIDE.isdisjoint(words_of_text(whom).words):
             return LoweredInstruction(Op.YLD, "for meeting")
         return self._waiting_for_people(text, whom)

@@ -26,7 +26,6 @@ LASTING: Final = words_of("lasting")
 WHAT_FOR: Final = words_of("what for")
 SERVED: Final = words_of("served")
 ROLES: Final = SERVED | words_of("roles")
-FROM_THE_START: Final = words_of("from the start")
 
 
 def beginning(text: str, phrases: frozenset[str]) -> str:

@@ -57,20 +57,6 @@ def read_worded_value(text: str) -> Expression | None:
     return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
 
 
-@lru_cache(maxsize=4096)
-def read_pause(text: str) -> str | None:
-    """The seconds that a step waits, in symbols: 1800 for `Wait half an hour`. None for another step."""
-    source = text.strip().rstrip(".;")
-    if not _begins_as("pause", source) or len(source) > MAX_SOURCE:
-        return None
-    found = {length.code for length in _meanings(plain_marks(source), "pause") if isinstance(length, ValueMeaning)}
-    seconds = expression_of(source, found.pop()) if len(found) == 1 else None
-    if seconds is None or seconds.names:
-        return None if seconds is None else in_symbols(seconds)
-    value = seconds.evaluate({})
-    return str(int(value) if value == int(value) else value)
-
-
 def lasts_a_time(text: str) -> bool:
     """Whether a text says how long something lasts: "for five minutes", "within a day"."""
     tokens = tokens_of(plain_marks(text.rstrip(" .;"))) or ()

@@ -38,9 +38,11 @@ _STOOD_FOR = {
     " variable result results output value calling both",
     "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
     " them reply replies answer answers respond responds response responding input message say says something anything"
-    " until next speak come back enter type yld tell turn",
+    " answered replied responded before continue continuing go going until next speak come back enter type yld tell"
+    " turn",
     "YLD for agent": "wait hold pause yield agent reply replies answer answers respond responds response responding"
-    " message say says something anything until next back yld user human",
+    " answered replied responded before continue continuing go going message say says something anything until next"
+    " back yld user human",
     "YLD for meeting": "wait hold pause yield meeting reply replies answer answers respond responds response message"
     " messages say says something anything somebody someone anyone everyone until next speak speaks others yld"
     " attendees participants contribution contributions",
@@ -48,12 +50,14 @@ _STOOD_FOR = {
     "YLD for $": "wait word words message messages answer reply news task",
     "YLD for task": "wait word words message messages answer reply news",
     "YLD for call": "wait yield call result return returns yld",
-    "YLD for exit": "yield end exit quit terminate stop finish shut down hang up program conversation chat session yld",
+    "YLD for exit": "yield end exit quit terminate stop finish shut down hang up program conversation chat session"
+    " close yld",
     "YLD for return": "yield return yld",
     "RET": "result results output value calling returns gives says"
-    " early immediately return control caller calling playbook nothing back this end call meeting",
+    " early immediately return control caller calling playbook nothing back this end exit leave stop finish quit"
+    " call meeting",
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
-    " over back step again beginning top anew all yld",
+    " over back step again beginning top anew all move on ahead forward yld",
     "CHK": "check apply see follow consider read heed note n",
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",

@@ -7,7 +7,18 @@ import itertools
 import pytest
 
 from runtime.language.instructions.conditions.grammar import condition_grammar
-from runtime.language.instructions.conditions.reading import read_pause
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Call
+from runtime.language.instructions.steps.course import course_of
+
+
+def read_pause(text: str) -> str | None:
+    """The seconds that a step waits; None for another step."""
+    found = course_of(text)
+    call = found.does if found is not None else None
+    value = call.arguments[0].value if isinstance(call, Call) and call.name == "Sleep" else None
+    return value.source if isinstance(value, Expression) else None
+
 
 COUNTS = {
     "1": 1,

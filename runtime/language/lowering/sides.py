@@ -1,0 +1,59 @@
+"""Conditions whose sides, or whose question, stand in the same sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from runtime.language.instructions.conditions.reading import read_condition
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Leave, Set
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import open_text, unquoted
+from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.program import Op
+
+
+def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstruction]) -> LoweredInstruction | None:
+    """ "If $ready, call Go, otherwise end the program": a condition and its other side, below a heading. None where
+    the first side may go on behind its comma, as a message and a second condition do."""
+    cuts = [found.start() for found in phrases.ELSE_INSIDE.finditer(unquoted(text))]
+    if len(cuts) != 1 or not phrases.BRANCH_AT_START.begins(bare) or phrases.ELSE.begins(bare):
+        return None
+    sides = text[: cuts[0]].rstrip(" ,;."), text[cuts[0] :]
+    bodies = [
+        classify(side.body)
+        for side in map(classify, sides)
+        if side.known and side.op is Op.CND and not side.loop and side.body
+    ]
+    if len(bodies) < 2 or not all(body.known for body in bodies):
+        return None
+    apart = text[: cuts[0]].rstrip().endswith((";", "."))
+    exact = all(body.op is not Op.EXE or is_exact(body.text) for body in bodies)
+    return LoweredInstruction(Op.EXE, "", after=sides) if apart or (exact and _is_closed(bodies[0])) else None
+
+
+def if_so(text: str, bare: str) -> LoweredInstruction | None:
+    """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
+    match = phrases.IF_SO.match(bare)
+    if match is None:
+        return None
+    if phrases.ELSE_INSIDE.search(open_text(match[3])):
+        return free(text, "both sides of a condition are in one sentence", whole=True)
+    denied = match[2].lower().endswith(("not", "no", "n't", "n\u2019t"))
+    unless = "Unless" if read_condition(match[1]) else "If it is not true that"
+    head = f"{unless} {match[1]}" if denied else f"If {match[1]}"
+    return LoweredInstruction(Op.CND, head, match[3] or None)
+
+
+def is_exact(clause: str) -> bool:
+    """Whether a clause leaves a loop, or sets a variable to an exact value."""
+    head = decode_text(Op.EXE, clause).head
+    return isinstance(head, Leave) or (isinstance(head, Set) and isinstance(head.value, Expression))
+
+
+def _is_closed(found: LoweredInstruction) -> bool:
+    if found.after or found.op is Op.CND:
+        return False
+    said = phrases.PREFIX.without(found.talk.said) if found.talk else ""
+    return found.talk is None or phrases.SAYS_QUOTED_WHOLE.begins(said) is not None
