@@ -36,6 +36,7 @@ from runtime.language.instructions.operands import (
     variable_of,
     words_of,
 )
+from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
 from runtime.language.instructions.text import CALL, clauses_of, inside_of, split_at, split_first, unquoted
 from runtime.language.instructions.values import read_value, result_of
@@ -56,7 +57,6 @@ WAITS = re.compile(r"(?:for\s+\"?[\w.$:@ -]{1,60}|\"?[\w.$:@-]+)\"?\.?\Z", re.IG
 
 DONE = phrase("done when")
 _GAVE = phrase("gave")
-_RETURNS = phrase("return")
 _ANSWERED = phrase("has answered")
 
 
@@ -292,9 +292,9 @@ def return_of(text: str) -> tuple[Meaning, ...]:
     clauses = clauses_of(text)
     if len(clauses) > 1 and "return" in WORD.findall(text.lower()):
         *before, last = clauses
-        returned = _RETURNS.begins(last)
-        if returned is not None:
-            return (*actions_of("; ".join(before)), *return_of(returned["what"].removesuffix(".")))
+        returned = course_of(last)
+        if returned is not None and isinstance(returned.does, Return):
+            return (*actions_of("; ".join(before)), *return_of(returned.said))
         return (*actions_of(text), Return())
     if _said(text) is not None:
         return (*actions_of(text), Return())
