@@ -233,7 +233,9 @@ class Classifier:
     @staticmethod
     def _course(text: str, bare: str) -> LoweredInstruction | None:
         found = course_of(bare) or jump_behind(bare)
-        match found and found.does:
+        if found is None:
+            return None
+        match found.does:
             case End():
                 return LoweredInstruction(Op.YLD, "for exit")
             case Leave():
@@ -241,8 +243,8 @@ class Classifier:
             case Jump(line=line, unless=unless):
                 word = "unless" if unless else "if"
                 return LoweredInstruction(Op.JMP, f"{line} {word} {found.said}" if found.said else line)
-            case Call(name=name, arguments=arguments):
-                called = f"{name}({', '.join(one.value.source for one in arguments)})"
+            case Call(name=name):
+                called = f"{name}({found.said})"
                 return LoweredInstruction(Op.QUE, called if name in phrases.RESULTLESS else f"{called}; YLD for call")
             case Return() if found.elsewhere:
                 return free(text, "it returns to a place, or something to somebody: not from the playbook")

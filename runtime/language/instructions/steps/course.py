@@ -28,8 +28,8 @@ _NO_CONDITION = frozenset({"and", "or", "then", "to", "not", "but", "also", "say
 
 @dataclass(frozen=True, slots=True)
 class CourseReading:
-    """One reading: the instruction, and as it is `said` the value of a return, the condition of a jump, or whom a wait
-    is for. `elsewhere` says of a return that it goes to a place, or brings something to somebody."""
+    """One reading: the instruction, and as it is `said` the value of a return, the condition of a jump, the argument of
+    a call, or whom a wait is for. `elsewhere` says of a return that it goes to a place, or to somebody."""
 
     does: End | Return | Leave | Jump | Call | Wait
     said: str = ""
@@ -155,8 +155,9 @@ def _meeting(name: str) -> Callable[..., CourseReading | None]:
     def over(_: str, __: str, number: ConditionToken | None) -> CourseReading | None:
         if number is not None and not number.text.isdecimal():
             return None
-        which = None if number is None else read_expression(f'"meeting {number.text}"')
-        return CourseReading(Call(name, () if which is None else (Argument("", which),)))
+        which = "" if number is None else f'"meeting {number.text}"'
+        value = read_expression(which)
+        return CourseReading(Call(name, () if value is None else (Argument("", value),)), which)
 
     return over
 
@@ -169,7 +170,7 @@ def _lasts(_: str, length: ValueMeaning) -> CourseReading | None:
     if not seconds.names:
         value = seconds.evaluate({})
         written = str(int(value) if value == int(value) else value)
-    return CourseReading(Call("Sleep", (Argument("", replace(seconds, source=written)),)))
+    return CourseReading(Call("Sleep", (Argument("", replace(seconds, source=written)),)), written)
 
 
 def _next_round(last: Any) -> CourseReading | None:
