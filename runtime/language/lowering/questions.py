@@ -62,11 +62,13 @@ class AskedVariables:
     def wanted(self, said: str) -> list[str]:
         """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
         whether $total is right"."""
+        typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
         about = {
             name
             for match in phrases.TALKED_ABOUT.all_inside(said)
             for name in phrases.VARIABLE.findall(match.whole)
-            if name in self.given or phrases.ITS_STATE.inside(match.whole)
+            if (name in self.given and not (name in typed and match.whole.lower().startswith(("of ", "about "))))
+            or phrases.ITS_STATE.inside(match.whole)
         }
         asked_for = {match["name"] for match in phrases.ASKED_FOR.all_inside(said)}
         said = messages.QUOTATION.sub(lambda quoted: messages.PLACEHOLDER.sub(" ", quoted[0]), said)
@@ -75,7 +77,6 @@ class AskedVariables:
         } & self.given
         apart = phrases.VARIABLE.findall(messages.QUOTATION.sub(" ", said))
         names = dict.fromkeys(apart or phrases.VARIABLE.findall(said))
-        typed = {match[1] for match in phrases.VARIABLE.finditer(said) if ":" in match[0]}
         before = said if typed else said.rpartition(" set $")[0]
         beside = {match["name"] for match in messages.BESIDE_WHAT_IS_GIVEN.all_inside(said)}
         about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed

@@ -34,7 +34,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 35
+_VERSION = 36
 _DONE = "; done when "
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
