@@ -157,10 +157,12 @@ app.add_typer(setup, name="setup")
 
 def renamed(words: Sequence[str]) -> list[str]:
     """The words of a command line, with the name that its command has now; a line says so where it had another."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
     for count in (2, 1):
         old = " ".join(words[:count])
         if old in OLD_NAMES:
-            note(f"parley: `parley {old}` is now `parley {OLD_NAMES[old]}`. The old name ends with version {VERSION}.")
+            note(f"parley: `parley {old}` is now `parley {OLD_NAMES[old]}`. The old name works in {VERSION} for the last time.")
             return [*OLD_NAMES[old].split(), *words[count:]]
     return list(words)
 

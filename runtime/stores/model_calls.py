@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from runtime.core.ids import SessionId
 
 KEPT_S: Final = 7 * 86_400
 """How long a call is kept."""
 
-MOST_CALLS: Final = 100
-"""The most calls of a shard; the oldest go first."""
 
-MOST_BYTES: Final = 1024 * 1024
-"""The most bytes of a shard, compressed; the oldest go first."""
+
+class Most(NamedTuple):
+    """The most calls of a shard, and their bytes, compressed; the oldest go first."""
+
+    calls: int
+    size_bytes: int
+
+
+MOST: Final = Most(100, 1024 * 1024)
+MOST_FAILED: Final = Most(20, 128 * 1024)
+"""Of those that failed, which push no others out."""
 
 
 @dataclass(frozen=True, slots=True)

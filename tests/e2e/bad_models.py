@@ -54,15 +54,15 @@ BAD = {
     "refuses-key": Bad(
         "",
         lambda _: Reply(status=401, error={"message": "Incorrect API key provided", "code": "invalid_api_key"}),
-        told="⚠️ I cannot continue right now: the language model refused my key",
+        told="⚠️ I cannot continue: the language model refused my key",
     ),
     "fails": Bad(
         "",
         lambda _: Reply(status=500),
-        told="⚠️ I cannot continue right now: the language model cannot be reached right now",
+        told="⚠️ I cannot continue: the language model cannot be reached right now",
     ),
     "is-cut-off": Bad(
-        "say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ I cannot continue right now: the language model "
+        "say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ I cannot continue: the language model "
     ),
     "is-cut-off-once": Bad("say", lambda good: Reply(good, drop_after_chars=24), once=True),
     "is-cut-off-in-json": Bad("understand", lambda good: Reply(good, drop_after_chars=16), once=True),

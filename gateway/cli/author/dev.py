@@ -113,11 +113,12 @@ async def scripted_model(
 def entered(folder: Path) -> list[Path]:
     """Go into the folder; the file that was named."""
     if not folder.exists():
-        named = f"Name the folder of a program, or create one with parley new {folder}."
-        note(f"parley: there is no {folder}. {file_advice(folder, _PROGRAMS, named)}")
+        advice = f"Name the folder of a program, or create one with parley new {folder}."
+        note(f"parley: there is no {folder}. {file_advice(folder, _PROGRAMS, advice)}")
         raise typer.Exit(BAD_INPUT)
-    os.chdir(folder if folder.is_dir() else folder.parent)
-    return [] if folder.is_dir() else [Path(folder.name)]
+    named = [] if folder.is_dir() else [Path(folder.name)]
+    os.chdir(folder.parent if named else folder)
+    return named
 
 
 def program_here(settings: Settings) -> list[Path]:

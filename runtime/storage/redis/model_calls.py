@@ -1,6 +1,6 @@
 """Calls of models on Redis: a list of their names for each shard, and a key for each call, which is gone at its time.
 
-A name is `<session> <asked_seq> <heard_seq> <ms> <bytes>`, so that who looks for calls reads no others.
+A name is `<session> <asked_seq> <heard_seq> <ms> <1 if it failed> <bytes>`, so that who looks for calls reads no others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.stores.inbox import shard_of
-from runtime.stores.model_calls import KEPT_S, MOST_BYTES, MOST_CALLS, ModelCall
+from runtime.stores.model_calls import KEPT_S, MOST, MOST_FAILED, ModelCall, Most
 from runtime.stores.sessions import SessionRecord
 
 _KEEP = load_script("model_call_keep")
@@ -32,11 +32,10 @@ TEXT = "text"
 class RedisModelCalls:
     """Implements `runtime.stores.model_calls.KeptCalls`."""
 
-    def __init__(self, connection: RedisConnection, *, most: int = MOST_CALLS, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, connection: RedisConnection,  most: Most = MOST, most_failed: Most = MOST_FAILED) -> None:
         self._connection = connection
         self._places = SessionPlaces(connection)
-        self._most = most
-        self._most_bytes = most_bytes
+        self._most = (*most, *most_failed)
 
     async def keep(self, call: ModelCall, /) -> None:
         keys = await self._places.keys(call.session)
@@ -44,11 +43,11 @@ class RedisModelCalls:
             return
         text = call_to_text(call, await self._places.sealing(keys, call.session))
         at_ms = round(call.at.timestamp() * 1000)
-        name = f"{call.session} {call.asked_seq} {call.heard_seq} {at_ms} {len(text)}"
+        name = f"{call.session} {call.asked_seq} {call.heard_seq} {at_ms} {1 if call.error else 0} {len(text)}"
         await self._connection.run(
             _KEEP,
             [keys.session(call.session), keys.model_calls, keys.model_call(name)],
-            [name, text, KEPT_S * 1000, self._most, self._most_bytes, keys.model_call("")],
+            [name, text, KEPT_S * 1000, keys.model_call(""), *self._most],
             replicated=False,
         )
 

@@ -21,7 +21,7 @@ from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.model_calls import KEPT_S, ModelCall, Prompted
+from runtime.stores.model_calls import KEPT_S, ModelCall, Most, Prompted
 from runtime.stores.sessions import Commit, SessionRecord
 from tests.contract.storage_samples import T0, shard_lease
 from tests.contract.stores.operation.test_traces import erasure
@@ -89,19 +89,29 @@ async def test_a_call_is_told_as_it_was_to_whoever_asks_for_its_part_of_the_sess
 
 
 async def test_the_oldest_calls_go_beyond_the_number_and_the_bytes_of_a_shard(connection: RedisConnection) -> None:
-    few = RedisModelCalls(connection, most=2)
+    few = RedisModelCalls(connection, most=Most(2, 10_000))
     for number in range(4):
         await few.keep(call(number, number, (ONE, OTHER)[number % 2]))
     left = await everything(connection)
     assert [one.asked_seq for one in (*await few.between(ONE, -1, 9), *await few.between(OTHER, -1, 9))] == [2, 3]
     assert len(left) == 3
     assert all(0 < ms <= KEPT_S * 1000 for _, ms in left.values()), "the server itself forgets them at their time"
-    narrow = RedisModelCalls(connection, most_bytes=3_500)
+    narrow = RedisModelCalls(connection, most=Most(2, 3_500))
     await narrow.keep(call(7, 7))
     await narrow.keep(call(8, 8, reply=Random(1).randbytes(1_700).hex()))
     assert [one.asked_seq for one in await narrow.between(ONE, -1, 9)] == [8]
     await narrow.keep(call(9, 9, reply=Random(2).randbytes(3_000).hex()))
     assert len(await everything(connection)) == 0, "what alone is too much is not kept"
+
+
+async def test_calls_that_failed_have_bounds_of_their_own_and_push_no_others_out(connection: RedisConnection) -> None:
+    calls = RedisModelCalls(connection, most=Most(2, 10_000), most_failed=Most(3, 10_000))
+    for number in range(9):
+        await calls.keep(call(number, number, error="" if number < 3 else "the line is down"))
+    assert [one.asked_seq for one in await calls.between(ONE, -1, 99)] == [1, 2, 6, 7, 8]
+    for number in range(10, 13):
+        await calls.keep(call(number, number))
+    assert [one.asked_seq for one in await calls.between(ONE, -1, 99)] == [6, 7, 8, 11, 12]
 
 
 async def test_with_its_session_a_call_is_gone_and_none_comes_after_it(connection: RedisConnection) -> None:

@@ -25,7 +25,7 @@ OPEN = "The desk is open."
 FAILED = "I cannot listen to voice.ogg at the moment, because the transcription service does not answer."
 SLOW = "Listening to voice.ogg took too long."
 SORRY = (
-    "⚠️ I cannot continue right now: the language model cannot be reached right now. Your message is kept. Write again, "
+    "⚠️ I cannot continue: the language model cannot be reached right now. Your message is kept. Write again, "
     "and I will try once more."
 )
 HTML = Heard(body=b"<html><body>502 Bad Gateway</body></html>")

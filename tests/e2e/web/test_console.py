@@ -211,9 +211,9 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
 
             await page.get_by_role("slider", name="Moment").focus()
             await page.keyboard.press("Home")
-            await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")
+            await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "entry 4: Host began as Host")
             await page.get_by_role("button", name="Go to now").click()
-            await expect(page.get_by_text("Now, after fact")).to_be_visible()
+            await expect(page.get_by_text("Now, after entry")).to_be_visible()
 
             await page.keyboard.press("2")
             await page.get_by_label("Find what").select_option("words in them")

@@ -41,7 +41,7 @@ export function Decisions() {
             body=${{role: "blocked"}} question=${`${one.name} is ignored from now on.`} done=${`${one.name} is blocked.`} />
         </div>`],
       ]} />
-    <${Table} title="Dead letters" path="/bus/v1/dead-letters" name="letters" keyOf=${(one) => one.letter}
+    <${Table} title="Set aside" path="/bus/v1/dead-letters" name="letters" keyOf=${(one) => one.letter}
       empty="Everything could be processed." columns=${[
         ["Letter", (one) => html`${one.kind}<br /><span class="quiet">${one.letter}</span>`],
         ["Died", (one) => html`<${Ago} at=${one.died_at} />`],

@@ -27,9 +27,9 @@ function Status({status}) {
       <${Number_} name="at work" value=${count(sessions.at_work)} more=${`of ${plural(sessions.all, "session")}`}
         href="#/sessions?state=working" />
       <${Number_} name="waiting" value=${count(waiting.events + waiting.pages)}
-        more=${`${plural(waiting.events, "event")} in, ${plural(waiting.pages, "text")} out`} />
-      <${Number_} name="dead letters" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
-        more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
+        more=${`${count(waiting.events)} in, ${count(waiting.pages)} out`} />
+      <${Number_} name="set aside" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
+        more=${status.dead_letters ? "messages that could not be processed" : "nothing"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
         more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
     </ul>

@@ -34,7 +34,7 @@ function Spending() {
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
       ${days && html`<p><b>${dollars(days.all.usd, days.all.unpriced)}</b> for ${plural(days.all.answers, "answer")}, ${count(days.all.tokens_in)} tokens in,
         ${" "}${count(days.all.tokens_out)} out. <span class="quiet">Days are those of UTC.</span></p>`}
-      ${days?.sums.length ? html`<${Chart} sums=${days.sums} />` : days && html`<p class="quiet">No model answered in this period.</p>`}
+      ${days?.sums.some((one) => one.usd) ? html`<${Chart} sums=${days.sums} />` : days && !days.sums.length && html`<p class="quiet">No model answered in this period.</p>`}
       ${sums && sums.sums.length > 0 && html`
         <label class="check">By <select value=${by} onChange=${(event) => setBy(event.target.value)}>
           ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>

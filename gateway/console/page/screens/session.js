@@ -51,7 +51,7 @@ export function Session({rest, query}) {
     <p class="path"><a href="#/sessions">Sessions</a></p>
     <h1>${about?.conversation ?? "Session"} ${about && html`<small class=${`state ${about.state}`}>${about.state}</small>`}</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
-    ${about && html`<p class="quiet" title=${about.node ? `At node ${about.node}` : null}>Program <b>${programNamed(about.program)}</b>, ${plural(about.facts, "fact")}, began ${exact(about.started_at)},
+    ${about && html`<p class="quiet" title=${about.node ? `At node ${about.node}` : null}>Program <b>${programNamed(about.program)}</b>, ${plural(about.facts, "entry", "entries")}, began ${exact(about.started_at)},
       last active ${ago(about.last_at)}.${about.spent.answers > 0 && html` Models: ${plural(about.spent.answers, "answer")}, ${count(about.spent.tokens_in)} tokens in, ${count(about.spent.tokens_out)} out, ${dollars(about.spent.usd, about.spent.unpriced)}.`}
       ${about.parent && html` It continues <a href=${`#/session/${about.parent.session}?at=${about.parent.seq}`}>another session</a>.`}
       ${people.length > 0 && html` With ${people.map((one, number) => html`${number ? ", " : ""}<a key=${one.id} href=${`#/people?${new URLSearchParams({person: one.id})}`} title=${one.id}><bdi>${one.name}</bdi></a>`)}.`}
@@ -70,8 +70,8 @@ export function Session({rest, query}) {
       ${!copy && past}
       <p class="moment-line" role="status">
         ${wanted && at < head
-          ? html`Fact ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
-          : html`Now, after fact ${count(head)}.`}
+          ? html`Entry ${count(at)} of ${count(head)}. <button onClick=${() => go(`session/${id}`, { instead: true })}>Go to now</button>`
+          : html`Now, after entry ${count(head)}.`}
       </p>
       <div class="session-below">
         <${Chat} marks=${strip.marks} at=${at} head=${head} classes=${classes} questions=${questions} onWhy=${moment}

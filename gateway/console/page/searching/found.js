@@ -12,7 +12,7 @@ const LIMIT = 50;
 export const AMONG = {
   said: ["what was said", "heard,changed,transcribed,fin,held,close,speech,word_down,word_up"],
   failures: ["failures", "ret,failed,rej,uncaught,broken,drop"],
-  all: ["all facts", ""],
+  all: ["all entries", ""],
 };
 
 /**
@@ -59,7 +59,7 @@ export const sessionOf = (hit) => hit.tape.replace(/^sessions\./, "");
 const keyOf = (hit) => `${hit.tape}-${hit.entry.id}`;
 
 function summary(hits, next, tape) {
-  const place = tape ? "the latest facts" : "the sessions that were active last";
+  const place = tape ? "the latest entries" : "the sessions that were active last";
   if (!hits.length) return next ? `Nothing was found in ${place}.` : "Nothing was found.";
   return next ? `Found in ${place}.` : `${hits.length} found.`;
 }
@@ -68,7 +68,7 @@ function Hit({hit, alone}) {
   const {entry} = hit;
   return html`
     <div class=${`hit-row${alone ? " alone" : ""}`}>
-      <span class="who"><b>${whose(entry)}</b><span class="quiet">${alone ? `fact ${entry.id}` : hit.conversation}</span></span>
+      <span class="who"><b>${whose(entry)}</b><span class="quiet">${alone ? `entry ${entry.id}` : hit.conversation}</span></span>
       <span class="excerpt">${hit.excerpt.length
         ? hit.excerpt.map((one, number) => (one.found ? html`<mark key=${number}>${one.text}</mark>` : one.text))
         : html`<span class="quiet">The words are in different parts of it.</span>`}</span>

@@ -32,7 +32,9 @@ export function Answer({tape, mark, marks, head, program}) {
   return html`
     <section class="card answer" aria-labelledby="answer-title">
       <h3 id="answer-title">This answer</h3>
+      ${mark.text && html`<blockquote dir="auto">${mark.text}</blockquote>`}
       ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
+      ${calls?.length > 0 && html`<h4>${calls.length > 1 ? "The models that were asked for it" : "The model that was asked for it"}</h4>`}
       ${calls?.length > 1 && html`<${Figures} label="All together" figures=${together(calls)} />`}
       ${calls?.map((call, number) => html`<${Call} key=${`${call.asked_after} ${number}`} call=${call} program=${program} lane=${mark.lane} number=${calls.length > 1 ? number + 1 : 0} />`)}
       ${calls && !calls.length && html`<p class="quiet">No call of a model is kept for it: the program says it without one. ${KEPT}</p>`}

@@ -34,10 +34,10 @@ export function Facts({tape, at, onMoment}) {
   }, [tape, at, open]);
   return html`
     <details class="facts" open=${open} onToggle=${(event) => setOpen(event.target.open)}>
-      <summary>The facts around it</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Facts">
+      <summary>The entries around it</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="Entries">
         <table>
-          <thead><tr><th>Fact</th><th>Time</th><th>Tape</th><th>Kind</th><th>Content</th></tr></thead>
+          <thead><tr><th>Entry</th><th>Time</th><th>Tape</th><th>Kind</th><th>Content</th></tr></thead>
           <tbody>
             ${grownOnce(entries).map((one) => html`
               <tr key=${one.id} class=${at >= one.id && at <= (one.last ?? one.id) ? "here" : ""}>

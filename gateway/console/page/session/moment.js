@@ -120,7 +120,7 @@ const waited = (source) => (source.human ? "people" : source.meeting ? `meeting 
 const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1));
 
 function Values({values, title}) {
-  const entries = Object.entries(values ?? {});
+  const entries = Object.entries(values ?? {}).filter(([name]) => name !== "_");
   if (!entries.length) return null;
   return html`
     <dl class="values" aria-label=${title}>

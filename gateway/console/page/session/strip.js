@@ -21,9 +21,20 @@ export function sentence(mark, classes) {
   const who = isolated(mark.lane === "people" ? mark.name : LANES[mark.lane] ?? classes.get(mark.lane) ?? mark.lane);
   if (mark.kind === "heard" || mark.kind === "said") return `${who} said: ${isolated(mark.text ?? "")}`;
   if (mark.kind === "word") return `${who} told ${mark.name === "orderer" ? "who has ordered this" : mark.name}: ${isolated(mark.text ?? "")}`;
-  if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${isolated(mark.text)}` : ""}`;
+  if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${isolated(decided(mark.text))}` : ""}`;
   if (mark.kind === "trouble") return `${who}: ${mark.name}${mark.text ? `, ${mark.text}` : ""}`;
   return `${who} ${NAMES[mark.kind] ?? mark.kind} ${mark.name}`;
+}
+
+/** What a model decided, in words where it has answered a question. */
+function decided(text) {
+  try {
+    const {does, values} = JSON.parse(text);
+    const named = Object.entries(values ?? {}).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+    return does === "answer" && named.length ? named.join(", ") : text;
+  } catch {
+    return text;
+  }
 }
 
 /** The moment that a mark leads to: where it ended, else where it began. */
@@ -70,7 +81,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
       </div>
       <div class="strip" ref=${box} role="slider" tabindex="0" aria-label="Moment" aria-valuemin="1" aria-valuenow=${at}
         aria-valuemax=${Math.max(at, columns.at(-1) ?? 1)}
-        aria-valuetext=${current ? `fact ${at}: ${sentence(current, classes)}` : `fact ${at}`} onKeyDown=${keys}
+        aria-valuetext=${current ? `entry ${at}: ${sentence(current, classes)}` : `entry ${at}`} onKeyDown=${keys}
         onScroll=${() => setView({left: box.current.scrollLeft, width: box.current.clientWidth})}>
         <div class="strip-all" style=${{width: `${width}px`, height: `${lanes.length * LANE}px`}}>
           ${lanes.map((lane, row) => html`<div key=${lane} class="lane-line" style=${{top: `${(row + 0.5) * LANE}px`}}></div>`)}
@@ -81,7 +92,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
               <div key=${mark.key} class=${`mark ${mark.kind}${mark.ok ? "" : " bad"}${mark === current ? " current" : ""}`}
                 title=${`${time(mark.at)} ${sentence(mark, classes)}`.slice(0, 300)} onClick=${() => onMoment(momentOf(mark))}
                 style=${{left: `${from * wide}px`, top: `${row * LANE + OFFSET[mark.kind]}px`, width: `${Math.max(1, to - from) * wide - 2}px`}}>
-                ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "word" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : ""}
+                ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "word" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : mark.kind === "model" ? html`<span>model</span>` : ""}
               </div>`;
           })}
           <div class="now" style=${{left: `${x + wide / 2}px`}}></div>

@@ -20,8 +20,10 @@ export class Frames {
     this.chat.become(you);
     this.chat.marksToGive = marks;
     this.chat.commands = commands;
-    this.chat.main.composer.limit(limits);
-    this.chat.side.composer.limit(limits);
+    for (const { composer } of [this.chat.main, this.chat.side]) {
+      composer.limit(limits);
+      if (document.activeElement === composer.input) composer.suggestions.update(); // of commands, of which there was nothing before
+    }
     this.chat.rooms = rooms;
     this.chat.showTitle();
     this.chat.showUnread();

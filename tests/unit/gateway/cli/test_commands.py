@@ -152,6 +152,11 @@ def test_an_old_name_leads_to_the_command_that_there_is_now_and_says_so(
         part = part.commands[word]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("words", "meant"), [(["help"], ["--help"]), (["help", "check"], ["check", "--help"])])
+def test_help_is_a_word_too(words: list[str], meant: list[str]) -> None:
+    assert renamed(words) == meant
+
+
 def test_a_command_by_its_old_name_does_what_it_did(tmp_path: Path) -> None:
     done = _parley(tmp_path, "init", "new")
     assert (done.returncode, (tmp_path / "new" / "hello.pb").exists()) == (0, True)

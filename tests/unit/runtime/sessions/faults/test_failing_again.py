@@ -78,7 +78,7 @@ async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_
 ) -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     async with talking(worker, FailingModel(failure), sandbox) as talk:
-        told = f"⚠️ I cannot continue right now: {why}. Your message is kept. Write again, and I will try once more."
+        told = f"⚠️ I cannot continue: {why}. Your message is kept. Write again, and I will try once more."
         assert await talk.say("go") == [told]
         assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
 

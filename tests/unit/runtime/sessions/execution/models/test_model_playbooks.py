@@ -16,7 +16,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python, tr
 pytestmark = pytest.mark.anyio
 
 BUSY = (
-    "⚠️ I cannot continue right now: the language model is too busy right now. "
+    "⚠️ I cannot continue: the language model is too busy right now. "
     "Your message is kept. Write again, and I will try once more."
 )
 
