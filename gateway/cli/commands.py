@@ -162,7 +162,7 @@ def renamed(words: Sequence[str]) -> list[str]:
     for count in (2, 1):
         old = " ".join(words[:count])
         if old in OLD_NAMES:
-            note(f"parley: `parley {old}` is now `parley {OLD_NAMES[old]}`. The old name works in {VERSION} for the last time.")
+            note(f"parley: `parley {old}` is now `parley {OLD_NAMES[old]}`. The old name ends after {VERSION}.")
             return [*OLD_NAMES[old].split(), *words[count:]]
     return list(words)
 

@@ -13,7 +13,6 @@ KEPT_S: Final = 7 * 86_400
 """How long a call is kept."""
 
 
-
 class Most(NamedTuple):
     """The most calls of a shard, and their bytes, compressed; the oldest go first."""
 

@@ -32,7 +32,7 @@ TEXT = "text"
 class RedisModelCalls:
     """Implements `runtime.stores.model_calls.KeptCalls`."""
 
-    def __init__(self, connection: RedisConnection,  most: Most = MOST, most_failed: Most = MOST_FAILED) -> None:
+    def __init__(self, connection: RedisConnection, most: Most = MOST, most_failed: Most = MOST_FAILED) -> None:
         self._connection = connection
         self._places = SessionPlaces(connection)
         self._most = (*most, *most_failed)
