@@ -1,6 +1,7 @@
 """Calls of models on Redis: a list of their names for each shard, and a key for each call, which is gone at its time.
 
-A name is `<session> <asked_seq> <heard_seq> <ms> <1 if it failed> <bytes>`, so that who looks for calls reads no others.
+A name is `<session> <asked_seq> <heard_seq> <ms> <1 if it failed> <bytes>`, so that who looks for calls reads no
+others.
 """
 
 from __future__ import annotations
