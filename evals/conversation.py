@@ -20,7 +20,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.events.frames import FrameStarted, LLMFailed, SandboxFailed
+from runtime.events.frames import FrameOpened, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
@@ -115,7 +115,7 @@ class _Run:
         self._calls: list[Call] = []
         self._over: tuple[How, str] | None = None
         bus = Bus(stage.clock)
-        bus.hear(FrameStarted, self._note_call)
+        bus.hear(FrameOpened, self._note_call)
         for kind in _FAILURES:
             bus.hear(kind, self._note_failure)
         self._around = NodeContext(
@@ -200,12 +200,12 @@ class _Run:
             variables.setdefault(agent.klass, {}).update(agent.variables)
         record.variables = variables
 
-    def _note_call(self, what: FrameStarted, _at: datetime) -> None:
+    def _note_call(self, what: FrameOpened, _at: datetime) -> None:
         if what.about.kind == "python":
             self._calls.append(Call(what.about.playbook, self._named(what), what.about.agent))
             self._meter.course.append(Happening("call", str(self._calls[-1])))
 
-    def _named(self, what: FrameStarted) -> dict[str, Any]:
+    def _named(self, what: FrameOpened) -> dict[str, Any]:
         """The arguments of a call by name."""
         given, about = what.arguments, what.about
         if isinstance(given, Mapping):

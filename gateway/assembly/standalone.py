@@ -27,7 +27,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId
 from runtime.core.plain_text import visible
 from runtime.core.texts import load_texts
-from runtime.events.frames import FrameParked, FrameResumed, LLMFailed, SandboxFailed
+from runtime.events.frames import FrameResumed, FrameWaiting, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
@@ -202,7 +202,7 @@ class _Standalone:
         """The participants for which the frames of the entry's agent wait."""
         for kind in _FAILURES:
             around.bus.hear(kind, self._note_failure)
-        around.bus.hear(FrameParked, self._note_wait)
+        around.bus.hear(FrameWaiting, self._note_wait)
         around.bus.hear(FrameResumed, self._note_going_on)
 
     async def live(self, text: str, read_line: ReadLine | None) -> Ended:
@@ -263,7 +263,7 @@ class _Standalone:
         self._failures.append(error)
         self._store.calm.set()
 
-    def _note_wait(self, what: FrameParked, _at: datetime) -> None:
+    def _note_wait(self, what: FrameWaiting, _at: datetime) -> None:
         if _agent_in(what.frame) == _ENTRY and not self._is_of_task(what.session_id):
             self._waits[what.frame] = what.waits_for
 

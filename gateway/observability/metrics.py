@@ -20,7 +20,7 @@ from runtime.core.errors import ParleyError
 from runtime.events.channels import MessageDelivered, MessageUndelivered, ObserverFailed, WatcherFailed
 from runtime.events.frames import (
     FrameFailed,
-    FrameStarted,
+    FrameOpened,
     LLMAnswered,
     LLMAnsweredInPart,
     LLMFailed,
@@ -45,15 +45,15 @@ from runtime.events.sessions import (
 from runtime.events.talk import (
     AdapterFailed,
     AdapterRateLimited,
-    FeedbackGiven,
+    AnswerRated,
     MessageAdmitted,
     MessageReceived,
-    PageClosed,
+    PageCutShort,
     PageDiverged,
     PageFailed,
-    PageFinished,
     PageOrphaned,
     PageRefused,
+    PageSettled,
 )
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -66,8 +66,8 @@ ASKED_WITHIN_S = 2.0
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 
 _OUTCOMES = {
-    PageFinished: "finished",
-    PageClosed: "closed",
+    PageSettled: "finished",
+    PageCutShort: "closed",
     PageRefused: "refused",
     PageFailed: "failed",
     PageOrphaned: "orphaned",
@@ -170,8 +170,8 @@ class Metrics:
         ratings = self._counter(
             "feedback", "Ratings by people of what agents said.", "program", "step", "model", "rating"
         )
-        self._hear(FeedbackGiven, lambda what, _: self._on_rated(ratings, what))
-        self._hear(FrameStarted, on_call(calls))
+        self._hear(AnswerRated, lambda what, _: self._on_rated(ratings, what))
+        self._hear(FrameOpened, on_call(calls))
         self._hear(FrameFailed, on_call(failures))
         self._count((MessageDelivered,), delivered)
         self._count((MessageUndelivered,), undelivered)
@@ -242,7 +242,7 @@ class Metrics:
         for kind in kinds:
             self._hear(kind, lambda _what, _at: counter.inc())
 
-    def _on_rated(self, counter: Counter, what: FeedbackGiven) -> None:
+    def _on_rated(self, counter: Counter, what: AnswerRated) -> None:
         named = {"program": what.program, "step": what.step, "model": what.model}
         counter.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
 

@@ -25,7 +25,7 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, MailboxReader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
-from runtime.events.remote import ParticipantConnected, ParticipantLeft
+from runtime.events.remote import ParticipantConnected, ParticipantDisconnected
 from runtime.sessions.inbound.participants import Act
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
@@ -86,7 +86,7 @@ class Visit:
         """Serve the participant until the end of the visit."""
         async with anyio.create_task_group() as tasks:
             await self._until_it_ends(tasks, self._serve)
-        self._office.bus.publish(ParticipantLeft(self._participant, self._ending.reason))
+        self._office.bus.publish(ParticipantDisconnected(self._participant, self._ending.reason))
         if self._ending is not _GONE:
             await self._link.send(frames.bye(self._ending.reason))
         await self._link.close(self._ending.code, self._ending.reason[:100])

@@ -25,7 +25,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
-from runtime.events.frames import FrameStarted, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
+from runtime.events.frames import FrameOpened, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.participants import participant_of
@@ -93,7 +93,7 @@ class Holding:
         self._played = {participant_of(spec): spec.name for spec in program.agents}
         for kind in _FAILURES:
             self._bus.hear(kind, self._note_failure)
-        self._bus.hear(FrameStarted, self._note_call)
+        self._bus.hear(FrameOpened, self._note_call)
         self._bus.hear(StepExecuted, self._note_step)
         self._bus.hear(LLMRequested, self._note_question)
         self._bus.subscribe("*", lambda _: self._store.stir())
@@ -347,11 +347,11 @@ class Holding:
     def _note_letter(self, participant: str, text: str) -> None:
         self._beat.letters.append((self._played.get(participant, participant), text))
 
-    def _note_call(self, what: FrameStarted, _at: datetime) -> None:
+    def _note_call(self, what: FrameOpened, _at: datetime) -> None:
         self._agents[what.about.frame] = what.about.agent
         self._beat.calls.append(SeenCall(what.about.agent, what.about.playbook, self._named(what)))
 
-    def _named(self, what: FrameStarted) -> dict[str, Any]:
+    def _named(self, what: FrameOpened) -> dict[str, Any]:
         """The arguments of a call by name."""
         given, about = what.arguments, what.about
         if isinstance(given, Mapping):

@@ -43,7 +43,7 @@ class OfFrame(Happening):
 
 
 @happening("frame.started", "debug")
-class FrameStarted(OfFrame):
+class FrameOpened(OfFrame):
     """A call of a playbook started."""
 
     arguments: Mapping[str, object] | Sequence[object]
@@ -57,7 +57,7 @@ class FrameRestored(OfFrame):
 
 
 @happening("frame.returned", "debug")
-class FrameReturned(OfFrame):
+class FrameCompleted(OfFrame):
     """It ended with a value."""
 
     value: object
@@ -92,7 +92,7 @@ class InFrame(Happening):
 
 
 @happening("frame.parked", "debug")
-class FrameParked(InFrame):
+class FrameWaiting(InFrame):
     """It waits for "people", "agents", a "meeting" or a "time", at most `until` (ISO 8601)."""
 
     waits_for: str

@@ -35,7 +35,7 @@ class ParticipantConnected(Happening):
 
 
 @happening("participant.left")
-class ParticipantLeft(Happening):
+class ParticipantDisconnected(Happening):
     """It left."""
 
     participant: str

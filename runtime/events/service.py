@@ -185,7 +185,7 @@ class JobFailed(Happening):
 
 
 @happening("failure.reported", "warning")
-class FailureReported(Happening):
+class ReportOpened(Happening):
     """A failure that nobody caught is the first of a new report."""
 
     report: int

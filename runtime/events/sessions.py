@@ -126,7 +126,7 @@ class MeetingStarted(OfMeeting):
 
 
 @happening("meeting.ended")
-class MeetingEnded(OfMeeting):
+class MeetingOver(OfMeeting):
     """It ended."""
 
 

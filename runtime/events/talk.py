@@ -36,7 +36,7 @@ class MessageReceived(Happening):
 
 
 @happening("feedback.given")
-class FeedbackGiven(Happening):
+class AnswerRated(Happening):
     """A person rated what an agent said, or took that back: "none"."""
 
     session_id: str
@@ -81,7 +81,7 @@ class OfPage(Happening):
 
 
 @happening("page.closed")
-class PageClosed(OfPage):
+class PageCutShort(OfPage):
     """The text was closed unfinished, with a mark."""
 
 
@@ -93,7 +93,7 @@ class PageFailed(OfPage):
 
 
 @happening("page.finished")
-class PageFinished(OfPage):
+class PageSettled(OfPage):
     """The text has its final form; `delivered`: people see it."""
 
     delivered: bool

@@ -14,7 +14,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
-from runtime.events import sessions as session_events
+from runtime.events.sessions import MeetingOver, MeetingStarted
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
 from runtime.meetings.meeting import absent, is_over, may_become, may_join, solo
 from runtime.tape.facts.meetings import (
@@ -103,7 +103,7 @@ class Meetings:
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
         at = self._clock.now().timestamp()
         self._journal.note(MeetingCreated(number, topic, host, frame, type_, at, "created"))
-        self._bus.publish(session_events.MeetingStarted(self._journal.session, number))
+        self._bus.publish(MeetingStarted(self._journal.session, number))
         return self.get(number)
 
     def begin_inviting(self, meeting: MeetingState, own: Sequence[str] = ()) -> bool:
@@ -141,7 +141,7 @@ class Meetings:
         if meeting.people:
             self._attendance.announce(meeting, text)
         self._journal.note(MeetingEnded(meeting.id, why, self._frame(meeting)))
-        self._bus.publish(session_events.MeetingEnded(self._journal.session, meeting.id))
+        self._bus.publish(MeetingOver(self._journal.session, meeting.id))
 
     # -- coming and going
 

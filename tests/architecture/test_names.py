@@ -9,9 +9,6 @@ from pathlib import Path
 
 from tests.architecture.source_tree import ROOT
 
-EVENTS, FACTS = "runtime/events", "runtime/tape/facts"
-"""What an event tells of is often a fact, of the same name."""
-
 
 def _classes() -> Iterator[tuple[str, str]]:
     for package in ("adapters", "gateway", "runtime"):
@@ -21,14 +18,8 @@ def _classes() -> Iterator[tuple[str, str]]:
                     yield node.name, str(Path(path).relative_to(ROOT))
 
 
-def test_no_two_public_classes_have_one_name_but_an_event_and_its_fact() -> None:
+def test_no_two_public_classes_have_one_name() -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
     for name, place in _classes():
         places[name].append(place)
-    twice = {name: found for name, found in places.items() if len(found) > 1}
-    pairs = {
-        name
-        for name, found in twice.items()
-        if len(found) == 2 and found[0].startswith(EVENTS) and found[1].startswith(FACTS)
-    }
-    assert {name: found for name, found in twice.items() if name not in pairs} == {}
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

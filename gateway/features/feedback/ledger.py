@@ -13,7 +13,7 @@ from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
-from runtime.events.talk import FeedbackGiven
+from runtime.events.talk import AnswerRated
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
 
@@ -48,12 +48,12 @@ class Feedback:
 
     async def follow(self, bus: Bus) -> None:
         """Keep what comes, until cancelled."""
-        async with bus.events(FeedbackGiven.name, capacity=_UNHEARD) as ratings:
+        async with bus.events(AnswerRated.name, capacity=_UNHEARD) as ratings:
             async for rating in ratings:
-                if isinstance(rating.what, FeedbackGiven):
+                if isinstance(rating.what, AnswerRated):
                     await self.keep(rating.what)
 
-    async def keep(self, given: FeedbackGiven) -> None:
+    async def keep(self, given: AnswerRated) -> None:
         """Keep one rating, in place of the person's earlier one."""
         name = f"{given.session_id} {given.message_id} {given.participant_id}"
         kept = [self._today().isoformat(), given.program, given.step, given.model, given.rating]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.feedback.ledger import feedback_in
 from runtime.bus import Bus
-from runtime.events import talk
+from runtime.events.talk import AnswerRated
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.tape.facts.people import FeedbackGiven
 from runtime.tape.listeners import hears
@@ -23,7 +23,7 @@ class SessionRatings(SessionPart):
     def noted(self, fact: FeedbackGiven) -> None:
         """Tell of a rating."""
         about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
-        self._bus.publish(talk.FeedbackGiven(*self._where, *about))
+        self._bus.publish(AnswerRated(*self._where, *about))
 
 
 class NodeRatings(NodePart):

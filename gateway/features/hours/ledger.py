@@ -18,7 +18,7 @@ from runtime.core.errors import StorageUnavailable
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMFailed
 from runtime.events.happening import Happening
 from runtime.events.sessions import PlaybookFailed, SessionFailed
-from runtime.events.talk import MessageReceived, PageFinished
+from runtime.events.talk import MessageReceived, PageSettled
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 
@@ -51,7 +51,7 @@ HOURS: Final = 24
 
 _COUNTED: Final = {
     MessageReceived: "messages",
-    PageFinished: "answers",
+    PageSettled: "answers",
     PlaybookFailed: "failures",
     SessionFailed: "failures",
     LLMFailed: "failures",

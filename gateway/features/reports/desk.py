@@ -19,7 +19,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageError, StorageUnavailable
 from runtime.core.message import Choice
 from runtime.core.texts import Texts
-from runtime.events.service import FailureReported
+from runtime.events.service import ReportOpened
 from runtime.events.sessions import ReportFailed
 from runtime.language.program import Program, Step
 from runtime.sessions.failures import Failure, Reported
@@ -129,7 +129,7 @@ class FailureDesk:
             try:
                 if report.count == 1:
                     key = failure.address.key
-                    self._bus.publish(FailureReported(report.number, key, report.place, report.error_type))
+                    self._bus.publish(ReportOpened(report.number, key, report.place, report.error_type))
                 told = await self._notices.tell(report)
                 if self._debugging is not None and report.session and not await self._accounts.hides(report):
                     await self._debugging.order(report)

@@ -13,9 +13,9 @@ from gateway.observability.tracing import names
 from gateway.observability.tracing.names import whose
 from gateway.observability.tracing.open_spans import Key, OpenFrame, make_room, nanoseconds, within
 from runtime.bus import Kind
-from runtime.events.talk import OfPage, PageClosed, PageFailed, PageFinished, PageOpened
+from runtime.events.talk import OfPage, PageCutShort, PageFailed, PageOpened, PageSettled
 
-_ENDS: Sequence[type[OfPage]] = (PageFinished, PageFailed, PageClosed)
+_ENDS: Sequence[type[OfPage]] = (PageSettled, PageFailed, PageCutShort)
 
 
 class Publisher(Protocol):
@@ -59,7 +59,7 @@ class PageSpans:
         span = self._open.pop((what.session_id, what.page_id), None)
         if span is None:
             return
-        if isinstance(what, PageFinished):
+        if isinstance(what, PageSettled):
             span.set_attribute(names.DELIVERED, what.delivered)
         if isinstance(what, PageFailed):
             span.set_status(Status(StatusCode.ERROR))

@@ -36,13 +36,13 @@ from gateway.observability.tracing.open_spans import (
 )
 from gateway.observability.tracing.page_spans import PageSpans, Publisher
 from runtime.events.frames import (
+    FrameCompleted,
     FrameFailed,
-    FrameParked,
+    FrameOpened,
     FrameRestored,
     FrameResumed,
-    FrameReturned,
-    FrameStarted,
     FrameStopped,
+    FrameWaiting,
     InFrame,
     LLMAnswered,
     LLMBrokeOff,
@@ -86,11 +86,11 @@ class Spans:
     def attach(self, bus: Publisher) -> Callable[[], None]:
         """Hear `bus` until the returned function is called: then every span that is open ends."""
         forget = [
-            bus.hear(FrameStarted, self._take_up),
+            bus.hear(FrameOpened, self._take_up),
             bus.hear(FrameRestored, self._take_up),
-            bus.hear(FrameParked, self._known(self._on_parked)),
+            bus.hear(FrameWaiting, self._known(self._on_parked)),
             bus.hear(FrameResumed, self._known(self._on_resumed)),
-            bus.hear(FrameReturned, self._known(self._on_returned)),
+            bus.hear(FrameCompleted, self._known(self._on_returned)),
             bus.hear(FrameFailed, self._known(self._on_failed)),
             bus.hear(FrameStopped, self._known(self._on_stopped)),
             bus.hear(LLMRequested, self._known(self._on_asked)),
@@ -121,19 +121,19 @@ class Spans:
 
         return hear
 
-    def _take_up(self, what: FrameStarted | FrameRestored, at: datetime) -> None:
+    def _take_up(self, what: FrameOpened | FrameRestored, at: datetime) -> None:
         key = what.key
         if not is_chosen(key[0], self._share):
             return
         if key in self._frames:
             self._leave(key, self._frames[key], at)
         known = self._frames[key] = OpenFrame(what.about, since=at, arguments=what.arguments)
-        if isinstance(what, FrameStarted):
+        if isinstance(what, FrameOpened):
             self._open(key, known, at)
         else:
             known.before = first_span(key[0], root_of(key[1]))
 
-    def _on_parked(self, key: Key, known: OpenFrame, what: FrameParked, at: datetime) -> None:
+    def _on_parked(self, key: Key, known: OpenFrame, what: FrameWaiting, at: datetime) -> None:
         until = what.until
         soon = until is not None and (datetime.fromisoformat(until) - at).total_seconds() <= SHORT_WAIT_S
         if what.waits_for == "agents" or soon:
@@ -148,7 +148,7 @@ class Spans:
         known.waits = False
         self._open(key, known, at)
 
-    def _on_returned(self, key: Key, known: OpenFrame, what: FrameReturned, at: datetime) -> None:
+    def _on_returned(self, key: Key, known: OpenFrame, what: FrameCompleted, at: datetime) -> None:
         span = self._open(key, known, at)
         span.set_attributes(self._content.output(what.value, names.CALL_RESULT))
         self._leave(key, known, at)

@@ -16,10 +16,10 @@ from runtime.bus import Bus
 from runtime.core.errors import ConfigError, LLMRefused, ProgramError
 from runtime.core.plain_text import shortened
 from runtime.events.frames import (
+    FrameCompleted,
     FrameFailed,
+    FrameOpened,
     FrameRestored,
-    FrameReturned,
-    FrameStarted,
     FrameStopped,
     LLMRequested,
     OfFrame,
@@ -74,9 +74,9 @@ class ScriptedModel:
 
     def models(self, bus: Bus) -> tuple[Models, str]:
         """The models of a gateway, and a line about them. The bus says who asks."""
-        for begun in (FrameStarted, FrameRestored):
+        for begun in (FrameOpened, FrameRestored):
             bus.hear(begun, self._note_frame)
-        for ended in (FrameReturned, FrameFailed, FrameStopped):
+        for ended in (FrameCompleted, FrameFailed, FrameStopped):
             bus.hear(ended, self._forget_frame)
         bus.hear(LLMRequested, self._note_question)
         clients: dict[str, LLMClient] = dict.fromkeys({DEFAULT, *self._settings.models} - {*SERVICES.values()}, self)

@@ -7,8 +7,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.bus import Bus
-from runtime.events import frames as frame_events
-from runtime.events.frames import FrameAbout
+from runtime.events.frames import (
+    FrameAbout,
+    FrameCompleted,
+    FrameFailed,
+    FrameOpened,
+    FrameRestored,
+    FrameResumed,
+    FrameStopped,
+    FrameWaiting,
+)
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.journal import Journal
@@ -56,29 +64,29 @@ class FrameEvents:
         arguments = state.kwargs or state.args
         if frame.id in self._begun:
             self._begun.discard(frame.id)
-            self._bus.publish(frame_events.FrameStarted(about, arguments))
+            self._bus.publish(FrameOpened(about, arguments))
         else:
-            self._bus.publish(frame_events.FrameRestored(about, arguments))
+            self._bus.publish(FrameRestored(about, arguments))
         return about
 
     def let_go(self, about: FrameAbout, outcome: FrameReturned | None) -> None:
         """It is no more in memory; without an outcome it was stopped, or its session leaves memory."""
         if outcome is None:
-            self._bus.publish(frame_events.FrameStopped(about))
+            self._bus.publish(FrameStopped(about))
         elif outcome.error is None:
-            self._bus.publish(frame_events.FrameReturned(about, outcome.value))
+            self._bus.publish(FrameCompleted(about, outcome.value))
         else:
             error_type, error = outcome.error
-            self._bus.publish(frame_events.FrameFailed(about, error_type, error, str(outcome.raised_at)))
+            self._bus.publish(FrameFailed(about, error_type, error, str(outcome.raised_at)))
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
         """It waits, and may do so for long."""
         until = None if wait.due is None else datetime.fromtimestamp(wait.due, UTC).isoformat()
-        self._bus.publish(frame_events.FrameParked(self._journal.session, frame.id, _whom(wait.source), until))
+        self._bus.publish(FrameWaiting(self._journal.session, frame.id, _whom(wait.source), until))
 
     def goes_on(self, frame: Frame) -> None:
         """The awaited message has come, or the time is over."""
-        self._bus.publish(frame_events.FrameResumed(self._journal.session, frame.id))
+        self._bus.publish(FrameResumed(self._journal.session, frame.id))
 
 
 def _whom(source: Mapping[str, Any] | None) -> str:

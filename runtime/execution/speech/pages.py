@@ -17,7 +17,7 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
-from runtime.events import talk as talk_events
+from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.joint import INTERRUPTED
@@ -195,7 +195,7 @@ class Pages:
             if not page.opened:
                 self._abandon(page.id)
                 continue
-            self._bus.publish(talk_events.PageClosed(*self._place(page)))
+            self._bus.publish(PageCutShort(*self._place(page)))
             self.show(page)
 
     def withdraw(self) -> None:
@@ -304,7 +304,7 @@ class Pages:
             await self._journal.commit()
             delivered = await live.finish(self._said(page))
         except AdapterError as error:
-            self._bus.publish(talk_events.PageFailed(*self._place(page), str(error)))
+            self._bus.publish(PageFailed(*self._place(page), str(error)))
         finally:
             self._unfinished -= 1
             self._room.send()
@@ -314,7 +314,7 @@ class Pages:
             self.show(page)
         elif delivered is not None:
             self._journal.note(PageShown(page.id, lost=not delivered))
-            self._bus.publish(talk_events.PageFinished(*self._place(page), delivered))
+            self._bus.publish(PageSettled(*self._place(page), delivered))
         if not self._unfinished:
             await self._journal.commit()
 

@@ -12,7 +12,7 @@ from gateway.features.hours.ledger import HOURS, hours_in
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered
 from runtime.events.sessions import PlaybookFailed
-from runtime.events.talk import MessageAdmitted, MessageReceived, PageFinished, PageSent
+from runtime.events.talk import MessageAdmitted, MessageReceived, PageSent, PageSettled
 from runtime.storage.redis.client.connection import open_connection
 from tests.fakes.clock import FakeClock
 from tests.fakes.servers.valkey import RealValkey
@@ -37,7 +37,7 @@ async def test_each_hour_has_what_came_what_was_answered_and_what_that_took_and_
         await clock.advance(4)
         bus.publish(PageSent("s", "1", "1000.0", 0, "web"))
         bus.publish(PageSent("s", "2", "1000.0", 0, "web"))
-        bus.publish(PageFinished("s", "1000", "1", "1000.0", delivered=True))
+        bus.publish(PageSettled("s", "1000", "1", "1000.0", delivered=True))
         bus.publish(answered(0.25))
         bus.publish(answered(None))
         bus.publish(PlaybookFailed("s", "1000", "Main", "no", "there", ()))

@@ -9,16 +9,16 @@ import pytest
 
 from gateway.features.feedback.ledger import KEPT_DAYS, Feedback, grouped
 from runtime.bus import Bus
-from runtime.events.talk import FeedbackGiven
+from runtime.events.talk import AnswerRated
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
 
-def given(rating: str, *, message: str = "m1", person: str = "test:Ada", **more: str) -> FeedbackGiven:
+def given(rating: str, *, message: str = "m1", person: str = "test:Ada", **more: str) -> AnswerRated:
     about = {"program": "desk", "step": "Main.Main Main:01", "model": "large", **more}
-    return FeedbackGiven("s", "test:1", about["program"], message, person, rating, about["step"], about["model"])
+    return AnswerRated("s", "test:1", about["program"], message, person, rating, about["step"], about["model"])
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from gateway.features.feedback.node import NodeRatings
 from runtime.bus import Bus
 from runtime.events.happening import Event
-from runtime.events.talk import FeedbackGiven
+from runtime.events.talk import AnswerRated
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.people.talk import Model, block, talking
@@ -26,5 +26,5 @@ async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) 
         await talk.say("go")
         asked = str(talk.chat.index("Where to?"))
         await talk.say("", kind="reaction", message_id=asked, choice="down")
-    [given] = [event.what for event in events if isinstance(event.what, FeedbackGiven)]
+    [given] = [event.what for event in events if isinstance(event.what, AnswerRated)]
     assert (given.rating, given.step, given.participant_id) == ("down", "Travel.Main Main:01:QUE", "test:Ada")

@@ -18,7 +18,7 @@ from gateway.observability.tracing.content import SpanContent
 from gateway.observability.tracing.ids import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
 from runtime.core.errors import ContextTooLong, LLMUnavailable
-from runtime.events.frames import FrameAbout, FrameParked, FrameRestored, FrameReturned, FrameStarted, StepExecuted
+from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened, FrameRestored, FrameWaiting, StepExecuted
 from runtime.events.happening import Event, Happening
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
@@ -320,10 +320,10 @@ def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1",
     caller, playbook = data.pop("caller", None), data.pop("playbook", "Main")
     about = FrameAbout(session_id, "test:1", "test", frame, caller, "1000", "Shop", playbook, "python", None, None)
     made: dict[str, Callable[[], Happening]] = {
-        "frame.started": lambda: FrameStarted(about, {}),
+        "frame.started": lambda: FrameOpened(about, {}),
         "frame.restored": lambda: FrameRestored(about, {}),
-        "frame.returned": lambda: FrameReturned(about, None),
-        "frame.parked": lambda: FrameParked(session_id, frame, **data),
+        "frame.returned": lambda: FrameCompleted(about, None),
+        "frame.parked": lambda: FrameWaiting(session_id, frame, **data),
         "step.executed": lambda: StepExecuted(session_id, frame, "1000", playbook, **data),
     }
     return Event(made[name](), at)

@@ -24,7 +24,7 @@ from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.events.frames import FrameAbout, FrameReturned, FrameStarted
+from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened
 from runtime.events.happening import Event
 from tests.fakes.observing.span_collector import KEYS, Collector, collecting
 from tests.fakes.servers.ports import free_port
@@ -40,8 +40,8 @@ def happen(bus: Bus, *, times: int = 1) -> None:
     for number in range(times):
         whose = ("s1", "test:1", "test", f"1000.{number}", None, "1000")
         about = FrameAbout(*whose, "Shop", "Main", "python", participant_id=None, meeting_id=None)
-        bus.publish(FrameStarted(about, {}))
-        bus.publish(FrameReturned(about, None))
+        bus.publish(FrameOpened(about, {}))
+        bus.publish(FrameCompleted(about, None))
 
 
 def options(collector: Collector, headers: Mapping[str, str] = HEADERS) -> TracingOptions:
