@@ -23,6 +23,12 @@ from gateway.clients.triggers import EventTriggers
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 
+PREFIX = "/bus/v1"
+"""Where the application is mounted."""
+
+DOCUMENTS = ("openapi.json", "asyncapi.json")
+"""The descriptions for tools, beside this file. They hold no secret, so nobody is asked who they are."""
+
 
 class TaskRoutes:
     """The requests about tasks."""
@@ -66,14 +72,6 @@ class TaskRoutes:
     async def _found(self, request: Request, action: str) -> tuple[Client, ClientTask]:
         client = self._admission.client(request)
         return client, await self._tasks.find(client, SessionId(str(request.path_params["task"])), action)
-
-
-PREFIX = "/bus/v1"
-"""Where the application is mounted."""
-
-
-DOCUMENTS = ("openapi.json", "asyncapi.json")
-"""The descriptions for tools, beside this file. They hold no secret, so nobody is asked who they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ _NO_STORE = {"cache-control": "no-store"}
 STREAM_HEADERS = {**_NO_STORE, "x-accel-buffering": "no"}
 """The headers of an answer that comes in pieces: nothing in between may keep them back, as nginx does unless told."""
 
+MOST = 200
+"""The most of one answer."""
+
+Item = TypeVar("Item")
+
 
 async def bytes_of(request: Request, at_most: int = MAX_BODY_BYTES) -> bytes:
     """What a request carries, in `at_most` bytes. Raises HTTPException."""
@@ -113,12 +118,6 @@ async def refused(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     return JSONResponse({"error": error.detail}, error.status_code, headers={**_NO_STORE, **(error.headers or {})})
-
-
-MOST = 200
-"""The most of one answer."""
-
-Item = TypeVar("Item")
 
 
 def limit_of(request: Request) -> int:

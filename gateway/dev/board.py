@@ -39,6 +39,21 @@ from runtime.tape.state.session import AgentState, SessionState
 MAX_VALUE_CHARS = 400
 MAX_VARIABLES = 100
 
+SESSIONS = 50
+"""The sessions that are remembered, those seen last."""
+
+Look = Callable[[Sequence[Path]], tuple[Sequence[Diagnostic], object]]
+"""The diagnostics of a program's files, errors and warnings. Takes a while."""
+
+Tell = Callable[[str], None]
+"""Prints a line for who writes the program."""
+
+Own = Callable[[ProgramTemplate], str]
+"""Writes a folder with a program from a template; the command that opens it. Raises OSError."""
+
+RAN = 60
+"""The steps that are remembered, those that ran last."""
+
 
 def standing(watched: Watched) -> dict[str, Any]:
     """A session as JSON data: its program, whether it has ended, its agents, each with its stack, innermost first."""
@@ -100,22 +115,6 @@ def _shown(values: dict[str, Any]) -> dict[str, str]:
         text = json.dumps(value, ensure_ascii=False, default=str)
         found[name] = text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
     return found
-
-
-SESSIONS = 50
-"""The sessions that are remembered, those seen last."""
-
-Look = Callable[[Sequence[Path]], tuple[Sequence[Diagnostic], object]]
-"""The diagnostics of a program's files, errors and warnings. Takes a while."""
-
-Tell = Callable[[str], None]
-"""Prints a line for who writes the program."""
-
-Own = Callable[[ProgramTemplate], str]
-"""Writes a folder with a program from a template; the command that opens it. Raises OSError."""
-
-RAN = 60
-"""The steps that are remembered, those that ran last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ EXTENDS_WITHIN_S: Final = 30.0
 
 _log = logging.getLogger("adapters.extensions")
 
+ATTRIBUTE = "extension"
+"""The name of the extension object in a module."""
+
 
 def handing_over(platform: str, extensions: Sequence[Extension]) -> HandsOver:
     """What gives a platform's object to the extensions, one after the other. One that fails is passed over."""
@@ -50,10 +53,6 @@ def handing_over(platform: str, extensions: Sequence[Extension]) -> HandsOver:
 def waiting_for(platform: str, extensions: Sequence[Extension]) -> list[str]:
     """The names of the extensions that want a platform's object."""
     return [one.name for one in extensions if platform in one.native_callbacks]
-
-
-ATTRIBUTE = "extension"
-"""The name of the extension object in a module."""
 
 
 @dataclass(frozen=True, slots=True)

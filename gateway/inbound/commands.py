@@ -15,6 +15,15 @@ from runtime.stores.inbox import FORK_WANTED, SESSION_COMMANDS
 MAX_DESCRIPTION = 100
 """Characters. Discord takes 1 to 100 (Application Commands), Telegram 1 to 256 (BotCommand)."""
 
+ALONE = frozenset({"help", "usage", "memory", "voice"})
+"""The commands whose answers are for who gives them; where the platform can, nobody else sees the command either."""
+
+GROUPS = ("talk", "look", "set")
+"""The headings of /help: this conversation, what is going on, and what lasts."""
+
+PROGRAM_ROLE = Role.MEMBER
+"""The lowest role that may start a program by its route's command."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -72,14 +81,6 @@ _ALL = (
     Command("reload", Role.OWNER, "set", free=True),
 )
 
-ALONE = frozenset({"help", "usage", "memory", "voice"})
-"""The commands whose answers are for who gives them; where the platform can, nobody else sees the command either."""
-
-GROUPS = ("talk", "look", "set")
-"""The headings of /help: this conversation, what is going on, and what lasts."""
-
-PROGRAM_ROLE = Role.MEMBER
-"""The lowest role that may start a program by its route's command."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _ALL})
 """The commands by name, in the order of menus and /help."""

@@ -32,6 +32,17 @@ from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldPlace
 
+MAX_OWNERS = 3
+"""Owners who are named to strangers."""
+
+MAX_TOLD = 10_000
+"""The number of conversations remembered as told that they are full."""
+
+_ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", Verdict.BLOCKED: "access.blocked"}
+
+PROGRAM_CHOICE = "program."
+"""The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
+
 
 def kind_of(event: Inbound) -> str:
     """The kind of the event for a session."""
@@ -58,18 +69,6 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bo
         program=program,
         looking_at=event.looking_at,
     )
-
-
-MAX_OWNERS = 3
-"""Owners who are named to strangers."""
-
-MAX_TOLD = 10_000
-"""The number of conversations remembered as told that they are full."""
-
-_ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", Verdict.BLOCKED: "access.blocked"}
-
-PROGRAM_CHOICE = "program."
-"""The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
 
 
 class InboundRouter:

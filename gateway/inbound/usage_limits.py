@@ -40,6 +40,9 @@ MAX_SPEAKERS = 10_000
 Scope = Literal["person", "conversation"]
 Measure = Literal["messages", "usd", "tokens"]
 
+IsOwner = Callable[[str], Awaitable[bool]]
+"""Whether a person, by id, is an owner."""
+
 
 class Counters(Protocol):
     """Durable sums that expire. Raises StorageUnavailable, and nothing else."""
@@ -74,10 +77,6 @@ class Over:
 
     sentence: str
     tell: bool
-
-
-IsOwner = Callable[[str], Awaitable[bool]]
-"""Whether a person, by id, is an owner."""
 
 
 class Limits:

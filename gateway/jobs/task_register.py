@@ -28,6 +28,9 @@ from runtime.tape.tape import TapeReader
 
 _PAGE_OF_SESSIONS = 500
 
+_LOOKED_AT = 5_000
+"""The other sessions among which one page looks for tasks."""
+
 
 class TaskInbox(Inbox, Protocol):
     """An inbox that can be asked."""
@@ -35,10 +38,6 @@ class TaskInbox(Inbox, Protocol):
     async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
         """An event that was taken in there within the time that ids are remembered."""
         ...
-
-
-_LOOKED_AT = 5_000
-"""The other sessions among which one page looks for tasks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,12 @@ from runtime.core.errors import AdapterError, NotDelivered, StorageError
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
+GROWS_S = 0.5
+"""The shortest time between two records of one text that grows: who follows the session reads it in such pieces."""
+
+_log = logging.getLogger("adapters.outbound")
+"""A logger beside those of the adapters, which the log follows."""
+
 
 class AnswerPage:
     """A page whose last text one person sees, who has asked for it; nobody sees it before. A crash between its being
@@ -69,10 +75,6 @@ async def answered_alone(presenter: Presenter, address: Address, person_id: str,
         return False
 
 
-GROWS_S = 0.5
-"""The shortest time between two records of one text that grows: who follows the session reads it in such pieces."""
-
-
 class FollowedPage:
     """A page that is followed on the tape. What is finished sooner than its first record is not written down before."""
 
@@ -113,10 +115,6 @@ class FollowedPage:
 
     def abandon(self) -> None:
         self._over = True
-
-
-_log = logging.getLogger("adapters.outbound")
-"""A logger beside those of the adapters, which the log follows."""
 
 
 class Outbound:

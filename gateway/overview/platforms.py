@@ -16,6 +16,9 @@ from runtime.core.address import platform_in
 from runtime.core.clock import Clock
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
 
+PLATFORMS_TABLE = "nodes:platforms"
+"""What each process has seen, by its node, JSON."""
+
 
 @dataclass(slots=True)
 class SeenPlatform:
@@ -85,10 +88,6 @@ class SeenPlatforms:
 
 def _text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
-
-
-PLATFORMS_TABLE = "nodes:platforms"
-"""What each process has seen, by its node, JSON."""
 
 
 class SharedPlatforms(SharedView):

@@ -45,6 +45,11 @@ _ACKNOWLEDGED_AT_ONCE = 100
 _NOWHERE = "18446744073709551615-0"
 """A position after every entry of a mailbox."""
 
+ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
+"""The number of refused connections from one address after which all of its connections are refused for a while."""
+
+_NOBODY = "nobody"
+
 
 @dataclass(frozen=True, slots=True)
 class Office:
@@ -230,12 +235,6 @@ class _Pace:
 def _place(entry_id: str) -> tuple[int, int]:
     first, _, second = entry_id.partition("-")
     return int(first), int(second)
-
-
-ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
-"""The number of refused connections from one address after which all of its connections are refused for a while."""
-
-_NOBODY = "nobody"
 
 
 class Desk:

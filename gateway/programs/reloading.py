@@ -46,6 +46,21 @@ _LIVE = re.compile(
 )
 """The keys that can change: who may do what, where which program serves, and how much people may use."""
 
+SETTINGS = "settings"
+"""The name under which what is wrong with settings and routes is told."""
+
+PROGRAM_NEWS = "{parley:programs}:news"
+"""The channel on which all nodes are told that an owner wants a reload."""
+
+_TOLD_EVERY_S = 3600
+"""What several nodes find wrong with the same file in this time is told once."""
+
+_TOGETHER_MS = 300
+"""Files that are saved within this time are read together: an editor writes some of them twice."""
+
+_STEP_MS = 50
+_READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env", ".lock"})
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -66,16 +81,6 @@ def changes(old: Settings, new: Settings) -> Changes:
 
 def _value(settings: Settings, key: str) -> Any:
     return reduce(getattr, key.split("."), settings)
-
-
-SETTINGS = "settings"
-"""The name under which what is wrong with settings and routes is told."""
-
-PROGRAM_NEWS = "{parley:programs}:news"
-"""The channel on which all nodes are told that an owner wants a reload."""
-
-_TOLD_EVERY_S = 3600
-"""What several nodes find wrong with the same file in this time is told once."""
 
 
 class TellOwners(Protocol):
@@ -291,13 +296,6 @@ def _spans(program: Program) -> Iterator[Span]:
         for playbook in agent.playbooks:
             yield playbook.span
             yield from (step.span for step in playbook.walk_steps())
-
-
-_TOGETHER_MS = 300
-"""Files that are saved within this time are read together: an editor writes some of them twice."""
-
-_STEP_MS = 50
-_READ = frozenset({".pb", ".pbasm", ".md", ".py", ".toml", ".txt", ".env", ".lock"})
 
 
 async def watch(reloading: Reloading, bus: Bus, *beside: Path) -> None:

@@ -19,6 +19,15 @@ from runtime.core.errors import ConfigError
 
 DOTENV_VARIABLE = "PARLEY_DOTENV"
 
+OUR_KEY = "PARLEY_MODEL_API_KEY"
+
+_HANDED = "_PARLEY_HIDDEN_KEYS"
+"""The variable that says, after the restart, which open file holds which key, and for which process."""
+
+_SECRET = re.compile(
+    r"(?!PARLEY_)\w*_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|AWS_BEARER_TOKEN_BEDROCK|HF_TOKEN"
+)
+
 
 def dotenv_file(directory: Path, environment: Mapping[str, str]) -> Path:
     """Where the variables are, whether there is such a file or not; what is no file, such as /dev/null, has none."""
@@ -41,16 +50,6 @@ def dotenv_variables(path: Path) -> dict[str, str]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid UTF-8: {error.reason} at byte {error.start}.") from error
     return {name: value for name, value in found.items() if value is not None}
-
-
-OUR_KEY = "PARLEY_MODEL_API_KEY"
-
-_HANDED = "_PARLEY_HIDDEN_KEYS"
-"""The variable that says, after the restart, which open file holds which key, and for which process."""
-
-_SECRET = re.compile(
-    r"(?!PARLEY_)\w*_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|AWS_BEARER_TOKEN_BEDROCK|HF_TOKEN"
-)
 
 
 def hide_keys() -> None:

@@ -37,6 +37,15 @@ DEATHS = 5
 _BAD_SETTINGS = 2
 """The exit code of a process whose settings or programs are wrong."""
 
+_READY = "Parley is running"
+"""The beginning of the line that says that a process serves."""
+
+_LINE_CHARS = 10_000
+
+FRONT = "front"
+_GRACE_S = 15.0
+"""What a process may need beyond `nodes.drain_s` to end."""
+
 
 class Running(Protocol):
     """A process that was started."""
@@ -123,12 +132,6 @@ def _obituary(name: str, code: int, pause_s: float, *, often: bool) -> str:
     )
 
 
-_READY = "Parley is running"
-"""The beginning of the line that says that a process serves."""
-
-_LINE_CHARS = 10_000
-
-
 class RoleProcess:
     """`parley run` as a process with its own session, so that a terminal's Ctrl-C reaches the standby alone.
 
@@ -178,11 +181,6 @@ class RoleProcess:
                 for line in lines:
                     self.was_ready = self.was_ready or line.startswith(_READY)
                     self._show(line)
-
-
-FRONT = "front"
-_GRACE_S = 15.0
-"""What a process may need beyond `nodes.drain_s` to end."""
 
 
 async def stand_by(

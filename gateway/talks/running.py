@@ -27,6 +27,12 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.source import TALKS
 
+_PROGRAMS = (".pb", ".pbasm")
+_READ = (*_PROGRAMS, TALKS)
+_NAMED = f"Name a talk file, a program with talks beside it, or a folder; talks end in {TALKS}."
+LIMIT_S = 30.0
+"""How long a talk may take by the machine's clock."""
+
 
 def in_other_words(talk: Talk) -> Talk:
     """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
@@ -45,13 +51,6 @@ def _judged_beat(beat: Beat) -> Beat:
         words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
         sentences.append(Judged(one.line, words, one))
     return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))
-
-
-_PROGRAMS = (".pb", ".pbasm")
-_READ = (*_PROGRAMS, TALKS)
-_NAMED = f"Name a talk file, a program with talks beside it, or a folder; talks end in {TALKS}."
-LIMIT_S = 30.0
-"""How long a talk may take by the machine's clock."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,9 @@ from gateway.web.guard import METRICS, Guard, allowed_hosts
 
 _BEARER = "bearer"
 
+NotReady = Callable[[], Sequence[str]]
+"""The reasons why the service is not ready, one line each; empty when it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
@@ -33,10 +36,6 @@ class Scrape:
             headers = {"www-authenticate": "Bearer"}
             return PlainTextResponse("The token of [metrics] is required.\n", status_code=401, headers=headers)
         return Response(await self.text(), headers={"content-type": self.content_type, "cache-control": "no-store"})
-
-
-NotReady = Callable[[], Sequence[str]]
-"""The reasons why the service is not ready, one line each; empty when it is."""
 
 
 def health_routes(not_ready: NotReady, scrape: Scrape | None) -> list[Route]:

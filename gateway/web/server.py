@@ -32,6 +32,21 @@ QUIET_S = 60.0
 
 _LOGGERS = ("asyncio", "uvicorn.error")
 
+_LATER = 1013
+"""The code with which a WebSocket is closed that may be opened later."""
+
+MAX_FRAME_BYTES = 2 * 1024 * 1024
+"""A WebSocket frame beyond it ends the connection; a too long message below it is refused with a reason."""
+
+_WAITING = 1024
+"""The connections that wait in the system to be accepted."""
+
+_ACCEPTED_AT_ONCE = 64
+"""Those that are accepted before any of them is counted."""
+
+PING_INTERVAL_S = 20.0
+STOP_TIMEOUT_S = 0.45
+
 
 class Rarely:
     """Says of each kind of thing whether a line about it is due, and how many there were since the last one."""
@@ -98,10 +113,6 @@ def few_records(seconds: Callable[[], float]) -> Generator[None, None, None]:
             logging.getLogger(name).removeFilter(few)
 
 
-_LATER = 1013
-"""The code with which a WebSocket is closed that may be opened later."""
-
-
 class BoundForwarded:
     """ASGI middleware: of the requests and WebSockets that a proxy forwards for one address, so many are open at once.
 
@@ -138,19 +149,6 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
         return
     text = "Too many requests of your address are open. Try again."
     await JSONResponse({"error": text}, 503, {"retry-after": "5"})(scope, receive, send)
-
-
-MAX_FRAME_BYTES = 2 * 1024 * 1024
-"""A WebSocket frame beyond it ends the connection; a too long message below it is refused with a reason."""
-
-_WAITING = 1024
-"""The connections that wait in the system to be accepted."""
-
-_ACCEPTED_AT_ONCE = 64
-"""Those that are accepted before any of them is counted."""
-
-PING_INTERVAL_S = 20.0
-STOP_TIMEOUT_S = 0.45
 
 
 @dataclass(frozen=True, slots=True)

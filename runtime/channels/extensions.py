@@ -29,6 +29,11 @@ CALL_LIMIT_S = 30.0
 OnMessage = Callable[[Message], Awaitable[None] | None]
 OnStream = Callable[[StreamStart], Awaitable[None] | None]
 
+OnDelivered = Callable[[MessageId, GuestId, bool], None]
+"""Told of a message that is to be acknowledged, when a participant has it (True) or never will."""
+
+_Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
+
 
 @dataclass(frozen=True, slots=True)
 class Guest:
@@ -144,10 +149,6 @@ class _StreamCallback:
         """Only the beginning is wanted."""
 
 
-OnDelivered = Callable[[MessageId, GuestId, bool], None]
-"""Told of a message that is to be acknowledged, when a participant has it (True) or never will."""
-
-
 class _GuestParticipant:
     """A participant of an extension, in the channels of one session. It gets finished messages only."""
 
@@ -173,9 +174,6 @@ class _GuestParticipant:
             has_it = True
         finally:
             self._delivered(message.id, self.id, has_it)
-
-
-_Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
 
 
 class ExtendedChannels:

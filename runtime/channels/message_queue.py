@@ -16,6 +16,11 @@ from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
 from runtime.core.ids import MeetingId, ParticipantId
 from runtime.core.message import Message
 
+_Key = TypeVar("_Key")
+
+Match = Callable[[Message], bool]
+"""A selection of messages: FromSender, InMeeting, or any predicate without effects or errors."""
+
 
 @dataclass(frozen=True, slots=True)
 class FromSender:
@@ -35,12 +40,6 @@ class InMeeting:
 
     def __call__(self, message: Message) -> bool:
         return message.meeting_id == self.meeting_id
-
-
-_Key = TypeVar("_Key")
-
-Match = Callable[[Message], bool]
-"""A selection of messages: FromSender, InMeeting, or any predicate without effects or errors."""
 
 
 @dataclass(frozen=True, slots=True)

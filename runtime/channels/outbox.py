@@ -11,6 +11,10 @@ from anyio.abc import TaskGroup
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark
 
+Done = Callable[[bool], None]
+"""Hears, once and later, how a call that nobody waits for ended: True when there is nothing left to do for it, False
+where it could not be tried now, so that whoever wants it asks again after a restart."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageSpec:
@@ -52,11 +56,6 @@ class PageRecord(Protocol):
     async def sent(self, part: int, platform_id: str, /) -> None:
         """The platform has part `part` under this id."""
         ...
-
-
-Done = Callable[[bool], None]
-"""Hears, once and later, how a call that nobody waits for ended: True when there is nothing left to do for it, False
-where it could not be tried now, so that whoever wants it asks again after a restart."""
 
 
 def unheard(_kept: bool, /) -> None:

@@ -19,6 +19,9 @@ FILE_REFERENCE: Final = re.compile(rf"\b{FILE_URL}[0-9a-f]{{{REFERENCE_DIGITS}}}
 MAX_FILE_BYTES = 20 * 1024 * 1024
 """The size of the largest file that a store takes."""
 
+_MAX_NAME = 120
+_MAX_ENDING = 12
+
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
@@ -86,10 +89,6 @@ class FileStore(Protocol):
 def file_id(data: bytes, media_type: str) -> str:
     """The id of a content: 64 hexadecimal digits."""
     return hashlib.sha256(media_type.encode() + b"\0" + data).hexdigest()
-
-
-_MAX_NAME = 120
-_MAX_ENDING = 12
 
 
 def clean_file_name(name: str) -> str:

@@ -49,6 +49,13 @@ _LOOKALIKES: Final = str.maketrans(
 )
 """Letters of Cyrillic and Greek, colons, brackets and blanks that look like those of our forms."""
 
+_MORE_THAN_A_NAME: Final = re.compile(r"[:;\"“”|]|\((?:user|agent|shown as|host)\b|^[(\[<>]|^you$")
+
+_INSIDE: Final = re.compile("(?<=; )\\$(?=\\w+ ?= ?)|”(?=[^“”]{1,60}: ?“)")
+"""Inside a line of ours: what looks like the next value, or the next speaker."""
+
+_LOOKED_THROUGH: Final = frozenset({"Mn", "Me", "Cf", "Cc", "Co", "Cn", "Cs"})
+
 
 def foreign(text: str) -> str:
     """A text of others as a prompt may have it on lines of its own."""
@@ -80,18 +87,9 @@ def foreign_name(name: str) -> str:
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(_compared(name)) else name
 
 
-_MORE_THAN_A_NAME: Final = re.compile(r"[:;\"“”|]|\((?:user|agent|shown as|host)\b|^[(\[<>]|^you$")
-
-_INSIDE: Final = re.compile("(?<=; )\\$(?=\\w+ ?= ?)|”(?=[^“”]{1,60}: ?“)")
-"""Inside a line of ours: what looks like the next value, or the next speaker."""
-
-
 def _compared(line: str) -> str:
     """A line as it is compared with our forms: without case, accents, lookalikes, and what is not seen."""
     if line.isascii():
         return line.lower()
     folded = unicodedata.normalize("NFKD", line).translate(_LOOKALIKES).casefold()
     return "".join(char for char in folded if unicodedata.category(char) not in _LOOKED_THROUGH)
-
-
-_LOOKED_THROUGH: Final = frozenset({"Mn", "Me", "Cf", "Cc", "Co", "Cn", "Cs"})

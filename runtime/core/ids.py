@@ -9,6 +9,26 @@ import re
 import secrets
 from typing import NewType
 
+MeetingId = NewType("MeetingId", str)
+"""Digits from "100" up, unique in a session."""
+
+ChannelId = NewType("ChannelId", str)
+MessageId = NewType("MessageId", str)
+StreamId = NewType("StreamId", str)
+SessionId = NewType("SessionId", str)
+TapeId = NewType("TapeId", str)
+"""`<session id>/<agent id>`; the session's own facts are on `<session id>/session`."""
+
+FIRST_AGENT = 1000
+"""Agents of a session are numbered from here."""
+
+_SCHEDULE = "schedule:"
+_GUEST = "guest:"
+_HUMAN_WORDS = frozenset({"user", "human"})
+_TASK = re.compile(r"task \d{1,9}\Z")
+_AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
+_MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
+
 
 class AgentId(str):
     """Digits from "1000" up: an agent of a session."""
@@ -58,28 +78,9 @@ ORDERER = CounterpartId("orderer")
 
 ParticipantId = AgentId | PersonId | GuestId | CounterpartId
 
-MeetingId = NewType("MeetingId", str)
-"""Digits from "100" up, unique in a session."""
-
-ChannelId = NewType("ChannelId", str)
-MessageId = NewType("MessageId", str)
-StreamId = NewType("StreamId", str)
-SessionId = NewType("SessionId", str)
-TapeId = NewType("TapeId", str)
-"""`<session id>/<agent id>`; the session's own facts are on `<session id>/session`."""
-
-FIRST_AGENT = 1000
-"""Agents of a session are numbered from here."""
 
 ANYONE = PersonId("human")
 """The person a program means by `user` or `human` when it names nobody."""
-
-_SCHEDULE = "schedule:"
-_GUEST = "guest:"
-_HUMAN_WORDS = frozenset({"user", "human"})
-_TASK = re.compile(r"task \d{1,9}\Z")
-_AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
-_MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
 
 
 def new_message_id() -> MessageId:

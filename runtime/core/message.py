@@ -28,6 +28,30 @@ Rating = Literal["up", "down", "none", "not_up", "not_down"]
 """What a reaction says of a message: a thumb up or down, none any more, or that this thumb was taken away while others
 may be there."""
 
+_OPTIONAL = (
+    ("to", "recipient_id"),
+    ("to_class", "recipient_class"),
+    ("meeting", "meeting_id"),
+    ("stream", "stream_id"),
+    ("ack", "ack_required"),
+    ("human", "from_human"),
+    ("name", "sender_name"),
+    ("pid", "platform_id"),
+    ("before", "before"),
+    ("answers", "answers"),
+    ("ends", "ends_meeting"),
+    ("gone", "gone"),
+    ("quiet", "quiet"),
+    ("aside", "aside"),
+    ("view", "looking_at"),
+    ("within", "within"),
+    ("hops", "hops"),
+)
+"""Fields that are JSON data as they are: the key of each in the data, and its name."""
+
+_IDS = frozenset({"to", "gone"})
+"""Those of them that are ids, of which the data has the text."""
+
 
 class MessageType(StrEnum):
     """The purpose of a message. Extensible: a type unknown to a reader is kept as its text."""
@@ -177,31 +201,6 @@ class Message:
     def addresses(self, participant: ParticipantId) -> bool:
         """Whether this message is meant for `participant` in particular."""
         return participant == self.recipient_id or participant in self.target_agent_ids
-
-
-_OPTIONAL = (
-    ("to", "recipient_id"),
-    ("to_class", "recipient_class"),
-    ("meeting", "meeting_id"),
-    ("stream", "stream_id"),
-    ("ack", "ack_required"),
-    ("human", "from_human"),
-    ("name", "sender_name"),
-    ("pid", "platform_id"),
-    ("before", "before"),
-    ("answers", "answers"),
-    ("ends", "ends_meeting"),
-    ("gone", "gone"),
-    ("quiet", "quiet"),
-    ("aside", "aside"),
-    ("view", "looking_at"),
-    ("within", "within"),
-    ("hops", "hops"),
-)
-"""Fields that are JSON data as they are: the key of each in the data, and its name."""
-
-_IDS = frozenset({"to", "gone"})
-"""Those of them that are ids, of which the data has the text."""
 
 
 def message_to_data(message: Message) -> dict[str, Any]:

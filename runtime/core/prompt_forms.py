@@ -11,6 +11,30 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, Self
 
+_FIELDS: Final[Mapping[str, str]] = {
+    "number": r"\d+",
+    "name": r"\w+(?:\.\w+)*",
+    "whom": r"[^\n]{1,80}?",
+    "called": r"[^\n]{1,80}?\s",
+    "any": r"[^\n]{0,2000}?",
+    "file": r"[^\n\]]{1,120}?\.\w{1,8}",
+    "call": r"\w+(?:\.\w+)*\(",
+    "kind": r"(?:image|voice or sound|video|file)",
+    "value": (r"(?:\"|\[|\{|artifact of|(?:-?\d[\d.,]*(?:e[+-]?\d+)?|true|false|null|none)\s*(?:$|[^\w\s]))"),
+}
+"""What may stand in the fields of a form. After a number or a word of JSON the line of ours ends."""
+
+_PARTS: Final = re.compile(r"\{(\w+)\}|(\w+)|(\S)")
+
+_LEAD: Final = re.compile(r"[\s*_~`]*(?:\[\d+\]\s*)?")
+"""What may stand before a form: blanks, marks of bold, the number of a question."""
+
+MARKS: Final = re.compile(
+    r"(?<=<)(?=[|\uff5c][^\s<>|\uff5c]{1,40}[|\uff5c]>)|(?<=<)(?=/?(?:begun|start_of_turn|end_of_turn|eos|bos)>)"
+    r"|(?<=\[)(?=/?INST\])|(?<=<)(?=</?SYS>>)"
+)
+"""Where, inside of a line, something begins that a model, or its server, takes for the border of a message."""
+
 
 class Form(StrEnum):
     """The beginning of a line of ours. `known` is the part of it by which a line is taken for ours."""
@@ -135,22 +159,6 @@ class Form(StrEnum):
     PLAYBOOK = "## {name}(", "## {call}"
 
 
-_FIELDS: Final[Mapping[str, str]] = {
-    "number": r"\d+",
-    "name": r"\w+(?:\.\w+)*",
-    "whom": r"[^\n]{1,80}?",
-    "called": r"[^\n]{1,80}?\s",
-    "any": r"[^\n]{0,2000}?",
-    "file": r"[^\n\]]{1,120}?\.\w{1,8}",
-    "call": r"\w+(?:\.\w+)*\(",
-    "kind": r"(?:image|voice or sound|video|file)",
-    "value": (r"(?:\"|\[|\{|artifact of|(?:-?\d[\d.,]*(?:e[+-]?\d+)?|true|false|null|none)\s*(?:$|[^\w\s]))"),
-}
-"""What may stand in the fields of a form. After a number or a word of JSON the line of ours ends."""
-
-_PARTS: Final = re.compile(r"\{(\w+)\}|(\w+)|(\S)")
-
-
 def _pattern(form: Form) -> str:
     """A form as lines are compared with it: in lower case, with any blanks between its words and signs."""
     parts = (
@@ -159,10 +167,6 @@ def _pattern(form: Form) -> str:
     )
     end = r"\b" if form.known[-1].isalnum() else ""
     return r"\s*".join(parts) + end
-
-
-_LEAD: Final = re.compile(r"[\s*_~`]*(?:\[\d+\]\s*)?")
-"""What may stand before a form: blanks, marks of bold, the number of a question."""
 
 
 def _any_of(forms: Iterable[Form]) -> re.Pattern[str]:
@@ -183,10 +187,3 @@ def is_ours(line: str) -> bool:
     if known is not None and known.match(line, at):
         return True
     return ("(" in line or " gave" in line) and line[at : at + 1] != "|" and _OPEN.match(line, at) is not None
-
-
-MARKS: Final = re.compile(
-    r"(?<=<)(?=[|\uff5c][^\s<>|\uff5c]{1,40}[|\uff5c]>)|(?<=<)(?=/?(?:begun|start_of_turn|end_of_turn|eos|bos)>)"
-    r"|(?<=\[)(?=/?INST\])|(?<=<)(?=</?SYS>>)"
-)
-"""Where, inside of a line, something begins that a model, or its server, takes for the border of a message."""

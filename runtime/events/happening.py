@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, datac
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
+_PARTS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Happening:
@@ -50,9 +52,6 @@ def happening(name: str, level: Level = "info") -> Callable[[type[Kind]], type[K
         return made
 
     return declare
-
-
-_PARTS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def _parts(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -17,6 +17,9 @@ from runtime.playbooks.python_body import executing, host_function, place_of, ru
 from runtime.playbooks.remote import REMOTE_ERRORS
 from runtime.playbooks.turns import Again
 
+_ITSELF = frozenset({"agent", "self", "variables"})
+_NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
+
 
 class Variables(Mapping[str, Any]):
     """`variables["name"]` in a playbook: its agent's variables at the last result."""
@@ -87,10 +90,6 @@ class OwnAgent:
         if name not in self._calls:
             raise AttributeError(f"an agent has no {name!r} in Python{instead_of(name)}")
         return self._calls[name]
-
-
-_ITSELF = frozenset({"agent", "self", "variables"})
-_NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})
 
 
 class _PublicPlaybooks:

@@ -11,6 +11,9 @@ import httpx2
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 """The most bytes of one answer; the rest is not read."""
 
+ATTEMPT: ContextVar[Attempt | None] = ContextVar("ATTEMPT", default=None)
+"""The attempt of this task's requests. The SDK passes a task's context on to its requests."""
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -18,10 +21,6 @@ class Attempt:
 
     sent: bool = True
     status: int | None = None
-
-
-ATTEMPT: ContextVar[Attempt | None] = ContextVar("ATTEMPT", default=None)
-"""The attempt of this task's requests. The SDK passes a task's context on to its requests."""
 
 
 def secret_header(header: str, secret: str | None) -> dict[str, str]:

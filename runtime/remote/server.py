@@ -47,6 +47,19 @@ MAX_DEPTH = 40
 MAX_BITS = 1_000
 """A whole number with more of them is left out."""
 
+MAX_TRIES = 3
+"""The most attempts at a repeatable call, over new connections."""
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 60.0
+"""Between two attempts to connect; each pause is twice the one before."""
+
+MASK = "********"
+SHORTEST_SECRET = 6
+ANY_COMMAND = "*"
+PYTHON = "python"
+"""The name, in the settings, of the Python that runs a program's own server."""
+
 
 def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, max_chars: int) -> Any:
     """The structured value if there is one of acceptable length, else the text.
@@ -111,20 +124,6 @@ def _plain_data(value: Any, depth: int) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return "…" if isinstance(value, int) and value.bit_length() > MAX_BITS else value
-
-
-MAX_TRIES = 3
-"""The most attempts at a repeatable call, over new connections."""
-
-FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 60.0
-"""Between two attempts to connect; each pause is twice the one before."""
-
-MASK = "********"
-SHORTEST_SECRET = 6
-ANY_COMMAND = "*"
-PYTHON = "python"
-"""The name, in the settings, of the Python that runs a program's own server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ _FORBIDDEN_ATTRIBUTES = frozenset(
 )
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
+_Found = tuple[str, str] | None
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -150,9 +152,6 @@ def _walk(tree: ast.AST) -> Iterator[_Place]:
             for child in ast.iter_child_nodes(place.node)
         ]
         waiting.extend(reversed(children))
-
-
-_Found = tuple[str, str] | None
 
 
 def _too_big(nodes: int, text_chars: int, depth: int) -> _Found:

@@ -44,6 +44,19 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """Asked before every call of a model, for a conversation and the person who caused it: the sentence why not, or None.
 """
 
+_ALONE: Mapping[str, Any] = {
+    "events": None,
+    "extended": None,
+    "features": (),
+    "mailboxes": NoMailboxes(),
+    "places": None,
+    "seen": False,
+    "speaker": None,
+    "task_places": {},
+    "tasks": None,
+}
+"""What a session does without in a scratch room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -157,17 +170,3 @@ class NodeContext:
     def program(self, name: str) -> Program:
         """The program of that name. A program that is not served (now) has no agents."""
         return self.programs.get(name) or Program(name, (), "", "")
-
-
-_ALONE: Mapping[str, Any] = {
-    "events": None,
-    "extended": None,
-    "features": (),
-    "mailboxes": NoMailboxes(),
-    "places": None,
-    "seen": False,
-    "speaker": None,
-    "task_places": {},
-    "tasks": None,
-}
-"""What a session does without in a scratch room."""

@@ -32,6 +32,11 @@ AT_ONCE = 8
 LONGEST_S = 1.0
 """After this time a session lets the next one come back too: it waits for something else, such as a server of tools."""
 
+WRITTEN_WITHIN_S = 3.0
+"""How long a conversation that is parked waits for answers of its platform and for the store."""
+
+_PAGE_CHARS = 32
+
 
 class Comebacks:
     """The sessions that are not in memory yet. Conversations of people come before tasks, which nobody waits for."""
@@ -85,12 +90,6 @@ class Comebacks:
     async def _end_after(self, seconds: float, race: TaskGroup) -> None:
         await self._clock.sleep_until(self._clock.monotonic() + seconds)
         race.cancel_scope.cancel()
-
-
-WRITTEN_WITHIN_S = 3.0
-"""How long a conversation that is parked waits for answers of its platform and for the store."""
-
-_PAGE_CHARS = 32
 
 
 @dataclass(slots=True, eq=False)

@@ -12,6 +12,11 @@ from runtime.core.ids import SessionId
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact
 
+Item = TypeVar("Item")
+
+_READ_AT_ONCE = 200
+_FEW = 20
+
 
 @dataclass(frozen=True, slots=True)
 class KnownSession:
@@ -121,12 +126,6 @@ def busy_session(session: SessionId, node: str | None) -> SessionBusy:
         f"The session {session} is active on {node}, so nothing was changed. Wait until it rests, or say /stop in its "
         "conversation, or stop the gateway; --force does it anyway."
     )
-
-
-Item = TypeVar("Item")
-
-_READ_AT_ONCE = 200
-_FEW = 20
 
 
 async def among_sessions(

@@ -15,6 +15,9 @@ from runtime.tape.tape import Branch, Fact, TapeStore
 SHARDS = 64
 """Part of the data format: a conversation's shard is crc32 of its key modulo this."""
 
+TIMER = "timer"
+"""The kind of an inbox event that only loads its session, which knows itself what is due."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -166,10 +169,6 @@ class ShareStore(Protocol):
     async def leave(self, holder: LeaseHolder, /) -> None:
         """Announce that this node uses nothing."""
         ...
-
-
-TIMER = "timer"
-"""The kind of an inbox event that only loads its session, which knows itself what is due."""
 
 
 @dataclass(frozen=True, slots=True)

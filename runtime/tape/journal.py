@@ -30,6 +30,12 @@ from runtime.tape.view import event_type
 MAX_PENDING = 100
 """While this number of facts waits to be written, calls wait for the store."""
 
+_LARGE = 2**63
+"""Whether JSON has an integer of more than this, it says itself."""
+
+_SMALL = 50_000
+"""What has more characters and items is measured as JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -60,13 +66,6 @@ def as_data(value: Any) -> Any:
     if len(text) > MAX_FACT_CHARS:
         raise ValueError(f"it is longer than {MAX_FACT_CHARS:,} characters; keep large values in files")
     return json.loads(whole_characters(text))
-
-
-_LARGE = 2**63
-"""Whether JSON has an integer of more than this, it says itself."""
-
-_SMALL = 50_000
-"""What has more characters and items is measured as JSON."""
 
 
 class _Copy:

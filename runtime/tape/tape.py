@@ -19,6 +19,13 @@ that a wait gives at once."""
 _REASONS = frozenset({"exc", "why", "error"})
 """Keys of facts under which somebody is told why something is so: longer texts there are cut."""
 
+ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merged", "ended"})
+"""Kinds of facts from which a tape is read: stores find the last one of a kind without going through the others."""
+
+UNREADABLE = "unreadable"
+"""The kind of a fact that a store has but cannot read; `fields` of its data is what the store has. `locked`, where it
+is there, says why it cannot be opened."""
+
 
 def with_short_reasons(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The data of a fact, with shortened texts about failures."""
@@ -30,15 +37,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, list):
         return [_short(item) for item in value]
     return shortened(value, MAX_ERROR_CHARS) if isinstance(value, str) else value
-
-
-ANCHORS = frozenset({"begin", "adopted", "branch", "exchange", "compact", "merged", "ended"})
-"""Kinds of facts from which a tape is read: stores find the last one of a kind without going through the others."""
-
-
-UNREADABLE = "unreadable"
-"""The kind of a fact that a store has but cannot read; `fields` of its data is what the store has. `locked`, where it
-is there, says why it cannot be opened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gateway.extensions.extension import ExtensionPlatform
     from gateway.talks.reports.results import TalkResult
 
+_BROWSER = "browser"
+_LIMIT_S = 30.0
+
 
 def section_example(platform: ExtensionPlatform) -> str:
     """The platform's section of parley.toml, each key with its default behind a `#`."""
@@ -106,10 +109,6 @@ def write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
         return False
     say(f"written  {path}")
     return True
-
-
-_BROWSER = "browser"
-_LIMIT_S = 30.0
 
 
 def new(

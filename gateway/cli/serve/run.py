@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _ORPHANED = 1
 
+PORTS = {"bus": 7891, "tape": 7890}
+"""The services that have a process of their own, with the port of each."""
+
 
 def end_with_standard_input() -> None:
     """End this process at once, like a crash, when its standard input ends: a pipe that its parent holds open.
@@ -58,10 +61,6 @@ def serve_standby(
 
 def _option(name: str, value: object) -> list[str]:
     return [] if value is None else [name, str(value)]
-
-
-PORTS = {"bus": 7891, "tape": 7890}
-"""The services that have a process of their own, with the port of each."""
 
 
 def serve_alone(role: str, program: Sequence[Path], config: Path | None, host: str | None, port: int | None) -> None:

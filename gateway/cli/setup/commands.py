@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from adapters.discord.api.permissions import Invitation
     from gateway.settings.tree import Settings
 
+app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, or voice on this machine.")
+
 
 def voice(
     size: Annotated[str, typer.Argument(help="tiny, base, small, medium, large-v3 or large-v3-turbo.")],
@@ -103,7 +105,6 @@ async def _asked(settings: Settings) -> Invitation:
     return invitation(us.application_id)
 
 
-app = typer.Typer(no_args_is_help=True, help="Set up Slack, Discord, or voice on this machine.")
 app.command(short_help="Print the manifest to paste at api.slack.com/apps.")(slack)
 app.command(short_help="Print the link that adds the bot to a server.")(discord)
 app.command(short_help="Download a Whisper model to the data directory.")(voice)

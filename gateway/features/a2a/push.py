@@ -34,6 +34,23 @@ from runtime.stores.sessions import LeaseHolder, LeaseStore
 PIECES_S = 1.0
 """The shortest time between two notifications of a text that grows: what comes meanwhile goes with the next."""
 
+LEASE = "a2a-pushes"
+MEDIA_TYPE = "application/a2a+json"
+
+MAX_CONFIGS = 5
+"""URLs of one task."""
+
+GIVE_UP_S = 24 * 3600.0
+"""A notification that nobody has taken for so long is let go, with all that would follow."""
+
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 300.0
+_LOOK_S = 1.0
+"""The shortest time between two looks for new URLs."""
+
+_MAX_CHARS = 2_000
+_POST_LIMIT_S = 15.0
+
 
 class Telling:
     """Tells one URL of one task. `take` sends a notification until it is taken, and is False when that is given up;
@@ -95,24 +112,6 @@ class Telling:
             if not await self._take(MessageToDict(to_stream_response(update))):  # type: ignore[arg-type]
                 return False
         return True
-
-
-LEASE = "a2a-pushes"
-MEDIA_TYPE = "application/a2a+json"
-
-MAX_CONFIGS = 5
-"""URLs of one task."""
-
-GIVE_UP_S = 24 * 3600.0
-"""A notification that nobody has taken for so long is let go, with all that would follow."""
-
-_FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 300.0
-_LOOK_S = 1.0
-"""The shortest time between two looks for new URLs."""
-
-_MAX_CHARS = 2_000
-_POST_LIMIT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,16 @@ from runtime.storage.redis.client.script import load_script
 _ADD = load_script("add", "gateway.features.hours")
 _KEPT_S = 2 * 86_400
 
+HOURS: Final = 24
+
+_COUNTED: Final = {
+    MessageReceived: "messages",
+    PageSettled: "answers",
+    PlaybookFailed: "failures",
+    SessionFailed: "failures",
+    LLMFailed: "failures",
+}
+
 
 class RedisHours:
     """Sums by measure. An hour is named by its beginning, such as `2026-01-01T09`, UTC. Raises StorageUnavailable."""
@@ -45,17 +55,6 @@ class RedisHours:
 
 def _key(hour: str) -> str:
     return f"{{parley:hours:{hour}}}"
-
-
-HOURS: Final = 24
-
-_COUNTED: Final = {
-    MessageReceived: "messages",
-    PageSettled: "answers",
-    PlaybookFailed: "failures",
-    SessionFailed: "failures",
-    LLMFailed: "failures",
-}
 
 
 class HourLedger:

@@ -44,6 +44,12 @@ _KINDS = (
 )
 """Of each of these a person is one at a time."""
 
+BOOKS_KEPT = 256
+"""The books that stay in memory, those that were read last."""
+
+AT_ONCE = 200
+"""The memories that are indexed before others have their turn."""
+
 
 def replaced_by(text: str, owner: str, about: str, known: Sequence[Memory]) -> tuple[str, ...]:
     """The ids of the memories that a new text of this owner replaces."""
@@ -85,13 +91,6 @@ def _read(text: str) -> _Told:
 def _key(does: str) -> str:
     first, *more = does.lower().split()
     return _SINGLE_KEYS.get(first) or " ".join([first.removesuffix("s").removesuffix("ing"), *more])
-
-
-BOOKS_KEPT = 256
-"""The books that stay in memory, those that were read last."""
-
-AT_ONCE = 200
-"""The memories that are indexed before others have their turn."""
 
 
 class Silence(Protocol):

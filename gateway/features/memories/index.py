@@ -38,19 +38,6 @@ _TOPICS = (
     "project deadline task goal plan report team release 项目 计划",
 )
 
-
-def _topics() -> Mapping[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
-    for number, words in enumerate(_TOPICS):
-        for token in tokens(words):
-            found.setdefault(token, set()).add(number)
-    return {token: frozenset(numbers) for token, numbers in found.items()}
-
-
-TOPICS = _topics()
-"""The numbers of the topics of a token."""
-
-
 _TYPED_WRONG = 0.6
 """The weight of a word that differs from the question's by a typing error."""
 
@@ -66,10 +53,21 @@ _NEAR_WORDS = 3
 _OFTEN = 2000
 """A word in more memories than this, and in a fourth of them, tells nothing."""
 
-
 _LONGEST_QUESTION = 60
 _MOST_MISSPELT = 8
 """The words of a question that are looked for, and those of them that may be misspelt."""
+
+
+def _topics() -> Mapping[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for number, words in enumerate(_TOPICS):
+        for token in tokens(words):
+            found.setdefault(token, set()).add(number)
+    return {token: frozenset(numbers) for token, numbers in found.items()}
+
+
+TOPICS = _topics()
+"""The numbers of the topics of a token."""
 
 
 class MemoryIndex:

@@ -21,6 +21,17 @@ IN_FULL = 24
 
 _SIGNS = bytes(ord("0") if byte < 0x80 else ord("1") for byte in range(256))
 
+MADE_AT_ONCE = 31
+"""So many memories are put into vectors with one question."""
+
+MAX_CHARS = 1_000
+"""So much of a question is read."""
+
+VECTORS_KEPT = 20_000
+"""The vectors that stay in memory, those of the scopes that were asked last."""
+
+_QUESTIONS_KEPT = 256
+
 
 class Vectors:
     """Vectors of one length, numbered from 0 in the order in which they are added."""
@@ -64,18 +75,6 @@ def _length(vector: bytes) -> float:
 
 def _product(one: bytes, other: bytes) -> int:
     return sum(map(mul, memoryview(one).cast("b"), memoryview(other).cast("b")))
-
-
-MADE_AT_ONCE = 31
-"""So many memories are put into vectors with one question."""
-
-MAX_CHARS = 1_000
-"""So much of a question is read."""
-
-VECTORS_KEPT = 20_000
-"""The vectors that stay in memory, those of the scopes that were asked last."""
-
-_QUESTIONS_KEPT = 256
 
 
 class Embedder(Protocol):

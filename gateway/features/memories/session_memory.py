@@ -61,6 +61,18 @@ _PERSONAL = re.compile(
 
 _LEAST_NAME_CHARS = 2
 
+REMEMBERED = "remembered"
+OTHERS = "others"
+"""The value of a program's `memory:` by which it may remember what somebody says about other people."""
+
+_USER = frozenset({"", "user", "human", "person", "speaker", "me", "i", "the user", "this user"})
+_PLACE = frozenset({"place", "group", "room", "here", "everybody", "everyone", "team", "us", "conversation", "thread"})
+_PROGRAM = "program"
+_ID_CHARS = 32
+
+_SMOOTHING = 60
+"""How little the first places of a list count before the later ones (reciprocal rank fusion)."""
+
 
 def is_secret(text: str) -> bool:
     """Whether a text looks like a password, a key or the number of a card."""
@@ -91,19 +103,6 @@ def _is_card(digits: str) -> bool:
     """Whether the check digit of a number is that of a card (Luhn)."""
     numbers = [int(digit) for digit in digits if digit.isdecimal()][::-1]
     return sum(n if at % 2 == 0 else (2 * n - 9 if n > 4 else 2 * n) for at, n in enumerate(numbers)) % 10 == 0
-
-
-REMEMBERED = "remembered"
-OTHERS = "others"
-"""The value of a program's `memory:` by which it may remember what somebody says about other people."""
-
-_USER = frozenset({"", "user", "human", "person", "speaker", "me", "i", "the user", "this user"})
-_PLACE = frozenset({"place", "group", "room", "here", "everybody", "everyone", "team", "us", "conversation", "thread"})
-_PROGRAM = "program"
-_ID_CHARS = 32
-
-_SMOOTHING = 60
-"""How little the first places of a list count before the later ones (reciprocal rank fusion)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,18 @@ from runtime.core.errors import (
 )
 from runtime.storage.encoding.sealing import PLAIN
 
+DOCUMENT = Path(__file__).parent / "openapi.json"
+"""The description for tools. It holds no secret, so nobody is asked who they are."""
+
+_STATUS: dict[type[StorageError], int] = {
+    HeadMoved: 412,
+    NotebookFull: 507,
+    NotebookExists: 409,
+    NotebookGone: 404,
+    ArchiveUnavailable: 503,
+    StorageUnavailable: 503,
+}
+
 
 class MergeRoute:
     """The request to merge. Entries that were merged are not merged again."""
@@ -125,19 +137,6 @@ def _from(entry: Entry, name: str, where: dict[str, Any]) -> Draft:
     return Draft(
         entry.kind, entry_line(entry.kind, data["payload"], {**meta, "from_tape": name, **where}, data["date"])
     )
-
-
-DOCUMENT = Path(__file__).parent / "openapi.json"
-"""The description for tools. It holds no secret, so nobody is asked who they are."""
-
-_STATUS: dict[type[StorageError], int] = {
-    HeadMoved: 412,
-    NotebookFull: 507,
-    NotebookExists: 409,
-    NotebookGone: 404,
-    ArchiveUnavailable: 503,
-    StorageUnavailable: 503,
-}
 
 
 @dataclass(frozen=True, slots=True)

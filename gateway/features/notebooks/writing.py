@@ -40,6 +40,13 @@ BYTES_AT_ONCE = 512 * 1024
 _HALF = re.compile(r"[\ud800-\udfff]")
 """Half of a character, which JSON can write and no text has."""
 
+MAX_IMPORT_BYTES = 256 * 1024 * 1024
+COMPACTED = "compact"
+"""The name of the anchor that a compaction leaves, unless it is given another."""
+
+_TRIES = 3
+_ENTRY_KEYS = frozenset({"kind", "payload", "meta", "date"})
+
 
 class BadLine(ValueError):
     """A line that cannot be kept; the text says which and why."""
@@ -122,14 +129,6 @@ def _kind(line: bytes) -> str | None:
         return None
     kind = data.get("kind") if isinstance(data, dict) else None
     return kind if isinstance(kind, str) and kind and not _HALF.search(kind) else None
-
-
-MAX_IMPORT_BYTES = 256 * 1024 * 1024
-COMPACTED = "compact"
-"""The name of the anchor that a compaction leaves, unless it is given another."""
-
-_TRIES = 3
-_ENTRY_KEYS = frozenset({"kind", "payload", "meta", "date"})
 
 
 class Body:

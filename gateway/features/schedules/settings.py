@@ -20,6 +20,14 @@ from runtime.core.times import zone_named
 Missed = Literal["once", "skip"]
 Overlap = Literal["queue", "skip"]
 
+_FIELDS = 5
+_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+_HEADER = re.compile(r"\s*\[\[\s*cron\s*\]\]")
+_ANY_HEADER = re.compile(r"\s*\[")
+
+Id = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+"""A platform's id, which TOML may have as a number."""
+
 
 class RunRules(Protocol):
     """The treatment of a missed time, and of a time at which the run before still goes on."""
@@ -46,15 +54,6 @@ class ScheduleSettings(Section):
         if zone_named(zone) is None:
             raise ValueError('no such time zone; expected a name such as "Europe/Berlin" or "UTC"')
         return zone
-
-
-_FIELDS = 5
-_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
-_HEADER = re.compile(r"\s*\[\[\s*cron\s*\]\]")
-_ANY_HEADER = re.compile(r"\s*\[")
-
-Id = Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
-"""A platform's id, which TOML may have as a number."""
 
 
 class CronSettings(Section):

@@ -17,6 +17,9 @@ from runtime.core.errors import DebugError
 
 Body = dict[str, Any]
 
+_FAILURES = ("failed", "rejected")
+_NOT_OF_RESULTS = ("name", "evaluateName")
+
 
 class Inspection:
     """Answers questions and changes nothing. With `compiled` stacks show the PBAsm instead of the author's files."""
@@ -133,10 +136,6 @@ class Inspection:
         if not isinstance(frame, str) or frame not in watch.journal.state.frames:
             raise DebugError("this frame is no longer on the stack")
         return watch, frame
-
-
-_FAILURES = ("failed", "rejected")
-_NOT_OF_RESULTS = ("name", "evaluateName")
 
 
 def source_of(request: Request) -> str | int:

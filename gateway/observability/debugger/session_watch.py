@@ -27,6 +27,8 @@ from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionLoaded
 from runtime.tape.state.frames import FrameState
 
+_WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -310,9 +312,6 @@ class SessionWatch:
         """The values of plain names in a frame."""
         state = self.journal.state.frames[frame]
         return names_of(self.journal.state, state, self.spec(state))
-
-
-_WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}
 
 
 def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:

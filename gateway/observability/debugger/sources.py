@@ -16,6 +16,8 @@ from runtime.language.program import PlaybookSpec, Program, Step
 
 _MAX_SOURCE_BYTES = 1 << 20
 
+_BULLETS = frozenset({"- ", "* ", "+ ", "-", "*", "+"})
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -179,6 +181,3 @@ def _continued(text: str) -> set[int]:
     return {
         number for number, row in rows if row[:1] in (" ", "\t") and row.strip() and row.strip()[:2] not in _BULLETS
     }
-
-
-_BULLETS = frozenset({"- ", "* ", "+ ", "-", "*", "+"})

@@ -31,6 +31,19 @@ WRITTEN = 50
 
 _ERROR_CHARS = 500
 
+_TOLD: Sequence[type[Happening]] = (
+    LLMAnswered,
+    LLMBrokeOff,
+    ModelFellBack,
+    RemoteConnected,
+    RemoteListed,
+    RemoteUnreachable,
+    RemoteReturned,
+)
+
+SERVICES_TABLE = "nodes:services"
+"""What each process has seen, by its node, JSON."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -254,17 +267,6 @@ class Seen:
         return {"models": self.models.tallies.written(), "servers": servers}
 
 
-_TOLD: Sequence[type[Happening]] = (
-    LLMAnswered,
-    LLMBrokeOff,
-    ModelFellBack,
-    RemoteConnected,
-    RemoteListed,
-    RemoteUnreachable,
-    RemoteReturned,
-)
-
-
 def _lately(times: deque[float]) -> list[float]:
     return [round(one, 3) for one in list(times)[-WRITTEN:]]
 
@@ -283,10 +285,6 @@ def _median(values: deque[float]) -> float | None:
 
 def _text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
-
-
-SERVICES_TABLE = "nodes:services"
-"""What each process has seen, by its node, JSON."""
 
 
 class SharedServices(SharedView):

@@ -22,6 +22,10 @@ _DIFFERS = "≠"
 _BETWEEN = " │ "
 _TAB = 4
 
+_WIDTH = 120
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot have."""
+
 
 def result_lines(result: TalkResult, width: int) -> Iterator[str]:
     """One line for a talk, and where it has failed what differs."""
@@ -117,11 +121,6 @@ def _columns(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-
-
-_WIDTH = 120
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot have."""
 
 
 def write_junit(file: Path, results: Sequence[TalkResult]) -> None:

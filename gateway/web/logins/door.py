@@ -15,6 +15,10 @@ from adapters.web.codec import Person
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, source_of
 from runtime.core.clock import Clock
 
+TOO_MANY = "Too many attempts. Wait a minute."
+NOT_READ = "The form could not be read."
+AWAY = "The chat's store does not answer. Try again in a moment."
+
 
 class LogIn(Protocol):
     """One way to log in."""
@@ -77,8 +81,3 @@ def parted(cookie: str) -> Response:
     response = Response(status_code=204, headers={"clear-site-data": '"cache"'})
     response.delete_cookie(cookie)
     return response
-
-
-TOO_MANY = "Too many attempts. Wait a minute."
-NOT_READ = "The form could not be read."
-AWAY = "The chat's store does not answer. Try again in a moment."

@@ -48,6 +48,9 @@ MAX_DEVICE_LINKS = 5
 
 Changes = dict[str, tuple[str | None, str | None]]
 
+_USED = "This link has been used already. Ask for a new one."
+_TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
+
 
 class NotAdmitted(Exception):
     """Somebody cannot come in, or cannot do it; the text says why, for the person."""
@@ -334,10 +337,6 @@ class Team:
         if cleaned in self._reserved:
             raise NotAdmitted(f"{cleaned} is the name of an agent here, or looks like one. Choose another.")
         return cleaned
-
-
-_USED = "This link has been used already. Ask for a new one."
-_TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
 
 
 def _read_link(text: str) -> dict[str, str]:

@@ -14,6 +14,19 @@ _HOLDERS: Final = (_SEGMENT, _INFO, _TRACKS, _TRACK, _CLUSTER, _GROUP)
 _MOVES: Final = 1
 _MAX_ELEMENTS: Final = 1_000_000
 
+_OGG_HEAD: Final = 27
+_OPUS_RATE: Final = 48_000
+_MAX_PAGES: Final = 1_000_000
+
+_MP3_KBITS: Final = {
+    True: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+}
+"""Bit rates of layer III, of MPEG-1 and of the later ones."""
+_MP3_RATES: Final = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
+_AAC_RATES: Final = (96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000)
+_AAC_SAMPLES: Final = 1_024
+
 
 @dataclass(slots=True)
 class _Times:
@@ -81,20 +94,6 @@ def _size(data: bytes, at: int) -> tuple[int | None, int]:
 
 def _number(data: bytes, begin: int, size: int) -> int:
     return int.from_bytes(data[begin : begin + min(size, 8)], "big")
-
-
-_OGG_HEAD: Final = 27
-_OPUS_RATE: Final = 48_000
-_MAX_PAGES: Final = 1_000_000
-
-_MP3_KBITS: Final = {
-    True: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
-    False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
-}
-"""Bit rates of layer III, of MPEG-1 and of the later ones."""
-_MP3_RATES: Final = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
-_AAC_RATES: Final = (96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000)
-_AAC_SAMPLES: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)

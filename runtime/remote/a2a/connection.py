@@ -36,6 +36,17 @@ from runtime.remote.http import ATTEMPT, Attempt, secret_header
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The most bytes of one answer, also of one stream of events; the rest is not read."""
 
+BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
+
+MAX_LOOKS = 200
+"""So often a task is asked for, or followed again, in one call."""
+
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 10.0
+
+_SDK = logging.getLogger("a2a")
+"""The SDK's logger, silenced: failures also arrive as errors, and it would log strangers' texts."""
+
 
 class TooLong(httpx.HTTPError):
     """An answer has more than `MAX_ANSWER_BYTES`."""
@@ -85,16 +96,6 @@ class _Bounded(httpx.AsyncByteStream):
         await self._inner.aclose()
 
 
-BINDINGS = [TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value]
-
-MAX_LOOKS = 200
-"""So often a task is asked for, or followed again, in one call."""
-
-_FIRST_PAUSE_S = 0.5
-_LONGEST_PAUSE_S = 10.0
-
-_SDK = logging.getLogger("a2a")
-"""The SDK's logger, silenced: failures also arrive as errors, and it would log strangers' texts."""
 _SDK.addHandler(logging.NullHandler())
 _SDK.propagate = False
 

@@ -27,6 +27,10 @@ from runtime.tape.state.session import SessionState
 MAX_VALUE_CHARS = 200
 """The length of a shared value."""
 
+_INVITATION = re.compile(r"@?(?P<name>.+?)(?:\s+to\s+(?:meeting\s+)?(?P<number>\d+))?\s*", re.IGNORECASE | re.DOTALL)
+_ABOUT = re.compile(r"\s*(?:meeting\s+)?(?P<number>\d+)?\s*(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SET = re.compile(r"set\s+(?P<name>\S+)\s+(?P<value>.*\S)\s*", re.IGNORECASE | re.DOTALL)
+
 
 def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str:
     """Several meetings, one a line."""
@@ -98,11 +102,6 @@ def _said(meeting: MeetingState, texts: Texts) -> str:
 def _more(count: int, texts: Texts) -> Iterator[str]:
     if count > MAX_LINES:
         yield texts("meeting.more", count=count - MAX_LINES)
-
-
-_INVITATION = re.compile(r"@?(?P<name>.+?)(?:\s+to\s+(?:meeting\s+)?(?P<number>\d+))?\s*", re.IGNORECASE | re.DOTALL)
-_ABOUT = re.compile(r"\s*(?:meeting\s+)?(?P<number>\d+)?\s*(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_SET = re.compile(r"set\s+(?P<name>\S+)\s+(?P<value>.*\S)\s*", re.IGNORECASE | re.DOTALL)
 
 
 class MeetingCommands:

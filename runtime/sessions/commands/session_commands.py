@@ -22,6 +22,9 @@ from runtime.tape.state.tasks import TaskState
 MAX_SHOWN = 20
 """The latest tasks that are shown."""
 
+Carry = Callable[[InboxEvent], Awaitable[None]]
+"""Carries out a command."""
+
 
 def tasks_text(state: SessionState, now_s: float, texts: Texts) -> str:
     """The tasks of a session, one a line, the latest last."""
@@ -52,10 +55,6 @@ def stop_task(journal: Journal, asked: str, texts: Texts) -> str:
         return texts("tasks.over", task=task.number)
     journal.note(TaskCancelled(task.number))
     return texts("tasks.stopped", task=task.number)
-
-
-Carry = Callable[[InboxEvent], Awaitable[None]]
-"""Carries out a command."""
 
 
 class SessionCommands:

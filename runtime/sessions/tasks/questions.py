@@ -25,6 +25,11 @@ from runtime.tape.journal import Journal
 from runtime.tape.state.frames import takes
 from runtime.tape.state.tasks import TaskQuestion, TaskState
 
+_PREFIX_CHARS = 8
+
+_Asking: TypeAlias = tuple[TaskState, str, TaskQuestion]
+"""An open question with its id, and the task that asks it."""
+
 
 class QuestionThreads:
     """The threads below questions of tasks in one conversation of people. They are held in the store before a question
@@ -67,12 +72,6 @@ async def is_below_question(place: Address, store: PlaceStore) -> bool:
     """Whether a place is a thread below a question of a task, open or closed."""
     held = await store.get(place)
     return held is not None and held.meeting is None
-
-
-_PREFIX_CHARS = 8
-
-_Asking: TypeAlias = tuple[TaskState, str, TaskQuestion]
-"""An open question with its id, and the task that asks it."""
 
 
 class TaskQuestions:

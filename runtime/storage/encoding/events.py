@@ -17,6 +17,8 @@ _CONTENT = ("name", "text", "files", "quote", "around", "choice")
 
 _ENTRY = "entry"
 
+_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "around": [], "choice": None}
+
 
 class EventForm:
     """Writes and reads events as `sealing` has it."""
@@ -80,9 +82,6 @@ class EventForm:
             return self._sealing.open(_reason_binding(event), written)
         except ContentLocked as error:
             return str(error)
-
-
-_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "around": [], "choice": None}
 
 
 def _binding(event: InboxEvent) -> AssociatedData:

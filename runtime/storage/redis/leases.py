@@ -11,6 +11,9 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLAIM = load_script("share_claim")
 
+_ACQUIRE = load_script("lease_acquire")
+_RENEW = load_script("lease_renew")
+
 
 class RedisShareStore:
     """Implements `runtime.stores.sessions.ShareStore`."""
@@ -25,10 +28,6 @@ class RedisShareStore:
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         await self._connection.write("HDEL", SHARES, holder.node)
-
-
-_ACQUIRE = load_script("lease_acquire")
-_RENEW = load_script("lease_renew")
 
 
 class RedisLeaseStore:

@@ -17,6 +17,27 @@ from runtime.tape.state.frames import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
 
+_IDS: Mapping[str, Callable[[str], Any]] = {
+    "AgentId": AgentId,
+    "PersonId": person_id,
+    "ParticipantId": participant_id,
+}
+"""How a field with an id is read, by the first word of its type; it is written as it is."""
+
+KINDS: dict[str, type[Content]] = {}
+"""Every kind of fact, by its name on the tapes."""
+
+_SCALARS = frozenset({"int", "bool", "float", "int | None", "bool | None", "float | None"})
+
+_SHORT_CHARS = 5_000
+"""A longer text is settled the slow way, which knows the bounds."""
+
+_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    "frame_id": ("f",),
+    "page_id": ("page",),
+    "agent_id": ("agent", "host"),
+}
+
 
 class _Nothing(Mapping[str, Any]):
     """An empty mapping that cannot change, and can therefore be a default."""
@@ -83,14 +104,6 @@ PARTS = StoredForm(
 )
 
 
-_IDS: Mapping[str, Callable[[str], Any]] = {
-    "AgentId": AgentId,
-    "PersonId": person_id,
-    "ParticipantId": participant_id,
-}
-"""How a field with an id is read, by the first word of its type; it is written as it is."""
-
-
 def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
     return _IDS.get(str(part.type).removesuffix(" | None"))
 
@@ -139,10 +152,6 @@ class Content:
     def pays(self) -> str | None:
         """The page that the outbox loses by it, if any."""
         return None
-
-
-KINDS: dict[str, type[Content]] = {}
-"""Every kind of fact, by its name on the tapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +280,6 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
     return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
 
 
-_SCALARS = frozenset({"int", "bool", "float", "int | None", "bool | None", "float | None"})
-
-_SHORT_CHARS = 5_000
-"""A longer text is settled the slow way, which knows the bounds."""
-
-
 def _settling(made: type[Content], names: dict[str, Any]) -> list[str]:
     """`data` and `read` in one: values that cannot change are taken as they are."""
     checks, leading, rest, arguments = [], [], [], []
@@ -322,13 +325,6 @@ def _settling_one(name: str, form: StoredForm | None, names: dict[str, Any]) -> 
         return f"v_{name} = copy(_write_{name}(v_{name})); n_{name} = _read_{name}(v_{name}); same = False"
     names[f"_settle_{name}"] = form.settle
     return f"v_{name}, n_{name} = _settle_{name}(v_{name}, copy); same &= n_{name} is self.{name}"
-
-
-_REFERENCES: Mapping[str, tuple[str, ...]] = {
-    "frame_id": ("f",),
-    "page_id": ("page",),
-    "agent_id": ("agent", "host"),
-}
 
 
 def _referring(made: type[Content]) -> list[str]:

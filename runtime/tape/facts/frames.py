@@ -9,6 +9,9 @@ from runtime.core.ids import AgentId
 from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, RAISED_AT, Content, fact, key
 from runtime.tape.state.frames import CallSite, RaisedAt
 
+Loops = Mapping[str, Mapping[str, Any] | None]
+"""What changes of loops, by line; None for one that is over."""
+
 
 @fact("uncaught", session=True)
 class FailureUncaught(Content):
@@ -26,10 +29,6 @@ class FailureReported(Content):
     seq: int = key("seq")
     report: int = key("report")
     count: int = key("count")
-
-
-Loops = Mapping[str, Mapping[str, Any] | None]
-"""What changes of loops, by line; None for one that is over."""
 
 
 @fact("start")

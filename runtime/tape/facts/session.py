@@ -9,6 +9,9 @@ from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
 from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact, key
 
+COPIES = frozenset({"fork", SCRATCH})
+"""Why a session goes on from another one that goes on as well."""
+
 
 @fact("wake", session=True)
 class SessionLoaded(Content):
@@ -63,10 +66,6 @@ class ModelAnswered(Content):
 @fact("ended", session=True)
 class SessionEnded(Content):
     """The program has ended."""
-
-
-COPIES = frozenset({"fork", SCRATCH})
-"""Why a session goes on from another one that goes on as well."""
 
 
 @fact("branch", session=True)

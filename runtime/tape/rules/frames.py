@@ -46,17 +46,16 @@ from runtime.tape.state.talk import SUMMARY, hand_on, keep_heard, keep_said, pas
 
 _UNNAMED = re.compile(r"a_[0-9a-f]{8}\Z")
 
-
-def is_unnamed(artifact: str) -> bool:
-    """Whether this is the name of an artifact that nobody named."""
-    return _UNNAMED.match(artifact) is not None
-
-
 _ONLY_WORDS = frozenset({"Say", "Answer", "Hear", "Step"})
 """Calls that change nothing but what was said and heard."""
 
 TURN = "turn"
 """The position of the wait between two turns of a frame."""
+
+
+def is_unnamed(artifact: str) -> bool:
+    """Whether this is the name of an artifact that nobody named."""
+    return _UNNAMED.match(artifact) is not None
 
 
 @rule(CallReturned)

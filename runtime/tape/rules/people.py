@@ -55,6 +55,14 @@ from runtime.tape.state.people import (
 )
 from runtime.tape.state.session import SessionState
 
+_Known = TypeVar("_Known")
+
+MAX_ASIDES = 50
+"""The number of things that happened to messages and are kept for an agent to see."""
+
+MAX_QUOTED_CHARS = 500
+"""The length to which what an agent said is kept to be quoted."""
+
 
 @rule(AcksAwaited)
 def _acks(state: SessionState, seq: int, fact: AcksAwaited) -> None:
@@ -109,15 +117,6 @@ def _wanted(state: SessionState, _: int, fact: SpeechWanted) -> None:
 def _made(state: SessionState, _: int, fact: SpeechMade) -> None:
     state.voices.speeches.pop(fact.page, None)
     state.voices.fails = not fact.note
-
-
-_Known = TypeVar("_Known")
-
-MAX_ASIDES = 50
-"""The number of things that happened to messages and are kept for an agent to see."""
-
-MAX_QUOTED_CHARS = 500
-"""The length to which what an agent said is kept to be quoted."""
 
 
 def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:

@@ -12,6 +12,9 @@ from runtime.core.message import NO_MEETING, Message, MessageType
 SHARED = "shared"
 """The plain name by which statements read the shared state of the meeting that they are executed in."""
 
+MAX_TRAIL = 100
+"""The number of instructions that a correction can go back."""
+
 
 class CallKey(NamedTuple):
     """A host call of a session: the frame that makes it, and its position there. A tuple, since it is looked up after
@@ -205,10 +208,6 @@ class IntentState:
     name: str
     digest: str
     key: str
-
-
-MAX_TRAIL = 100
-"""The number of instructions that a correction can go back."""
 
 
 def takes(source: Mapping[str, Any], message: Message) -> bool:

@@ -13,6 +13,20 @@ from runtime.core.message import Attachment, SpokenMessage
 MAX_VOICES = 50
 """Spoken messages of one conversation that can be corrected, the latest ones."""
 
+MAX_REMEMBERED = 500
+"""Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
+
+MAX_EXCHANGES = 100
+"""Exchanges of one conversation that can be undone, the latest ones."""
+
+MAX_FILES = 50
+"""Files of one conversation that its agents can read."""
+
+PageStatus = Literal["open", "held", "final", "closed"]
+
+NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
+"""The ending of a name that tells two people apart who show the same one."""
+
 
 @dataclass(slots=True)
 class VoiceState:
@@ -44,18 +58,6 @@ class Voices:
     listeners: list[PersonId] = field(default_factory=list)
     speeches: dict[str, SpeechState] = field(default_factory=dict)
     fails: bool = False
-
-
-MAX_REMEMBERED = 500
-"""Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
-
-MAX_EXCHANGES = 100
-"""Exchanges of one conversation that can be undone, the latest ones."""
-
-MAX_FILES = 50
-"""Files of one conversation that its agents can read."""
-
-PageStatus = Literal["open", "held", "final", "closed"]
 
 
 @dataclass(slots=True)
@@ -222,10 +224,6 @@ class HomeState:
     conversation: str
     thread: str | None
     first: int
-
-
-NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
-"""The ending of a name that tells two people apart who show the same one."""
 
 
 def plain_name(name: str) -> str:

@@ -32,6 +32,9 @@ from runtime.tape.state.tasks import OrderState, TaskState, WordState
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
 
+PARTS: dict[str, type[StatePart]] = {}
+"""The parts that this process knows, by name."""
+
 
 @dataclass(slots=True)
 class AgentState:
@@ -100,9 +103,6 @@ class StatePart:
 
 
 Part = TypeVar("Part", bound=StatePart)
-
-PARTS: dict[str, type[StatePart]] = {}
-"""The parts that this process knows, by name."""
 
 
 def state_part(kind: type[Part]) -> type[Part]:

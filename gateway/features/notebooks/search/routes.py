@@ -40,6 +40,12 @@ _CUT = "…"
 Piece = dict[str, Any]
 """`text`, and whether it is what was `found`."""
 
+MAX_HITS = 100
+MAX_SESSIONS = 200
+"""The most recently active sessions that are searched."""
+
+MAX_QUESTION_CHARS = 1_000
+
 
 def excerpts(payloads: Sequence[Any], parts: Meant) -> list[list[Piece]]:
     """An excerpt of each payload."""
@@ -91,13 +97,6 @@ def _cut(text: str, places: Sequence[tuple[int, int]]) -> list[Piece]:
     if at < stop:
         pieces.append({"text": text[at:stop], "found": False})
     return [*pieces, {"text": _CUT, "found": False}] if stop < len(text) else pieces
-
-
-MAX_HITS = 100
-MAX_SESSIONS = 200
-"""The most recently active sessions that are searched."""
-
-MAX_QUESTION_CHARS = 1_000
 
 
 class SearchRoutes:

@@ -32,6 +32,16 @@ from runtime.storage.redis.client.server import Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
 
+_FIRST_PAUSE_S = 0.01
+_LONGEST_PAUSE_S = 1.0
+
+Answer = TypeVar("Answer")
+Chosen = TypeVar("Chosen")
+Call = Callable[["Redis"], Awaitable[Answer]]
+Ask = Callable[["Pipeline", str], object]
+Question = tuple[str, Callable[["Pipeline"], object]]
+"""A key, and what puts one command about it into a batch; the command must not write."""
+
 
 @dataclass(slots=True)
 class _Seen:
@@ -72,17 +82,6 @@ class Histories:
         """The id of the last entry; (0, 0) when none was read under this lease."""
         seen = self._shards.get(shard)
         return seen.entry if seen is not None and seen.token == token else (0, 0)
-
-
-_FIRST_PAUSE_S = 0.01
-_LONGEST_PAUSE_S = 1.0
-
-Answer = TypeVar("Answer")
-Chosen = TypeVar("Chosen")
-Call = Callable[["Redis"], Awaitable[Answer]]
-Ask = Callable[["Pipeline", str], object]
-Question = tuple[str, Callable[["Pipeline"], object]]
-"""A key, and what puts one command about it into a batch; the command must not write."""
 
 
 class RedisConnection:

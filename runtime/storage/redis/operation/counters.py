@@ -8,6 +8,8 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 
+_ADD = load_script("operation/add_to_counter")
+
 
 class RedisQueueDepths:
     """Counts waiting items without reading them."""
@@ -23,9 +25,6 @@ class RedisQueueDepths:
         events = await self._connection.each([key.inbox for key in keys], lambda batch, key: batch.xlen(key))
         pages = await self._connection.each([key.outbox for key in keys], lambda batch, key: batch.scard(key))
         return sum(map(int, events)), sum(map(int, pages))
-
-
-_ADD = load_script("operation/add_to_counter")
 
 
 class RedisCounters:
