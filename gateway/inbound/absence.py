@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 
 import anyio
 
 from gateway.cluster.roster import Roster
-from gateway.inbound.hooks import SayOutside
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.background import beside
@@ -28,11 +28,14 @@ MAX_REMEMBERED = 10_000
 _UNANSWERED = frozenset({"reaction", "deletion"})
 _LOOK_S = 30.0
 
+Say = Callable[[Address, str], Awaitable[None]]
+"""Tells a conversation something outside any session."""
+
 
 class Absence:
     """Tells each conversation once an absence, and nobody in one that is short."""
 
-    def __init__(self, roster: Roster, clock: Clock, say: SayOutside, texts: Texts, bus: Bus) -> None:
+    def __init__(self, roster: Roster, clock: Clock, say: Say, texts: Texts, bus: Bus) -> None:
         self._roster = roster
         self._clock = clock
         self._say = say

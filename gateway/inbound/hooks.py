@@ -48,12 +48,6 @@ CarryOut = Callable[[GivenCommand], Awaitable[CommandAnswer]]
 """Carries out a command, or takes a choice. Done again, it changes nothing more."""
 
 
-class SayOutside(Protocol):
-    """Tells a conversation something outside any session, perhaps with choices below."""
-
-    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
-
-
 class SpeaksOutside(Protocol):
     """Tells people something outside any session, in the background."""
 

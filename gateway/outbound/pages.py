@@ -15,7 +15,7 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
-from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
+from runtime.channels.outbox import UNRECORDED, Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered, StorageError
@@ -221,7 +221,7 @@ class Outbound:
 
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
-        page = self.page(spec, _Unrecorded())
+        page = self.page(spec, UNRECORDED)
         self._tasks.start_soon(_finish, page, text)
 
 
@@ -250,19 +250,6 @@ async def _settled(presenter: Presenter | None, page: PageSpec, text: str, chose
 
 def _extras(spec: PageSpec) -> Extras:
     return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home, spec.stands)
-
-
-class _Unrecorded:
-    """A record for texts that may be lost in a crash."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Not kept."""
-
-    async def grows(self, text: str, /) -> None:
-        """Not kept."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """Not kept."""
 
 
 class _Unseen:

@@ -42,17 +42,6 @@ class InMeeting:
         return message.meeting_id == self.meeting_id
 
 
-@dataclass(frozen=True, slots=True)
-class QueueStats:
-    """`size` messages and `waiting` readers now; `put`, `taken` and `refused` since the start."""
-
-    size: int
-    waiting: int
-    put: int
-    taken: int
-    refused: int
-
-
 @dataclass(eq=False, slots=True)
 class _Waiter:
     match: Match | None
@@ -85,15 +74,9 @@ class MessageQueue:
         """The last message in both indexes. Later ones are added when a reader asks for an indexed selection."""
         self._waiters: dict[_Waiter, None] = {}
         self._closed = False
-        self._put = self._taken = self._refused = 0
 
     def __len__(self) -> int:
         return len(self._messages)
-
-    @property
-    def stats(self) -> QueueStats:
-        """Figures for metrics."""
-        return QueueStats(len(self._messages), len(self._waiters), self._put, self._taken, self._refused)
 
     def put(self, message: Message, *, priority: bool = False) -> None:
         """Add a message, before all others with `priority`. Raises QueueFull and QueueClosed; the message is then not
@@ -101,7 +84,6 @@ class MessageQueue:
         """
         if self._closed or len(self._messages) >= self._capacity:
             self._check_room(1)
-        self._put += 1
         if not self._waiters or not self._hand_over(message, priority):
             self._insert(message, first=priority)
 
@@ -111,7 +93,6 @@ class MessageQueue:
             self.put(messages[0])
             return
         self._check_room(len(messages))
-        self._put += len(messages)
         self._messages.update(zip(self._numbers, messages, strict=False))
         if self._waiters:
             self._serve(messages)
@@ -180,7 +161,6 @@ class MessageQueue:
     def _check_room(self, needed: int) -> None:
         self._check_open()
         if len(self._messages) + needed > self._capacity:
-            self._refused += needed
             raise QueueFull(f"{len(self._messages)} of {self._capacity} messages are unread; send again later")
 
     def _insert(self, message: Message, *, first: bool = False) -> None:
@@ -227,7 +207,6 @@ class MessageQueue:
             _drop(self._by_sender, message.sender_id, number)
             if message.meeting_id is not None:
                 _drop(self._by_meeting, message.meeting_id, number)
-        self._taken += len(messages)
         return messages
 
     def _hand_over(self, message: Message, priority: bool) -> bool:
@@ -237,7 +216,6 @@ class MessageQueue:
                 continue
             if waiter.least <= 1:
                 waiter.woken.set_result([message])
-                self._taken += 1
                 return True
             if len(self._find(waiter.match, waiter.least - 1)) == waiter.least - 1:
                 self._insert(message, first=priority)
@@ -288,7 +266,6 @@ class MessageQueue:
         messages = waiter.woken.result() or []
         for message in reversed(messages):
             self._insert(message, first=True)
-        self._taken -= len(messages)
         self._serve(messages)
 
 

@@ -10,7 +10,7 @@ import pytest
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileBounds, FileStore
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
@@ -34,6 +34,7 @@ from tests.fakes.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.sessions import OpenInbox, OpenSessionStore
 
 BOUND = 5
 """How much fits in a shard's inbox and in a room."""
@@ -73,9 +74,9 @@ def _is_possible(item: pytest.Function) -> bool:
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
     if request.param == "memory":
         leases = MemoryLeaseStore(SystemClock())
-        inbox = MemoryInbox(leases, bound=BOUND)
+        inbox = OpenInbox(leases, bound=BOUND)
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(FILE_BOUNDS)
-        sessions = MemorySessionStore(leases, inbox)
+        sessions = OpenSessionStore(leases, inbox)
         catalog = MemorySessionCatalog(sessions, leases)
         nodes, fronts = MemoryNodeStore(), MemoryNodeStore()
         letters = MemoryDeadLetters(inbox)

@@ -24,13 +24,14 @@ from runtime.sessions.failures import ReportDesk
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS, Crash, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
+from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.people.talk import Model
 
@@ -89,7 +90,7 @@ class Sleepers:
     def __post_init__(self) -> None:
         self.leases = MemoryLeaseStore(self.clock)
         self.inbox = MemoryInbox(self.leases)
-        self.store = MemorySessionStore(self.leases, self.inbox)
+        self.store = OpenSessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
         self.schedules = MemorySchedules(self.leases)
         self.runs = MemoryRuns()

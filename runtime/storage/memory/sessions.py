@@ -27,7 +27,6 @@ from runtime.stores.inbox import (
 )
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Fact
 
 
 @dataclass(slots=True)
@@ -162,14 +161,6 @@ class MemoryInbox:
         self._leases.check(entry.shard, token)
         self.consume(entry.shard, entry.entry_id)
 
-    def put_again(self, event: InboxEvent) -> bool:
-        """Add a discarded event again; False when the shard is full."""
-        waiting = self._waiting.setdefault(shard_of(event.address.key), {})
-        if len(waiting) >= self.bound:
-            return False
-        self._append(waiting, event)
-        return True
-
     async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
         return [entry for entry in entries if self.has(entry.shard, [entry.entry_id])]
 
@@ -183,7 +174,9 @@ class MemoryInbox:
 
 
 @dataclass(slots=True)
-class _Session:
+class StoredSession:
+    """What is kept of a session."""
+
     record: SessionRecord
     last_commit: Commit
     facts: list[StoredFact] = field(default_factory=list)
@@ -197,7 +190,7 @@ class MemorySessionStore(MemoryTapes):
         super().__init__()
         self._leases = leases
         self._inbox = inbox
-        self._sessions: dict[SessionId, _Session] = {}
+        self._sessions: dict[SessionId, StoredSession] = {}
         self._current: dict[str, SessionId] = {}
         self._awake: set[tuple[int, SessionId]] = set()
         self._pages: dict[tuple[int, SessionId], set[str]] = {}
@@ -258,7 +251,7 @@ class MemorySessionStore(MemoryTapes):
         if commit.begin is not None:
             known = self._sessions.get(commit.session)
             facts = [] if known is None else known.facts
-            self._sessions[commit.session] = _Session(replace(commit.begin, ended=False), commit, facts)
+            self._sessions[commit.session] = StoredSession(replace(commit.begin, ended=False), commit, facts)
             self._current[commit.begin.address.key] = commit.session
         if commit.replaces is not None:
             self._replace(commit.replaces, commit.session)
@@ -289,10 +282,6 @@ class MemorySessionStore(MemoryTapes):
         pages.difference_update(commit.outbox_done)
         if commit.awake is not None:
             (self._awake.add if commit.awake else self._awake.discard)(place)
-
-    def mark_awake(self, shard: int, session: SessionId, *, awake: bool) -> None:
-        """Set whether a restart continues the session."""
-        (self._awake.add if awake else self._awake.discard)((shard, session))
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
         session = self._current.get(conversation)
@@ -335,51 +324,12 @@ class MemorySessionStore(MemoryTapes):
         found = self._sessions.get(session)
         return None if found is None else self._facts(found)
 
-    def _facts(self, session: _Session) -> list[StoredFact]:
+    def _facts(self, session: StoredSession) -> list[StoredFact]:
         """All facts of a session, starting with those of the session that it continues."""
         parent = session.record.parent
         if parent is None:
             return session.facts
         return self._facts(self._sessions[parent.session])[: parent.seq] + session.facts
-
-    def known(self) -> list[SessionId]:
-        """Every session."""
-        return list(self._sessions)
-
-    def shard(self, session: SessionId) -> int | None:
-        """The shard of a session; None without one."""
-        found = self._sessions.get(session)
-        return None if found is None else shard_of(found.record.address.key)
-
-    def work(self, shard: int, session: SessionId) -> tuple[bool, frozenset[str]]:
-        """Whether the session is awake, and its pages in the outbox."""
-        return (shard, session) in self._awake, frozenset(self._pages.get((shard, session), ()))
-
-    def remove(self, session: SessionId) -> None:
-        """Remove a session. Sessions that continue it keep its facts."""
-        for fork in self._sessions.values():
-            if fork.record.parent is not None and fork.record.parent.session == session:
-                fork.facts = list(self._facts(fork))
-                fork.record = replace(fork.record, parent=None)
-        key = self._sessions.pop(session).record.address.key
-        self.tell()
-        self._awake.discard((shard_of(key), session))
-        self._pages.pop((shard_of(key), session), None)
-        if self._current.get(key) == session:
-            del self._current[key]
-
-    def take_in(self, record: SessionRecord, facts: Sequence[Fact], awake: bool, pages: frozenset[str]) -> None:
-        """Add a session from elsewhere."""
-        key = record.address.key
-        place = (shard_of(key), record.id)
-        unlike_any = Commit(Lease(place[0], 0), record.id, -1)
-        kept = [(fact.tape, fact_fields(fact)) for fact in facts]
-        self._sessions[record.id] = _Session(record, unlike_any, kept)
-        self._pages[place] = set(pages)
-        if awake:
-            self._awake.add(place)
-        if not record.ended:
-            self._current[key] = record.id
 
 
 def _number(entry_id: str) -> int:

@@ -34,7 +34,7 @@ from gateway.web.server import serve
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.model_calls import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
@@ -46,6 +46,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.notebooks import MemoryNotebooks
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.pages.web_chat import named_alone
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +60,7 @@ ALL = ["tapes:read:*", "tapes:write:*", "tapes:read:sessions.*", "tapes:write:se
 class World:
     url: str
     notebooks: MemoryNotebooks
-    sessions: MemorySessionStore
+    sessions: OpenSessionStore
     inbox: MemoryInbox
     lease: Lease
     routes: Sequence[Any]
@@ -142,7 +143,7 @@ async def service(
 ) -> AsyncIterator[World]:
     clock, leases = SystemClock(), MemoryLeaseStore(SystemClock())
     inbox, kept = MemoryInbox(leases), MemoryNotebooks(notebooks=notebooks, entries=entries)
-    sessions = MemorySessionStore(leases, inbox)
+    sessions = OpenSessionStore(leases, inbox)
     catalog, lease = MemorySessionCatalog(sessions, leases), await shard_lease(leases)
     await sessions.commit(replace(beginning(lease), facts=facts_of(SESSION, 1, "one", "two")))
     scopes = {name: scopes_from(texts) for name, texts in {"ci": ALL, **(clients or {})}.items()}

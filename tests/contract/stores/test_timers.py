@@ -10,7 +10,7 @@ import pytest
 
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
@@ -19,6 +19,7 @@ from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore, Timer, Timers
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease
+from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.memory.timers import MemoryTimers
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +47,7 @@ class Stand:
 async def stand(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stand]:
     if request.param == "memory":
         leases = MemoryLeaseStore()
-        sessions = MemorySessionStore(leases, MemoryInbox(leases))
+        sessions = OpenSessionStore(leases, MemoryInbox(leases))
         yield await _with_session(MemoryTimers(leases, sessions), sessions, leases)
         return
     async with open_connection(location_of(request.param, request), patience_s=20) as connection:

@@ -9,17 +9,18 @@ from dataclasses import replace
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LetterGone, SessionExists
 from runtime.core.ids import SessionId
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
 from runtime.stores.inbox import shard_of
 from runtime.stores.operation.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.stores.sessions import SessionRecord
+from tests.fakes.memory.sessions import OpenInbox, OpenSessionStore
 
 
 class MemoryDeadLetters:
     """Implements `runtime.stores.operation.dead_letters.DeadLetters`."""
 
-    def __init__(self, inbox: MemoryInbox, clock: Clock | None = None) -> None:
+    def __init__(self, inbox: OpenInbox, clock: Clock | None = None) -> None:
         self._inbox = inbox
         self._clock = clock or SystemClock()
 
@@ -69,7 +70,7 @@ def _mark(known: KnownSession) -> str:
 class MemorySessionCatalog:
     """Implements `runtime.stores.catalog.SessionCatalog`."""
 
-    def __init__(self, store: MemorySessionStore, leases: MemoryLeaseStore) -> None:
+    def __init__(self, store: OpenSessionStore, leases: MemoryLeaseStore) -> None:
         self._store = store
         self._leases = leases
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.ids import SessionId
-from runtime.storage.memory.sessions import MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.sessions import Lease, Timer
+from tests.fakes.memory.sessions import OpenSessionStore
 
 
 class MemoryTimers:
     """Implements `runtime.stores.sessions.Timers`."""
 
-    def __init__(self, leases: MemoryLeaseStore, sessions: MemorySessionStore) -> None:
+    def __init__(self, leases: MemoryLeaseStore, sessions: OpenSessionStore) -> None:
         self._leases = leases
         self._sessions = sessions
         self._timers: dict[int, dict[SessionId, float]] = {}

@@ -12,11 +12,12 @@ from runtime.bus import Bus
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.catalog import MemorySessionCatalog
+from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.people.talk import Model
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -41,7 +42,7 @@ class Node:
         self.world = World(())
         self.leases = MemoryLeaseStore(self.world.clock)
         self.inbox = MemoryInbox(self.leases)
-        self.store = MemorySessionStore(self.leases, self.inbox)
+        self.store = OpenSessionStore(self.leases, self.inbox)
         self.catalog = MemorySessionCatalog(self.store, self.leases)
         bus = Bus(self.world.clock)
         self.around = NodeContext(

@@ -15,10 +15,11 @@ from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.bells import AT_ONCE
-from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.sessions import OpenSessionStore
 from tests.fakes.memory.timers import MemoryTimers
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +45,7 @@ class Night:
         self.clock = SettableClock()
         self.leases = MemoryLeaseStore(self.clock)
         self.inbox = MemoryInbox(self.leases)
-        self.store = MemorySessionStore(self.leases, self.inbox)
+        self.store = OpenSessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
         self.alarm = Alarm(self.timers, self.store, self.inbox, self.clock)
         self.held: dict[int, Lease] = {}
