@@ -67,9 +67,13 @@ class Certainty:
         """ "Get $first from Best" is the call, where Best is a playbook."""
         target = vocabulary.object_of(bare.rpartition(" from ")[0], vocabulary.GETS)
         name = bare.rpartition(" from ")[2].strip()
-        takes_none = self._no_arguments(name) if vocabulary.beginning(bare, vocabulary.GETS) else None
+        gets = vocabulary.beginning(bare, vocabulary.GETS) != ""
+        takes_none = self._no_arguments(name) if gets else None
         if takes_none is None:
-            return None
+            given = (
+                self._classify(f"{target} = {name}") if gets and target and " " in name and "=" not in name else None
+            )
+            return given if given is not None and (given.op is Op.QUE or not given.known) else None
         if not target:
             return free(text, f"what it gets from {name} is part of the sentence")
         called = LoweredInstruction(Op.QUE, f"{target} = {name}(); YLD for call")

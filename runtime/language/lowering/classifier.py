@@ -25,6 +25,7 @@ from runtime.language.lowering.certainty import Certainty
 from runtime.language.lowering.clauses import joints, open_text, outside, unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.named_calls import NamedCalls
 from runtime.language.lowering.part_readings import PartReadings
 from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
@@ -33,8 +34,6 @@ from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
 
 _MOST_CLAUSES = 12
-_LONGEST_NAME = 6
-"""The number of words at the beginning of a sentence that may name a playbook."""
 _MORE_THAN_A_VERB = 2
 _ABOVE = (["this"], ["that"], ["it"], ["everything"])
 _CHECKS = frozenset({"validate", "check", "verify"})
@@ -65,6 +64,7 @@ class Classifier:
         """The condition that completes the previous step, if that step waits for the answer to a question."""
         self._reach = reach
         self._within = within
+        self._named_calls = NamedCalls(reach, within)
         self._meetings = meetings
         self._parts = PartReadings(self._classified)
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
@@ -133,18 +133,11 @@ class Classifier:
         if (name := phrases.whole_call(bare)) and self._reach.knows(name):
             return self._calling(name, bare)
         called = phrases.CALL_WORD.without(bare)
-        known = self._meant(bare) or (self._reach.meant(called) if called != bare else None)
+        known = self._named_calls.meant(bare) or (self._reach.meant(called) if called != bare else None)
         return LoweredInstruction(Op.QUE, f"{known}(); YLD for call") if known else None
 
     def _takes_nothing(self, name: str) -> bool | None:
         return not self._reach.params(name) if self._reach.knows(name) and name != self._within else None
-
-    def _meant(self, words: str) -> str | None:
-        """The playbook that words alone mean, but never the one that contains them: "Thank the user" in Thank
-        The User.
-        """
-        found = self._reach.meant(words)
-        return None if found == self._within else found
 
     def _asks_again(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
@@ -287,7 +280,9 @@ class Classifier:
             return self._calling(name, text.rstrip(".; "))
         if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
             return self._calling("Say", text.rstrip(".; "))
-        if named := self._verb_call(bare) or self._named_by_variable(text, bare):
+        if called := self._named_calls.in_words(bare):
+            return self._calling(name, called) if (name := phrases.whole_call(called)) else _called(called)
+        if named := self._named_calls.by_variable(text, bare):
             return named
         if inside := self._call_inside(text, bare):
             return inside
@@ -298,7 +293,7 @@ class Classifier:
         works = phrases.WORKS_BY_CALL.match(bare)
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
             return LoweredInstruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
-        if not (self._begins_with_call(bare) or self._contains_call(text)):
+        if not (self._named_calls.begin(bare) or self._contains_call(text)):
             return None
         exact = isinstance(made := decode_text(Op.EXE, text).head, Set) and isinstance(made.value, Expression)
         return LoweredInstruction(Op.EXE, text) if exact else free(text, "a call is inside the sentence")
@@ -321,8 +316,12 @@ class Classifier:
         if not readings or (why := doubt_about(readings)):
             return free(text, why) if readings else None
         said, names = phrases.PREFIX.without(readings[0].text).rstrip(". ;"), readings[0].targets
+        if readings[0].in_words and (given := self._named_calls.in_words(said, value=True)) and len(names) == 1:
+            return _called(f"{names[0]} = {given}")
+        if readings[0].in_words and self._named_calls.begin(said, spelled=True):
+            return free(text, "what the call is given is unclear")
         worded = readings[0].in_words and bare.startswith("$")
-        if worded and (called := self._meant(said)):
+        if worded and (called := self._named_calls.meant(said)):
             return LoweredInstruction(Op.QUE, f"{', '.join(names)} = {called}(); YLD for call")
         if (
             worded
@@ -332,14 +331,6 @@ class Classifier:
             said = f"Say(user, {said}, for {' and '.join(names)})"
             return LoweredInstruction(Op.QUE, said + self.speech.wait_for("user", " and ".join(names)))
         return LoweredInstruction(Op.EXE, text if worded or settings_of(text) else bare)
-
-    def _begins_with_call(self, bare: str) -> bool:
-        """Whether a sentence starts with a playbook's name: "GetOrderStatus and …", "Get order status and …"."""
-        words = bare.split()
-        if words and self._reach.knows(words[0]) and re.search(r".[A-Z_]", words[0]):
-            return True
-        names = self._reach.meant_by_first(words, _LONGEST_NAME)
-        return any(name != self._within and " " in phrases.spaced(name) for name in names)
 
     def _contains_call(self, text: str) -> bool:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""
@@ -354,38 +345,14 @@ class Classifier:
             return LoweredInstruction(Op.QUE, said_to_somebody(text, self.speech.target(None, "")))
         return LoweredInstruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
-    def _verb_call(self, bare: str) -> LoweredInstruction | None:
-        match = phrases.CALL_VERB.begins(bare)
-        if match is None or (not self._reach.knows(match["name"]) and not match.rest.startswith("(")):
-            return None
-        if phrases.whole_call(match["name"] + match.rest):
-            return self._calling(match["name"], match["name"] + match.rest)
-        given = phrases.WITH_VARIABLES.match(match.rest)
-        if given is None:
-            return None
-        arguments = ", ".join(re.findall(r"\$\w+", given[1] or ""))
-        result = f"{given[2]} = " if given[2] else ""
-        return LoweredInstruction(Op.QUE, f"{result}{match['name']}({arguments}); YLD for call")
-
-    def _named_by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
-        stays free.
-        """
-        match = phrases.VERB_VARIABLE.match(bare)
-        known = self._meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
-        if match is None or known is None:
-            return None
-        params = [param.name for param in self._reach.params(known)]
-        if not params and "." not in known:
-            return LoweredInstruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
-        if params == [match[2]] and not match[3]:
-            return LoweredInstruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
-        return free(text, f"the arguments of {known} are not given")
-
     def _work(self, text: str, bare: str) -> LoweredInstruction | None:
         if phrases.AND_RETURN.inside(unquoted(bare)) and vocabulary.beginning(bare, vocabulary.COMPUTES):
             return LoweredInstruction(Op.RET, text)
         return LoweredInstruction(Op.EXE, text) if phrases.WORK.begins(bare) else None
+
+
+def _called(call: str) -> LoweredInstruction:
+    return LoweredInstruction(Op.QUE, f"{call}; YLD for call")
 
 
 @lru_cache(maxsize=1024)

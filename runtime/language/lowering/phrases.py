@@ -97,7 +97,6 @@ NOTE = re.compile(
 
 CALL = re.compile(r"^([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
-CALL_VERB = phrase("call by name")
 _OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
 WORKS_BY_CALL = re.compile(
     r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
@@ -107,12 +106,6 @@ WORKS_BY_CALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence that says what its call is for: "Create the account with CreateAccount($email)"."""
-WITH_VARIABLES = re.compile(
-    r"^\s*(?:playbook\s*)?(?:(?:with|on|for|using|passing)\s+(\$\w+(?:\s*(?:,|and|,\s*and)\s*\$\w+)*))?"
-    r"(?:\s*(?:,|and)?\s*(?:to get|and get|to obtain|and store (?:it|the result) (?:in|as)|into|as|giving|to set)\s+"
-    r"(\$\w+(?::\w+)?))?\s*\.?\s*$",
-    re.IGNORECASE,
-)
 BY_A_CALL = re.compile(
     r"^[A-Za-z]+\s+(?:the\s+|an?\s+)?(\$\w+(?::\w+)?)\s+(?:with|by|using|from|via|by (?:calling|using))\s+"
     r"(?=[A-Za-z_][\w.]*\()"

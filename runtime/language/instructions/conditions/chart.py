@@ -26,6 +26,7 @@ class ConditionChart:
         self._tokens = tokens
         self._words = tuple("" if token.kind == "OPERAND" else token.text for token in tokens)
         self._begins = tuple(one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens)
+        self._kinds = tuple(one.kind for one in tokens)
         self._known: dict[tuple[str, int], Meanings] = {}
 
     def meanings(self, rule: str) -> tuple[Any, ...]:
@@ -42,9 +43,9 @@ class ConditionChart:
         if key not in self._known:
             self._known[key] = {}  # a rule that begins with itself has no meaning
             found: dict[int, list[Any]] = {}
-            begins = self._begins[at] if at < len(self._begins) else ""
+            begins, kind = (self._begins[at], self._kinds[at]) if at < len(self._begins) else ("", "")
             for way in self._grammar.rules[rule]:
-                if begins not in way.firsts:
+                if begins not in way.firsts and kind not in way.firsts:
                     continue
                 action = self._actions[way.action]
                 for end, parts in self._sequence(way.elements, at):
@@ -77,7 +78,8 @@ class ConditionChart:
 
     def _once(self, element: Element, at: int) -> list[tuple[int, Any]]:
         if element.name in self._grammar.rules:
-            if at == len(self._begins) or self._begins[at] not in self._grammar.firsts[element.name]:
+            firsts = self._grammar.firsts[element.name]
+            if at == len(self._begins) or not (self._begins[at] in firsts or self._kinds[at] in firsts):
                 return []
             return [(end, one) for end, some in self.ends(element.name, at).items() for one in some]
         if element.name in self._grammar.classes:

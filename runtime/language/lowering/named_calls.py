@@ -1,0 +1,73 @@
+"""Calls of playbooks in words: "Call Find with $query", "Find $order" with a playbook FindOrder."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.language.instructions.steps.calling import given_to
+from runtime.language.lowering import phrases
+from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.scope import Reach
+from runtime.language.program import Op
+
+_LONGEST_NAME = 6
+"""The number of words at the beginning of a sentence that may name a playbook."""
+_SPELLED = re.compile(r".[A-Z_]")
+"""What only a name has: no word of a sentence looks so."""
+
+
+class NamedCalls:
+    """Finds the calls in the steps of the playbook `within`."""
+
+    def __init__(self, reach: Reach, within: str) -> None:
+        self._reach = reach
+        self._within = within
+
+    def in_words(self, said: str, *, value: bool = False) -> str | None:
+        """The call in "Call Find with $query and save it as $found", as it is written in PBAsm; as a `value` also in
+        "Find with $query". None for no call, and for one whose arguments are unclear."""
+        bare = phrases.CALL_WORD.without(said)
+        if bare != said and phrases.whole_call(bare):
+            return bare
+        name, _, rest = bare.partition(" ")
+        verb = bare != said or (value and name[:1].isupper())
+        if not self._reach.knows(name) or not (verb or _SPELLED.search(name)):
+            return None
+        agent, _, playbook = name.rpartition(".")
+        known = self._reach.playbook(agent, playbook)
+        given = given_to(rest, tuple(param.name for param in known.params) if known else ())
+        if given is None:
+            return None
+        arguments, target = given
+        return f"{f'{target} = ' if target else ''}{name}({arguments})"
+
+    def meant(self, words: str) -> str | None:
+        """The playbook that words alone mean, but never the one that contains them: "Thank the user" in Thank
+        The User.
+        """
+        found = self._reach.meant(words)
+        return None if found == self._within else found
+
+    def begin(self, said: str, *, spelled: bool = False) -> bool:
+        """Whether a sentence starts with a playbook's name: "GetOrderStatus and …"; unless it is to be `spelled` so,
+        also "Get order status and …"."""
+        words = said.split()
+        if words and self._reach.knows(words[0]) and _SPELLED.search(words[0]):
+            return True
+        names = [] if spelled else self._reach.meant_by_first(words, _LONGEST_NAME)
+        return any(name != self._within and " " in phrases.spaced(name) for name in names)
+
+    def by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
+        """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
+        stays free.
+        """
+        match = phrases.VERB_VARIABLE.match(bare)
+        known = self.meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
+        if match is None or known is None:
+            return None
+        params = [param.name for param in self._reach.params(known)]
+        if not params and "." not in known:
+            return LoweredInstruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
+        if params == [match[2]] and not match[3]:
+            return LoweredInstruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
+        return free(text, f"the arguments of {known} are not given")
