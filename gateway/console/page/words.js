@@ -27,7 +27,7 @@ export const count = (number) => (number ?? 0).toLocaleString();
 /** A cost in US dollars, null for one that nobody knows; it is without those of `unknown` answers. */
 export function dollars(usd, unknown = 0) {
   if (usd === null || usd === undefined) return "price unknown";
-  const known = `$${usd.toFixed(usd && usd < 1 ? 4 : 2)}`;
+  const known = usd && usd < 0.00005 ? "under $0.0001" : `$${usd.toFixed(usd && usd < 1 ? 4 : 2)}`;
   return unknown > 0 ? `${known}, ${count(unknown)} of unknown price` : known;
 }
 

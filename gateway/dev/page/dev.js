@@ -162,10 +162,11 @@ class Board {
     const state = agent.waits ? "waits" : agent.stack.length ? "works" : "rests";
     const where = session.thread ? ", in a thread" : "";
     const stack = agent.stack.map((entry) =>
-      make("li", {}, make("small", { text: `${entry.playbook}${entry.step ? `:${entry.step}` : ""} ` }), entry.text));
+      make("li", { title: `${entry.playbook}${entry.step ? `:${entry.step}` : ""}` }, make("small", { text: `${entry.playbook} ` }), entry.text));
     const innermost = agent.stack[0];
     const values = { ...(innermost?.arguments ?? {}), ...agent.variables };
-    const rows = Object.entries(values).map(([name, value]) => {
+    const told = Object.entries(values).filter(([name, value]) => name !== "startup_message" || value !== '""');
+    const rows = told.map(([name, value]) => {
       const key = `${session.thread} ${agent.id} ${name}`;
       const fresh = this.before.get(key) !== value;
       this.before.set(key, value);
