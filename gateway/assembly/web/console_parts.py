@@ -141,7 +141,7 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
         SessionRoutes(
             *(door, catalog, tapes, Journals(catalog, inbox, inbox.known, clock), RedisModelCalls(connection).spent),
-            *(delete, file_of),
+            *(delete, file_of, shards.nodes.living),
         ),
         WorkRoutes(door, TaskRegister(catalog, tapes, inbox, clock)),
         DecisionRoutes(door, people, database.letters, tell_approved),

@@ -18,8 +18,9 @@ from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.model_calls import RedisModelCalls
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.sessions import Commit, SessionRecord
+from runtime.stores.sessions import Commit, LeaseHolder, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.console.console_answers import said, told_of
@@ -323,6 +324,25 @@ async def test_sessions_come_in_pages_and_are_found_by_state_program_and_text(va
         assert (await http.get("/bus/v1/sessions?after=nonsense")).status_code == 422
         assert (await told_of(world, http, "/sessions/s2"))["program"] == "program-0"
         assert (await http.get("/bus/v1/sessions/nobody")).status_code == 404
+
+
+async def test_what_looks_into_failures_is_listed_where_there_are_several_nodes_or_who_asks_for_it(
+    valkey_socket: Path,
+) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as owner:
+        lease = await shard_lease(world.leases)
+        for program in ("parley-debug", "shop"):
+            record = SessionRecord(SessionId(program), HERE, program, T0, 0)
+            await world.sessions.commit(Commit(lease, record.id, 0, begin=record))
+
+        async def listed(**query: str) -> list[str]:
+            return sorted(one["program"] for one in (await told_of(world, owner, "/sessions", **query))["sessions"])
+
+        nodes = RedisNodeStore(world.ground.connection)
+        await nodes.announce(LeaseHolder("a", 60))
+        assert (await listed(), await listed(program="parley-debug")) == (["shop"], ["parley-debug"])
+        await nodes.announce(LeaseHolder("b", 60))
+        assert await listed() == ["parley-debug", "shop"]
 
 
 async def test_clients_need_the_scope_of_the_gateway(valkey_socket: Path) -> None:
