@@ -71,7 +71,9 @@ async def _chat(pictures: _Pictures) -> None:
         await say(grace, "Can you put that on one page for the board, @TaxAccountant?")
         await expect(page.locator(".message.person")).to_have_count(2)
         file = File("summary.pdf", "application/pdf", b"%PDF" * 400)
-        await adapter.upload(LOBBY, file, "Done, with the tax beside it.", speaker=ACCOUNTANT, nonce="n2", reply_to=None)
+        await adapter.upload(
+            LOBBY, file, "Done, with the tax beside it.", speaker=ACCOUNTANT, nonce="n2", reply_to=None
+        )
         choices = [Choice("y", "Send it"), Choice("n", "Not yet"), Choice("s", "Show me first")]
         text = "Shall I send it to the board?"
         await adapter.send(LOBBY, text, speaker=ACCOUNTANT, nonce="n3", final=True)
