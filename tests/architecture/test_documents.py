@@ -47,6 +47,16 @@ def test_drawing_of_the_errors_is_the_class_tree() -> None:
     assert _drawn() == _subclasses(ParleyError)
 
 
+MOST_WORDS = 80_000
+MOST_WORDS_OF_A_PAGE = 3_000
+
+
+def test_the_documents_are_short_enough_to_be_read() -> None:
+    words = {str(page.relative_to(ROOT)): len(page.read_text().split()) for page in DOCS if page.parent != ROOT}
+    assert sum(words.values()) <= MOST_WORDS
+    assert {page for page, count in words.items() if count > MOST_WORDS_OF_A_PAGE} == set()
+
+
 def test_glossary_has_every_word_once() -> None:
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "reference" / "glossary.md").read_text(), re.MULTILINE)
     words = [word for row in rows for word in row.split(", ")]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from playwright.async_api import Browser, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, FilePayload, Page, Route, ViewportSize, async_playwright, expect
 
 from adapters.adapter import File
 from runtime.core.address import Address, Speaker
@@ -30,7 +30,6 @@ from tests.e2e.web.test_web_page import listening
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.pages.web_chat import web_chat
 
-WIDE = {"width": 1280, "height": 800}
 LOBBY = Address("web", "lobby")
 GUIDE, ACCOUNTANT = Speaker("1000", "Guide"), Speaker("1001", "TaxAccountant")
 TABLE = """Revenue grew by **29 %**, most of it in the north:
@@ -52,7 +51,7 @@ class _Pictures:
     async def take(self, page: Page, name: str, height: int) -> None:
         """A picture of a page as it is, this high."""
         await page.mouse.move(2, height // 2)
-        await page.set_viewport_size({**WIDE, "height": height})  # type: ignore[arg-type]
+        await page.set_viewport_size(ViewportSize(width=1280, height=height))
         await anyio.sleep(0.7)
         await page.screenshot(path=self._folder / f"{name}.png", animations="disabled", caret="hide")
 
@@ -61,8 +60,8 @@ async def _chat(pictures: _Pictures) -> None:
     async with web_chat(agents=["Guide", "TaxAccountant"]) as chat, listening(chat):
         page = await entered(pictures.browser, chat.url, "Ada Lovelace")
         grace = await entered(pictures.browser, chat.url, "Grace Hopper")
-        sales = {"name": "sales.csv", "mimeType": "text/csv", "buffer": b"region,q1,q2\n" * 900}
-        await page.locator("#room-composer input[type=file]").set_input_files(sales)  # type: ignore[arg-type]
+        sales = FilePayload(name="sales.csv", mimeType="text/csv", buffer=b"region,q1,q2\n" * 900)
+        await page.locator("#room-composer input[type=file]").set_input_files(sales)
         await expect(page.locator("#room-composer").get_by_text("sales.csv")).to_be_visible()
         await say(page, "Here are the sales of this half-year. How did the regions do?")
         await expect(page.locator(".message.person:not(.pending)")).to_have_count(1)
@@ -139,13 +138,13 @@ async def _console(pictures: _Pictures, running: Gateway) -> None:
     await pictures.take(page, "console-found", 470)
 
 
-async def _dev(pictures: _Pictures, running: Gateway, file: Path) -> None:
+async def _dev(pictures: _Pictures, running: Gateway, file: anyio.Path) -> None:
     page = await _talk(pictures.browser, running, "Ada", "oven", "hello", "Hawaii")
-    text = file.read_text()
-    file.write_text(text.replace("- If $right is true", "### Stepz\n- If $right is true"))
+    text = await file.read_text()
+    await file.write_text(text.replace("- If $right is true", "### Stepz\n- If $right is true"))
     await expect(page.get_by_text("The program has an error")).to_be_visible()
     await pictures.take(page, "dev", 850)
-    file.write_text(text)
+    await file.write_text(text)
 
 
 def _answer(request: Any) -> Reply:
@@ -173,7 +172,7 @@ async def pictures(images: Path) -> None:
             async with gateway(folder, file, environment) as running:
                 await _console(taking, running)
             async with gateway(folder, folder, environment, command="dev", options=["--port", "0"]) as running:
-                await _dev(taking, running, file)
+                await _dev(taking, running, anyio.Path(file))
 
 
 if __name__ == "__main__":

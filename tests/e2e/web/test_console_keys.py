@@ -104,7 +104,7 @@ async def test_every_screen_is_there_for_keys_readers_phones_and_the_night(tmp_p
         await expect(page.get_by_role("heading", name="At this moment")).to_be_visible()
         for folded in await page.locator("main summary").all():
             await folded.press("Enter")
-        await expect(page.get_by_role("region", name="Facts").get_by_role("row").nth(1)).to_be_visible()
+        await expect(page.get_by_role("region", name="Entries").get_by_role("row").nth(1)).to_be_visible()
         await reached_by_tab(page, "a session")
         await every_way(page, "a session")
         await page.get_by_role("button", name="Delete").press("Enter")
