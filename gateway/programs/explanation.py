@@ -12,6 +12,7 @@ from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.explain import Part, PartKind, as_worded, explain
+from runtime.language.instructions.uses import sets_texts
 from runtime.language.lint.placeholders import defined_in
 from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
@@ -72,9 +73,14 @@ def _steps(
     required, defined = _required(program, agent), frozenset(defined_in(agent))
     shown_before: set[Span] = set()
     spans = {step.line: step.span for step in playbook.walk_steps()}
-    for line, node in decode_playbook(playbook).nodes.items():
+    nodes = decode_playbook(playbook).nodes
+    texts = {param.name for param in playbook.params if param.type == "str"}.union(
+        *(sets_texts(node.instruction) for node in nodes.values())
+    )
+    for line, node in nodes.items():
         span, instruction = spans[line], node.instruction
-        parts = [_with_reason(part, reasons.get(span)) for part in explain(as_worded(instruction, defined), required)]
+        meant = explain(as_worded(instruction, defined, texts), required)
+        parts = [_with_reason(part, reasons.get(span)) for part in meant]
         shown = _line(instruction.location, span, instruction.text, parts)
         if span in shown_before:
             shown["words"] = ""

@@ -16,7 +16,21 @@ LONGEST = timedelta(days=3660)
 """No time is further away."""
 
 _UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBER_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """In the order of crontab."""
 
@@ -84,7 +98,7 @@ def read_times(text: str, now: datetime, zone: ZoneInfo) -> tuple[Timing, str, s
     return None
 
 
-_NUMBER = rf"(?P<number>\d{{1,5}}|an?|half\s+an|{'|'.join(_WORDS)})"
+_NUMBER = rf"(?P<number>\d{{1,5}}|an?|half\s+an|{'|'.join(NUMBER_WORDS)})"
 _DAY = r"(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:day)?"
 _JOINED = r"(?:\s*,\s*(?:and\s+)?|\s+and\s+)"
 _HOUR = r"\d{1,2}"
@@ -156,7 +170,7 @@ def _number(word: str | None) -> float:
         return 0.5
     if lower in ("a", "an"):
         return 1.0
-    return float(_WORDS.index(lower)) if lower in _WORDS else float(lower)
+    return float(NUMBER_WORDS.index(lower)) if lower in NUMBER_WORDS else float(lower)
 
 
 def _once(found: re.Match[str], now: datetime, zone: ZoneInfo) -> Timing | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from runtime.language.instructions.in_english import listed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -34,7 +36,7 @@ def _parts(program: Program) -> str:
         if names:
             found.append(f"{counted(len(names), one, many)} ({_some(names)})")
     playbooks = sum(len(agent.playbooks) for agent in program.agents)
-    return _listed([*found, counted(playbooks, "playbook") if playbooks else "no playbooks"])
+    return listed([*found, counted(playbooks, "playbook") if playbooks else "no playbooks"])
 
 
 def _start(program: Program) -> str:
@@ -78,9 +80,4 @@ def _name(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> str:
 def _some(names: Sequence[str]) -> str:
     """The first few names of a long list."""
     more = len(names) - _SHOWN
-    return _listed([*names[:_SHOWN], f"{more} more"] if more > 1 else names)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return listed([*names[:_SHOWN], f"{more} more"] if more > 1 else names)

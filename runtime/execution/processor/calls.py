@@ -41,9 +41,6 @@ MAX_NOTE_CHARS = 600
 _TOLD = frozenset({"Spawn", "Result"})
 """Built-in calls whose results later steps speak of, in a variable or not."""
 
-_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
-"""The variables of loops that go through a text one letter after the other."""
-
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""
 
@@ -196,7 +193,7 @@ class StepCalls:
         """What a loop goes through: of a text, what the noun of the loop means; a model says which parts these are."""
         what, each = "the items, in order", loop.variable
         items = await self.evaluate_or_ask(loop.over, what, "list", line)
-        if isinstance(items, str) and items and each is not None and each.name not in _LETTERS:
+        if isinstance(items, str) and items and each is not None and not loop.by_letters:
             parts = Prose(f"each {each.name} of {expression_text(loop.over)}")
             return await self.evaluate_or_ask(parts, what, "list", line)
         return items

@@ -22,6 +22,7 @@ _MAX_ROUNDS = 50_000
 
 _MAX_POWER = 1_000
 
+_TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _WIDE = re.compile(r"\d{4}")
 
@@ -303,7 +304,11 @@ def _with(names: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two values for comparison; beside a number, a numeric text counts as a number."""
+    """Two values for comparison; beside a number, a numeric text counts as a number, and "yes" as true beside it."""
+    if isinstance(left, bool) and isinstance(right, str):
+        return left, _TRUTHS.get(right.strip().lower(), right)
+    if isinstance(right, bool) and isinstance(left, str):
+        return _TRUTHS.get(left.strip().lower(), left), right
     if _is_number(left) and isinstance(right, str) and _NUMBER.fullmatch(right):
         return left, float(right)
     if _is_number(right) and isinstance(left, str) and _NUMBER.fullmatch(left):

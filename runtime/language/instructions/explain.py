@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.in_english import condition_in_english, value_in_english
+from runtime.language.instructions.in_english import condition_in_english, listed, value_in_english
 from runtime.language.instructions.lookups import calls_before
 from runtime.language.instructions.model import (
     Ask,
@@ -35,6 +35,8 @@ from runtime.language.instructions.model import (
     Variable,
     Wait,
 )
+from runtime.language.instructions.uses import is_text
+from runtime.language.variable_names import variable_name
 
 
 class PartKind(StrEnum):
@@ -65,15 +67,19 @@ def explain(instruction: Instruction, required: Required | None = None) -> tuple
     return tuple(part for meaning in instruction.parts for part in _parts(meaning, required or {}))
 
 
-def as_worded(instruction: Instruction, defined: Collection[str]) -> Instruction:
-    """An instruction for an agent whose Python defines these names.
+def as_worded(instruction: Instruction, defined: Collection[str], texts: Collection[str] = ()) -> Instruction:
+    """An instruction for an agent whose Python defines these names, and whose variables `texts` are texts.
 
-    Braces that need missing Python names are left to a model.
+    Braces that need missing Python names are left to a model, and so are the parts of a text.
     """
-    return replace(instruction, parts=tuple(_worded(part, defined) for part in instruction.parts))
+    return replace(instruction, parts=tuple(_worded(part, defined, texts) for part in instruction.parts))
 
 
-def _worded(part: Meaning, defined: Collection[str]) -> Meaning:
+def _worded(part: Meaning, defined: Collection[str], texts: Collection[str]) -> Meaning:
+    if isinstance(part, Loop) and part.variable is not None and not part.by_letters:
+        over = part.over.tree if isinstance(part.over, Expression) else None
+        parts = over is not None and (is_text(over) or (isinstance(over, ast.Name) and variable_name(over.id) in texts))
+        return replace(part, over=Prose(f"each {part.variable.name} of {_source(part.over)}")) if parts else part
     words = part.words if isinstance(part, Say | Ask) else None
     if not isinstance(part, Say | Ask) or not isinstance(words, Template) or not words.otherwise:
         return part
@@ -100,7 +106,7 @@ def _alone(text: str) -> Part:
 
 
 def _said(part: Say | Ask) -> Part:
-    to = _listed(_whom(part.targets))
+    to = listed(_whom(part.targets))
     if isinstance(part.words, Template):
         return _alone(f'Say "{_exact_words(part.words)}" to {to}.')
     words = part.words.text if part.words is not None else ""
@@ -115,10 +121,10 @@ def _asked(part: Ask) -> Iterator[Part]:
     if part.words is not None:
         yield _said(part)
     names = [f"${want.name}" for want in part.wants]
-    given = f" until {_listed(names)} {'are' if len(names) > 1 else 'is'} given" if names else ""
-    yield _alone(f"Wait for {_listed(_whom(part.sources))}{given}.")
+    given = f" until {listed(names)} {'are' if len(names) > 1 else 'is'} given" if names else ""
+    yield _alone(f"Wait for {listed(_whom(part.sources))}{given}.")
     if part.wants:
-        yield Part(PartKind.VALUE, f"The answer: {_listed([_declared(want) for want in part.wants])}.")
+        yield Part(PartKind.VALUE, f"The answer: {listed([_declared(want) for want in part.wants])}.")
     match part.until:
         case Prose(text=text):
             yield Part(PartKind.CHOICE, f"Whether the talk is done: {text}")
@@ -159,7 +165,7 @@ def _shown(operand: Operand) -> str:
 
 
 def _set(part: Set) -> Part:
-    names = _listed([_declared(variable) for variable in part.variables])
+    names = listed([_declared(variable) for variable in part.variables])
     if isinstance(part.value, Prose):
         return Part(PartKind.VALUE, f"{names}: {part.value.text}")
     operator = f"{names} {part.operator} " if part.operator else ""
@@ -199,7 +205,7 @@ def _loop(part: Loop) -> Iterator[Part]:
             else:
                 yield Part(PartKind.CHOICE, f"Yes or no before each round ({part.kind}): {over}{later and '.'}{later}")
     if part.waits:
-        yield _alone(f"Wait for {_listed(_whom((part.waits,)))} before each round.")
+        yield _alone(f"Wait for {listed(_whom((part.waits,)))} before each round.")
     if part.at_most is not None:
         yield _alone(f"Stop after {part.at_most} rounds.")
 
@@ -246,13 +252,9 @@ def _whom(targets: Sequence[str]) -> list[str]:
     return [f"the {target}" if target in ("user", "human", "meeting") else target for target in targets]
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names)
-
-
 _EXPLAINED: Mapping[type, Callable[[Any], Part]] = {
     Say: _said,
-    Wait: lambda part: _alone(f"Wait for {_listed(_whom(part.sources))}."),
+    Wait: lambda part: _alone(f"Wait for {listed(_whom(part.sources))}."),
     Set: _set,
     Think: lambda part: Part(PartKind.WORDS, f"A thought that nobody else sees: {part.about.text}"),
     Condition: _condition,

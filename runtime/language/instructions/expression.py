@@ -23,8 +23,13 @@ MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
 """The nesting depth beyond which a text counts as prose."""
 
-_DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
-"""A date, which is no subtraction or division."""
+_DATE = re.compile(r"(?<![\w.])(?:\d+(?:-\d+)+|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
+"""A date, or a range such as 5-10, which is no subtraction or division."""
+
+TELEPHONE = r"(?<![\w.$/-])(?:0\d+[ /-][\d /-]*\d|\d{3}-(?:\d{3}-)?\d{4})(?![\w./-])"
+_TELEPHONE = re.compile(TELEPHONE)
+_WHOLE_TELEPHONE = re.compile(rf"\+\d[\d /()-]{{4,}}\d|{TELEPHONE}")
+"""A number of a telephone, which is a text."""
 
 _THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!,?\w)")
 """1,500: one number to people, two in a list."""
@@ -102,7 +107,7 @@ def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) ->
     """The expression that is `code`, as `source` says it; `more` are names written without `$`. None for prose."""
     filled = frozenset(VARIABLE.findall("".join(_FILLED_IN.findall(code))))
     plain = _with_plain_numbers(code)
-    if plain is None or has_date(plain):
+    if plain is None or has_date(plain) or _TELEPHONE.search(STRING.sub("", plain)):
         return None
     marked = _marked(_TEXT.sub(_with_values, plain))
     if marked is None:
@@ -127,8 +132,13 @@ def expression_of(source: str, code: str, more: frozenset[str] = frozenset()) ->
 
 
 def has_date(code: str) -> bool:
-    """Whether a date stands outside of quotes."""
-    return _DATE.search(STRING.sub("", code)) is not None
+    """Whether a date or a range stands outside of quotes."""
+    return _DATE.search(_TELEPHONE.sub("", STRING.sub("", code))) is not None
+
+
+def telephone_in(text: str) -> Expression | None:
+    """The number of a telephone, as a text; None for any other text."""
+    return Expression(text, ast.Constant(text), frozenset()) if _WHOLE_TELEPHONE.fullmatch(text) else None
 
 
 def is_unsure_call(arguments: str) -> bool:

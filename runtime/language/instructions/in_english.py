@@ -23,6 +23,11 @@ _ABOUT_TEXT = {"startswith": ("starts with", "does not start with"), "endswith":
 _PHRASES = {"_meeting_active": ("the meeting is active", "the meeting is over")}
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as people list them: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def value_in_english(expression: Expression) -> str:
     """What an expression is: `1500`, `a list of 1 and 500`, `whether $n is more than 5`."""
     return _value(expression.tree)
@@ -70,7 +75,7 @@ def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, *, holds: bool = T
         return f"{_value(right)} {'contains' if holds else 'does not contain'} {_value(left)}"
     if any(isinstance(one, ast.Constant) and one.value is None for one in right.elts):
         return f"{_value(left)} {'is empty or' if holds else 'is neither empty nor'} not given"
-    return f"{_value(left)} {is_} one of {_listed(right.elts)}"
+    return f"{_value(left)} {is_} one of {listed([_value(one) for one in right.elts])}"
 
 
 def _value(node: ast.expr) -> str:
@@ -86,17 +91,14 @@ def _value(node: ast.expr) -> str:
         case ast.List(elts=[]) | ast.Tuple(elts=[]):
             return "an empty list"
         case ast.List(elts=elts) | ast.Tuple(elts=elts):
-            return f"a list of {_listed(elts)}"
+            return f"a list of {listed([_value(one) for one in elts])}"
+        case ast.IfExp(test=test, body=body, orelse=other):
+            return f"{_value(body)} if {_test(test)}, otherwise {_value(other)}"
         case ast.Compare() | ast.UnaryOp(op=ast.Not()):
             return f"whether {_test(node)}"
         case ast.BoolOp(values=values) if all(isinstance(one, ast.Compare | ast.BoolOp) for one in values):
             return f"whether {_test(node)}"
     return ast.unparse(_Dollars().visit(ast.parse(ast.unparse(node), mode="eval").body))
-
-
-def _listed(elts: Sequence[ast.expr]) -> str:
-    *some, last = [_value(one) for one in elts]
-    return f"{', '.join(some)} and {last}" if some else last
 
 
 class _Dollars(ast.NodeTransformer):

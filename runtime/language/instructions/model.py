@@ -132,6 +132,9 @@ class LoopKind(StrEnum):
     TIMES = "times"
 
 
+_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
     """Execute what is below again and again. `over` is the test, the items or the count.
@@ -146,6 +149,11 @@ class Loop:
     at_most: int | None = None
     body_first: bool = False
     waits: str = ""
+
+    @property
+    def by_letters(self) -> bool:
+        """Whether it goes through a text one letter after the other."""
+        return self.variable is not None and self.variable.name in _LETTERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -67,6 +67,31 @@ def sets(instruction: Instruction) -> frozenset[str]:
             case Loop(variable=variable) if variable is not None:
                 names.add(variable.name)
     return frozenset(names)
+
+
+def sets_texts(instruction: Instruction) -> frozenset[str]:
+    """The variables that it surely sets to a text."""
+    return _sets_all(instruction, is_text, "str")
+
+
+def sets_lists(instruction: Instruction) -> frozenset[str]:
+    """The variables that it surely sets to a list."""
+    return _sets_all(instruction, lambda tree: isinstance(tree, ast.List | ast.ListComp), "list")
+
+
+def _sets_all(instruction: Instruction, fits: Callable[[ast.expr], bool], type_: str) -> frozenset[str]:
+    names: set[str] = set()
+    for part in instruction.parts:
+        made = part.variables if isinstance(part, Set) else part.wants if isinstance(part, Ask) else ()
+        made = (part.result,) if isinstance(part, Call) and part.result else made
+        sure = isinstance(part, Set) and isinstance(part.value, Expression) and fits(part.value.tree)
+        names |= {one.name for one in made if not one.path and (sure or one.type.partition("[")[0] == type_)}
+    return frozenset(names)
+
+
+def is_text(tree: ast.expr) -> bool:
+    """Whether an expression is a text, whatever it reads."""
+    return isinstance(tree, ast.JoinedStr) or (isinstance(tree, ast.Constant) and isinstance(tree.value, str))
 
 
 def calls(instruction: Instruction) -> frozenset[str]:

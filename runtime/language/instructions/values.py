@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from runtime.language.instructions.conditions.reading import in_symbols, read_condition, read_worded_value
-from runtime.language.instructions.expression import Expression, read_expression
+from runtime.language.instructions.expression import Expression, read_expression, telephone_in
 from runtime.language.instructions.text import with_straight_quotes
 from runtime.language.vocabulary.phrase import phrase
 
@@ -30,7 +30,7 @@ def result_of(text: str) -> str:
 @lru_cache(maxsize=4096)
 def read_value(text: str) -> Expression | None:
     """The exact value that a text is, in symbols or in words; None for prose."""
-    found = read_expression(text)
+    found = telephone_in(text.strip().rstrip(";")) or read_expression(text)
     if found is not None:
         return _with_all(found)
     bare = with_straight_quotes(text.strip())

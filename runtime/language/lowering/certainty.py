@@ -23,8 +23,10 @@ _CONDITION = phrase("condition of a message")
 _WORKS = phrase("works on something")
 _TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
 _KEPT = phrase("kept at the end")
+_FIGURES = phrase("figures out")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
+_ENDS = re.compile(r"; YLD for (?:exit|return)\b")
 _EACH = phrase("for each, at once")
 
 
@@ -40,8 +42,8 @@ class Certainty:
 
     def rule(self, text: str, bare: str) -> LoweredInstruction | None:
         """A step that makes a value, is several things, or is surely free; None for what the other rules decide."""
-        if figured := vocabulary.object_of(bare, vocabulary.FIGURES):
-            return LoweredInstruction(Op.EXE, f"{figured} = {bare}")
+        if figured := _FIGURES.begins(bare):
+            return LoweredInstruction(Op.EXE, f"{figured['target']} = {bare}")
         if "(" in bare and is_unsure_call(bare):
             return free(text, "a comma in its numbers may separate arguments, or thousands")
         noted = "(" not in bare and vocabulary.beginning(bare, vocabulary.NOTES)
@@ -105,7 +107,8 @@ class Certainty:
         elif found.loop and messages.lasts_until_a_time(found.text):
             why = messages.NO_CLOCK
         elif found.talk is not None and not found.after:
-            why = _of_a_message(plain, asks=found.talk.asks, ends="YLD for exit" in found.text)
+            ends = _ENDS.search(found.text) is not None
+            why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
@@ -119,12 +122,21 @@ def _repeats_steps(bare: str) -> bool:
     return bool(again) and not {"step", "steps", "steps:"}.isdisjoint(words)
 
 
-def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
+def _beside_fixed_words(text: str) -> str:
+    """Why a step is more than its fixed words: "Say "Oh." and take away a life"; "" where it is not."""
+    talks = (phrases.TELL, phrases.TELL_IF_NAMED, phrases.ASK, phrases.ASK_ALWAYS, phrases.MODIFIES)
+    behind = (phrases.PREFIX.without(tail) for head, tail in joints(text) if phrases.SAYS_QUOTED_WHOLE.begins(head))
+    acts = any(not (bare.startswith("wait ") or any(one.begins(bare) for one in talks)) for bare in behind)
+    return "something else is to be done, too" if acts else ""
+
+
+def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
     """Why a message may be more than one; "" where it is sure."""
-    plain = messages.ANSWER_KEPT.left_out_of(plain)
+    text = messages.ANSWER_KEPT.left_out_of(text)
+    plain = unquoted(text)
     if _BOUND.inside(plain):
         return BOUND
-    if _CONDITION.inside(plain):
+    if _CONDITION.inside(plain) or phrases.ELSE_INSIDE.search(plain):
         return "the scope of its condition is unclear"
     if (until := phrases.UNTIL.inside(plain)) and says_that_nothing_came(until["what"]):
         return "a time limit for an answer is part of the sentence"
@@ -141,7 +153,7 @@ def _of_a_message(plain: str, *, asks: bool, ends: bool) -> str:
             return f"{bare[:40]!r} may be part of what is said"
         if first in vocabulary.ENDS and not ends and not messages.in_a_list(head, f", {bare}"):
             return f"{bare[:40]!r} may be part of what is said"
-        works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.is_indirect(head))
+        works = _OF_SOMETHING.inside(bare) or (_WORKS.begins(bare) and not messages.may_go_on(head))
         works = works or (" " in bare and phrases.REPLIES.begins(head))
         if first in vocabulary.WORK and works and not _TO_PEOPLE.search(messages.ADDRESSED.left_out_of(head)):
             return f"{bare[:40]!r} may be part of what is said"

@@ -70,6 +70,7 @@ class Classifier:
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._certainty = Certainty(self.classify, self._takes_nothing)
         self._rules = (
+            self.speech.questions.adding,
             self._certainty.rule,
             self._named,
             self.background.starting,
@@ -171,6 +172,7 @@ class Classifier:
             return free(text, "the choice among several cases is part of the sentence", whole=True)
         again = phrases.AGAIN_IF.begins(bare) is not None
         whole = phrases.BEFORE_A_CONDITION.without(text)
+        whole = phrases.THE_FOLLOWING.left_out_of(whole) if loop else whole
         head, body = (whole, None) if again else self._split_clause(whole)
         return LoweredInstruction(Op.CND, head.rstrip(" :"), body, loop or again)
 
@@ -184,10 +186,10 @@ class Classifier:
                 continue  # how often belongs to the condition
             if not rest or phrases.BRANCH.begins(rest):
                 continue
+            several = phrases.ELSE_INSIDE.search(open_text(rest)) is not None
             if self.classify(rest).known:
-                several = phrases.ELSE_INSIDE.search(open_text(rest))
                 return (text, None) if several else (text[: match.start()], rest)
-            if self._begins_to_act(rest):
+            if not several and self._begins_to_act(rest):
                 return text[: match.start()], rest
             if match[0].startswith(":"):
                 return text, None

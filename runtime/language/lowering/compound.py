@@ -19,7 +19,9 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import both_sides, is_exact
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
+_HOW_BEHIND = phrase("how, behind")
 _LASTS = frozenset({Op.RET, Op.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
@@ -229,7 +231,7 @@ class Compound:
         head = head.removesuffix(" only")
         if phrases.ELSE_INSIDE.search(open_text(condition)):
             return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
-        if cut["word"].lower() == "if" and self._means_whether(head):
+        if cut["word"].lower() == "if" and (self._means_whether(head) or _HOW_BEHIND.inside(head)):
             return None
         first, several = self._classify(head), any(joints(head))
         unclear = free(text, "the scope of its condition is unclear")

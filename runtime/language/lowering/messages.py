@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from runtime.language.instructions.conditions.reading import read_answer
-from runtime.language.lowering import phrases
+from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.vocabulary.phrase import phrase, words_of
@@ -58,11 +58,20 @@ FOR_PEOPLE = re.compile(
 _ANSWERS = words_of("of an answer")
 _SILENT = words_of("silent")
 _SAYS_A_THING = words_of("says a thing")
-_OWN = frozenset({"their", "his", "her"})
+_OWN = frozenset({"their", "his", "her", "my", "our", "your"})
+_BEFORE_WHOM = frozenset({"the", "back", "to", "with"})
 _NEAR = 3
 _SAYS_THAT = phrase("says that")
+_TO_THEIR_PERSON = phrase("to somebody's person")
 _WHAT = phrase("what is said")
+_ONE_AT_A_TIME = phrase("one at a time")
 _WHETHER = phrase("whether")
+_FINITE = re.compile(
+    r"\b(?:what|who|where|when|why|how|which|that)\b.*\b(?:is|was|went|has|does|did|happened)\b|\bwhat's\b",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(r"\b(?:to|can|could|must|should|may|might|will|would|please|they|we|you|i)\b", re.IGNORECASE)
+"""Words behind which a verb may go on with what is said: "how to save and quit", not "what is wrong and quit"."""
 _PERHAPS_ASKED = phrase("perhaps asked")
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset(
@@ -78,6 +87,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a time of day."""
+_UNTIL_THEY = phrase("until they")
 _PRINTS = phrase("prints")
 _PAUSES = phrase("pauses until")
 _HOLDS = phrase("brings to a meeting")
@@ -114,6 +124,11 @@ def is_indirect(text: str) -> bool:
     return phrases.INDIRECT.inside(ADDRESSED.left_out_of(unquoted(text))) is not None
 
 
+def may_go_on(head: str) -> bool:
+    """Whether an "and" with a verb behind it may go on with what a message says: "how to save", not "what is wrong"."""
+    return is_indirect(head) and not (_FINITE.search(unquoted(head)) and not _OPEN.search(head))
+
+
 def is_a_thing(said: str) -> bool:
     """Whether the common noun behind a verb is what is said, and not an agent of this name: "Explain reasoning"."""
     verb, _, name = said.partition(" ")
@@ -122,7 +137,11 @@ def is_a_thing(said: str) -> bool:
 
 def is_told_to(head: str, rest: str, verb: str) -> bool:
     """Whether "and wait" belongs to what somebody is told to do: "Tell the user to restart it and wait a minute"."""
-    asks = verb.lower().endswith("ask") or (_ANSWERS & set(rest.lower().replace("'", " ").split()))
+    asks = (
+        verb.lower().endswith("ask")
+        or _UNTIL_THEY.begins(rest.strip())
+        or (_ANSWERS & set(rest.lower().replace("'", " ").split()))
+    )
     return is_indirect(head) and not asks
 
 
@@ -130,6 +149,23 @@ def belongs_to_a_person(whom: str) -> bool:
     """Whether what is waited for is a person's: "the user's answer"."""
     owner, owns, _ = whom.replace("\u2019", "'").partition("'")
     return bool(owns) and phrases.PERSON_OUTSIDE.fullmatch(owner.removeprefix("the ")) is not None
+
+
+def somebody_elses(bare: str) -> str:
+    """Whom a step is for, who belongs to somebody: "their manager", "the user's doctor"; "" for nobody, and where it is
+    about them: "Ask their manager's name"."""
+    to = _TO_THEIR_PERSON.begins(bare)
+    if to and vocabulary.THEIRS & {to["who"].lower(), to["who"].lower().removesuffix("s")}:
+        return to["who"]
+    verb = vocabulary.beginning(bare, vocabulary.TELLS_A_PERSON)
+    words = bare.replace("\u2019", "'").lower().split()
+    behind = [word for word in words[len(verb.split()) or 1 :] if word not in _BEFORE_WHOM][:3]
+    if not behind or not (behind[0] in _OWN or behind[0].endswith("'s")):
+        return ""
+    nouns = [word.rstrip(".,:;") for word in behind[1:]]
+    known = (one for one in nouns if vocabulary.THEIRS & {one, one.removesuffix("s")})
+    who = next(known, nouns[0] if verb and nouns else "")
+    return who if who.isalpha() else ""
 
 
 def only_waits(bare: str) -> bool:
@@ -152,6 +188,10 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         return "a meeting is held by a playbook of its own, with `meeting: true`"
     if _PRINTS.begins(unquoted(bare)):
         return "it may be work with a printer"
+    several = _ONE_AT_A_TIME.inside(unquoted(bare)) if "questions" not in words else None
+    before = bare[: several.start()] if several else ""
+    if several and (before.endswith((", ", "ask ")) or not is_indirect(before)):
+        return "how often it is said is part of the sentence"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
         typed += [kept["name"]] if (kept := ANSWER_KEPT.inside(bare)) else []

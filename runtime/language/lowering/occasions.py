@@ -17,6 +17,7 @@ _IF = phrase("branch at start")
 _REACTS = phrase("reacts")
 LATER = "it may be meant for later, and a trigger of a playbook waits for that"
 _ELSEWHERE = phrase("happens elsewhere")
+_TIME_IS_UP = phrase("time is up")
 _WHEN = phrase("when")
 
 
@@ -51,6 +52,6 @@ class Occasions:
         rest = when.rest if when else ""
         speaks = when is not None and (speaks_of_people(rest) or _SOMEBODY.begins(rest) is not None)
         said = when is None or not speaks or (self._called if when["asked"] else self._heard and not self._told)
-        said = said and (when is None or _ELSEWHERE.inside(rest) is None)
+        said = said and (when is None or not (_ELSEWHERE.inside(rest) or _TIME_IS_UP.begins(rest)))
         self._left = not said or _WHENEVER.begins(condition) is not None
         return self._left

@@ -10,6 +10,7 @@ from runtime.language.vocabulary.phrase import phrase
 PREFIX = phrase("opening")
 LOOP = phrase("loop")
 BOUNDED = phrase("bounded")
+THE_FOLLOWING = phrase("the following")
 AGAIN_IF = phrase("again if")
 REPEATS = phrase("repeats")
 OF_WHAT_WAS_SAID = phrase("said before")

@@ -7,12 +7,19 @@ from collections.abc import Sequence
 
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.model import Free
-from runtime.language.instructions.uses import sets
+from runtime.language.instructions.uses import sets, sets_lists
+from runtime.language.instructions.values import read_value
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
+_BESIDE_NEW = phrase("beside a new one")
+_ASKS_TO_DO = phrase("asks to do")
+_IS_KNOWN = phrase("is known")
+_EITHER = phrase("one or the other")
+_PUTS_INTO = phrase("puts into")
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
 
@@ -28,6 +35,8 @@ class AskedVariables:
         """The variables of the condition that a step stands under."""
         self.given: set[str] = set()
         """The variables that have a value at this step."""
+        self.lists: set[str] = set()
+        """Those of them that are lists."""
         self.worded: set[str] = set()
         """Those of them whose value may be the words of a question: parameters, and what a loop goes through."""
 
@@ -51,13 +60,42 @@ class AskedVariables:
 
     def may_ask_again(self, bare: str) -> str:
         """Why "ask them to try again" may ask for a value, or not; "" where it is clear."""
-        again = messages.ASKS_TO_DO_AGAIN.inside(unquoted(bare))
+        plain = unquoted(bare)
+        if added := self._perhaps_added(bare):
+            return added
+        if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
+            return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
+        again = messages.ASKS_TO_DO_AGAIN.inside(plain)
         if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
             return ""
         about = self._asked & {*self.about}
         if about and about >= {*self._asked_last}:
             return ""
         return f"it may ask for {_joined(self._asked_last or sorted(self._asked))} again"
+
+    def _perhaps_added(self, bare: str) -> str:
+        """Why the answer to a question may be added to a list, or be the value of another variable; "" where it is the
+        value of the variable at its end."""
+        kept = messages.ANSWER_KEPT.inside(bare)
+        if kept is None and _EITHER.inside(unquoted(bare)) and len(self.wanted(bare)) > 1:
+            return "it may ask for one of them, or for both"
+        if kept is None or kept["type"]:
+            return ""
+        if kept["name"] in self.lists:
+            return f"it may replace the list ${kept['name']} or add to it"
+        asked = {match["name"] for match in phrases.ASKED_FOR.all_inside(bare[: kept.start()])} - self.given
+        return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
+
+    def adding(self, text: str, bare: str) -> LoweredInstruction | None:
+        """ "Put $ticket in $urgent", where that is a list, which grows. None for any other step."""
+        found = _PUTS_INTO.begins(bare)
+        grows = found and found["target"].removeprefix("$") in self.lists and read_value(found["what"]) is not None
+        return LoweredInstruction(Op.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
+
+    def whether_known(self, condition: str) -> str:
+        """Why a condition may be about what a value names: "If $plate isn't known", behind a question for $plate."""
+        found = _IS_KNOWN.inside(condition)
+        return "it may be about what the value names" if found and found["name"] in self._asked else ""
 
     def wanted(self, said: str) -> list[str]:
         """The variables that a question asks for. One that has a value is often only what it is about: "Ask the user
@@ -82,7 +120,15 @@ class AskedVariables:
         about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed
         about |= self.worded & {match["name"] for match in messages.IS_ASKED.all_inside(said)}
         about -= {match["name"] for match in messages.SET_BY_THE_ANSWER.all_inside(said)}
+        sure = typed | asked_for | self._beside_new(said)
+        if any(name not in self.given for name in names) or _ASKS_TO_DO.begins(said):
+            about |= self.given - sure
         return [name for name in names if name in asked_for or name not in about]
+
+    def _beside_new(self, said: str) -> set[str]:
+        """The variables that a question lists beside one without a value."""
+        pairs = ((found["name"], found["other"]) for found in _BESIDE_NEW.all_inside(said))
+        return {name for pair in pairs for name in pair if not self.given.issuperset(pair)}
 
     def thinking(self, text: str, bare: str) -> LoweredInstruction | None:
         """A thought; a free step for a note of what nobody has said: "Note the $plate". None for any other step."""
@@ -102,6 +148,7 @@ class AskedVariables:
         made, work = sets(meant), not found.known or any(isinstance(part, Free) for part in meant.parts)
         self.given |= {*phrases.VARIABLE.findall(found.text)} if work else made
         self.worded |= made if found.loop else set()
+        self.lists |= sets_lists(meant)
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 36
+_VERSION = 37
 _DONE = "; done when "
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
@@ -207,7 +207,8 @@ class _StepLowering:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)
         once = found.known and found.op is Op.CND and not found.loop
-        if once and (why := self._occasions.why_later(found.text, in_a_loop=self._loops > 0)):
+        later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
+        if why := later or (self._questions.whether_known(found.text) if once else ""):
             found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
         again = phrases.AGAIN_IF.begins(found.text) is not None

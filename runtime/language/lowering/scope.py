@@ -108,6 +108,11 @@ class Reach:
         own = _name(_called(self.own_name))
         return any(own in _squeezed(other.source) for other in self._program.agents if other is not self._agent)
 
+    def why_not_theirs(self, step: str) -> str:
+        """Why a step is not for the user: it is for somebody else's people, who are no agents; "" for any other."""
+        who = messages.somebody_elses(step)
+        return f"it is for {who!r}, and there is no such agent" if who and not self.agents_in(who) else ""
+
     @cached_property
     def people(self) -> frozenset[str]:
         """The common nouns, in the singular, for people to whom the agent's steps speak."""

@@ -168,7 +168,7 @@ class Speech:
         if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
-        more = more or (self.questions.may_ask_again(bare) if asks else "")
+        more = more or self._reach.why_not_theirs(bare) or (self.questions.may_ask_again(bare) if asks else "")
         return free(text, more) if more else messages.perhaps_over(text, said) or messages.perhaps_later(text, bare)
 
     def _unsure_who_hears(

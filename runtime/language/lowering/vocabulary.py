@@ -11,7 +11,6 @@ _LONGEST = 3
 
 WORK: Final = words_of("work in a message")
 MAKES: Final = words_of("makes")
-FIGURES: Final = words_of("figures out")
 NOTES: Final = words_of("notes")
 GETS: Final = words_of("gets")
 COMPUTES: Final = words_of("computes")
@@ -26,6 +25,8 @@ LASTING: Final = words_of("lasting")
 WHAT_FOR: Final = words_of("what for")
 SERVED: Final = words_of("served")
 ROLES: Final = SERVED | words_of("roles")
+THEIRS: Final = ROLES | words_of("relatives")
+TELLS_A_PERSON: Final = words_of("tells a person")
 
 
 def beginning(text: str, phrases: frozenset[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from runtime.language.instructions.expression import is_unsure_number, read_expression
+from runtime.language.instructions.expression import TELEPHONE, is_unsure_number, read_expression
 from runtime.language.instructions.text import TYPE, inside_of
 
 Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER"]
@@ -18,12 +18,13 @@ _PATTERN = re.compile(
     r"""\s*(?:
       (?P<string>[fF]?"[^"\n]*"|[fF]?'[^'\n]*'(?!\w))
     | (?P<percent>\d+(?:\.\d+)?)\s?%(?!\s*[\d$(])
+    | (?P<telephone>TELEPHONE)
     | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?!\w))
     | (?P<typed>\$[^\W\d]\w*:TYPE)
     | (?P<name>\$?[^\W\d]\w*(?:'\w+)?)
     | (?P<open>[\[{])
     | (?P<mark>===|!==|==|!=|<=|>=|\*\*|//|&&|\|\||[-+*/%|<>=!(),])
-    )""".replace("TYPE", TYPE),
+    )""".replace("TYPE", TYPE).replace("TELEPHONE", TELEPHONE.replace(" ", r"\x20")),
     re.VERBOSE,
 )
 _PATH = re.compile(r"\.[^\W\d]\w*")
@@ -80,6 +81,8 @@ def _of(text: str, match: re.Match[str], at: int) -> Iterator[ConditionToken]:
     kind, said, end = match.lastgroup, match[match.lastgroup or 0], match.end()
     if kind in _ALONE:
         yield ConditionToken(_ALONE[kind], said, at, end)
+    elif kind == "telephone":
+        yield ConditionToken("OPERAND", f'"{said}"', at, end, "literal")
     elif kind == "number":
         if is_unsure_number(said):
             raise ValueError(said)

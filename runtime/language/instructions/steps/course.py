@@ -162,7 +162,7 @@ def _meeting(name: str) -> Callable[..., CourseReading | None]:
     return over
 
 
-def _lasts(_: str, length: ValueMeaning) -> CourseReading | None:
+def _lasts(_: str, __: str | None, length: ValueMeaning) -> CourseReading | None:
     seconds = expression_of("", length.code)
     if seconds is None:
         return None

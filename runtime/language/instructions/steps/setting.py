@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -130,6 +131,8 @@ def _stored(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]
             yield Setting(targets, "", value)
             if stores == ["either"] and not called:
                 yield Setting(targets, "+", value)
+            if stores == ["turned"] and all(one.form == "variable" or one.text in _JOINTS for one in tokens[1:at]):
+                yield Setting(tuple(re.split(r",\s*|\s+and\s+", value)), "", targets[0])
 
 
 def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken]) -> Iterator[Setting]:

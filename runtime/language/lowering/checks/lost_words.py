@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from runtime.core.times import NUMBER_WORDS
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
 
@@ -66,8 +67,8 @@ _STOOD_FOR = {
     "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
     " put until finish finished end ended complete completed come back return returned ready over",
     "Tell": "tell inform let know task background work job orderer whoever ordered",
-    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days half quarter quarters two three"
-    " four five six seven eight nine ten twelve",
+    "Sleep": "wait sleep pause second seconds minute minutes hour hours day days half quarter quarters another "
+    + " ".join(NUMBER_WORDS[1:]),
 }
 """The words that an instruction replaces, by its start or its call."""
 _TIME = re.compile(r"\b(?:\d[\d.,]*|[a-z]+)\s+(?:sec(?:ond)?|min(?:ute)?|hour|day|week)s?\b", re.IGNORECASE)
@@ -76,8 +77,7 @@ _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_F
 _LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
 """The starts of more than one word, each also as it stands after another instruction."""
 _STEM = 4
-_SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_SPELT_NUMBERS = tuple((str(number), word) for number, word in enumerate(_SPELT))
+_SPELT_NUMBERS = tuple((str(number), word) for number, word in enumerate(NUMBER_WORDS))
 _BEFORE, _BEHIND = frozenset(" (,;\n"), frozenset(" ),;\n")
 """The marks beside a text that belong to none of its words."""
 
@@ -159,7 +159,7 @@ def _parts(token: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
-    return str(_SPELT.index(word)) if word in _SPELT else word.removeprefix("$")[:_STEM]
+    return str(NUMBER_WORDS.index(word)) if word in NUMBER_WORDS else word.removeprefix("$")[:_STEM]
 
 
 def quoted(text: str) -> list[str]:

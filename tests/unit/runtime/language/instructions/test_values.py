@@ -42,7 +42,7 @@ def test_value_in_words_with_one_reading_is_exact(text: str, value: Any) -> None
         "the value of the house",
         "3 if it rains, otherwise 4",
         "nothing",
-        "the $n",
+        "the new $n",
         "$n or 5",
         '$unset or "x"',
         "$n or $unset",
