@@ -98,10 +98,12 @@ def names_of_files(message: _Json) -> tuple[str, ...]:
 
 
 def _displayed(components: Any) -> Iterator[str]:
-    """The texts among components, of which messages of some bots consist (Discord's Components V2)."""
+    """The texts, links and pictures among components, of which messages of some bots consist (Components V2)."""
     for component in components or ():
         if component.get("type") == _TEXT_DISPLAY:
             yield component["content"]
+        if component.get("url") and component.get("label"):  # a button
+            yield f"[{component['label']}]({component['url']})"
         for shown in (*(component.get("items") or ()), *([component] if "media" in component else ())):
             yield f"[picture: {shown.get('description') or shown['media']['url']}]"
         yield from _displayed([*(component.get("components") or ()), *filter(None, [component.get("accessory")])])

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, plain_text
-from adapters.slack.codec.block_text import Shown, tables_in, text_of_blocks
+from adapters.slack.codec.block_text import Shown, links_in, tables_in, text_of_blocks
 from runtime.core.quote import MAX_LEVELS, Quote
 
 _Json: TypeAlias = Mapping[str, Any]
 _UNREAD: Final[Mapping[str, str]] = {"quip": "canvas", "canvas": "canvas", "list": "list"}
+_WRITTEN: Final = frozenset({"rich_text", "table", "data_table", "call"})
+"""The blocks of people's messages."""
 
 
 def shown_by(bot: SlackBot, names: Mapping[str, str]) -> Shown:
@@ -46,8 +48,13 @@ def shares_in(message: _Json) -> list[_Json]:
 
 def tables_of(message: _Json, shown: Shown) -> str:
     """The tables of a message, as text."""
-    attached = (block for one in message.get("attachments") or () if _is_table(one) for block in one["blocks"])
-    return tables_in([*(message.get("blocks") or ()), *attached], shown)
+    return tables_in([*(message.get("blocks") or ()), *_attached_tables(message)], shown)
+
+
+def _attached_tables(message: _Json) -> Iterator[_Json]:
+    for one in message.get("attachments") or ():
+        if _is_table(one):
+            yield from one["blocks"]
 
 
 def files_of(message: _Json, level: int = 0) -> Iterator[_Json]:
@@ -70,13 +77,10 @@ def _quote(shared: _Json, bot: SlackBot, shown: Shown, level: int) -> Quote | No
     inside = [quote for inner in _messages(shared) for quote in quotes_of(inner, bot, shown, level + 1)]
     holders = (shared, *_messages(shared))
     files = [str(file.get("name") or "file.bin") for holder in holders for file in holder.get("files") or ()]
-    text = "\n".join(line for line in _lines(shared, shown) if line)
+    text = "\n".join(line for line in _lines(shared, shown, is_message=is_message) if line)
     author, author_id = str(shared.get("author_name") or shared.get("service_name") or ""), shared.get("author_id")
     if not (text or inside or files):
-        fallback = str(shared.get("fallback") or "")
-        text = "" if fallback == "[no preview available]" else shown(fallback)
-        if not text:
-            return None
+        return None
     return Quote(
         str(shared.get("ts", "")) if is_message else "",
         author,
@@ -88,20 +92,43 @@ def _quote(shared: _Json, bot: SlackBot, shown: Shown, level: int) -> Quote | No
     )
 
 
-def _lines(shared: _Json, shown: Shown) -> Iterator[str]:
+def _lines(shared: _Json, shown: Shown, *, is_message: bool) -> Iterator[str]:
+    fallback = str(shared.get("fallback") or "")
+    fallback = "" if fallback == "[no preview available]" else shown(fallback)
+    written = [line for line in _card(shared, shown) if line]
+    yield from written
+    yield text_of_blocks(shared.get("blocks") or (), shown, instead="" if written else fallback)
+    if not is_message:
+        yield shown(str(shared.get("footer") or ""))
+        yield from links_in(shared.get("actions") or (), shown)
+
+
+def _card(shared: _Json, shown: Shown) -> Iterator[str]:
     yield shown(str(shared.get("pretext") or ""))
     title, link = shown(str(shared.get("title") or "")), shared.get("title_link") or shared.get("from_url")
     if title:
         yield f"[{title}]({link})" if link else title
-    yield shown(str(shared.get("text") or ""))
+    text = shown(str(shared.get("text") or ""))
+    said = (said_in(one, shown, text, of_bot=_is_bots({"text": text, **one})) for one in _messages(shared))
+    yield "\n".join(filter(None, said)) or text
     for field in shared.get("fields") or ():
         yield ": ".join(shown(str(field[key])) for key in ("title", "value") if field.get(key))
-    yield text_of_blocks(shared.get("blocks") or (), shown)
-    if not shared.get("ts"):
-        yield shown(str(shared.get("footer") or ""))
-    if not shared.get("text"):
-        for inner in _messages(shared):
-            yield text_of_blocks(inner.get("blocks") or (), shown) or shown(str(inner.get("text") or ""))
+
+
+def said_in(message: _Json, shown: Shown, text: str = "", *, of_bot: bool) -> str:
+    """The words of a message, whose text may be given: a bot's are its blocks, beside which its text is a stand-in."""
+    blocks, text = message.get("blocks") or (), text or shown(message.get("text") or "")
+    if of_bot:
+        parts = (text_of_blocks(blocks, shown, instead=text), tables_in(_attached_tables(message), shown))
+    else:
+        parts = (text, tables_of(message, shown))
+    return "\n".join(filter(None, parts))
+
+
+def _is_bots(message: _Json) -> bool:
+    """Whether a message is a bot's: it says so, or has what no person can write."""
+    kinds = {block.get("type") for block in message.get("blocks") or ()}
+    return bool(message.get("bot_id")) or not kinds <= _WRITTEN or (bool(kinds) and not message.get("text"))
 
 
 def _messages(shared: _Json) -> Iterator[_Json]:

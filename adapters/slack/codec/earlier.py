@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in
-from adapters.slack.codec.block_text import text_of_blocks
-from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of, wordless_of
+from adapters.slack.codec.brought import files_of, quotes_of, said_in, shown_by, wordless_of
 from adapters.slack.codec.events import SLACKBOT, attached_files, is_said
 from runtime.core.address import Address
 
@@ -33,9 +32,7 @@ def earlier_of(message: _Json, to: Address, bot: SlackBot, people: Mapping[str, 
     is_bot = bool(message.get("bot_id") or message.get("user") == SLACKBOT)
     user = str(message.get("user", ""))
     who = None if is_bot else people.get(user)
-    blocks = text_of_blocks(message.get("blocks") or (), shown) if is_bot else ""
-    written = (blocks,) if blocks else (shown(message.get("text") or ""), tables_of(message, shown))
-    text = "\n".join(part for part in (*written, wordless_of(message)) if part)
+    text = "\n".join(filter(None, (said_in(message, shown, of_bot=is_bot), wordless_of(message))))
     name = message.get("username") or (message.get("bot_profile") or {}).get("name") or "bot"
     team = message.get("user_team") or message.get("team") or (who.team if who is not None else None)
     files = (*(message.get("files") or ()), *files_of(message))

@@ -11,8 +11,11 @@ UNSEEN: Final = "which bots cannot see"
 
 
 def wordless_of(message: Json) -> str:
-    """The line for what a message has beside text and files; "" for none."""
-    return next((line(message[kind]) for kind, line in _LINES.items() if kind in message), "")
+    """The line for what a message has beside text and files, and its buttons that open an address; "" for none."""
+    told = next((line(message[kind]) for kind, line in _LINES.items() if kind in message), "")
+    buttons = (button for row in message.get("reply_markup", {}).get("inline_keyboard", ()) for button in row)
+    links = (f"[{button['text']}]({button['url']})" for button in buttons if "url" in button)
+    return "\n".join(filter(None, (told, *links)))
 
 
 def _venue(venue: Json) -> str:

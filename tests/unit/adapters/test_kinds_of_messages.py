@@ -116,6 +116,15 @@ CARD = {
 }
 CARD_TOLD = ["[Build 7](https://ci.example/7)", "failed", "Stage: deploy"]
 SECTION = {"type": "rich_text_section", "elements": [{"type": "text", "text": "7"}]}
+BUTTONS = [
+    {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Open"}, "url": "u"}]},
+    {
+        "type": "section",
+        "text": {"type": "mrkdwn", "text": "or"},
+        "accessory": {"type": "button", "text": {"type": "plain_text", "text": "Ack"}, "action_id": "a"},
+    },
+]
+BUTTONS_TOLD = "[Open](u)\nor"
 NO_SUCH = "Slack has none"
 NOT_ON_DISCORD = "Discord has none"
 NOT_ON_THE_PAGE = "the page has none: people write Markdown and add files"
@@ -343,6 +352,43 @@ KINDS: Mapping[str, Mapping[str, Cell]] = {
                 "plan.pdf",
                 "> bob (answered): Plan\n[picture: CPU] ['chart.png', 'plan.pdf']",
             ],
+        ),
+        "web": Nothing(NOT_ON_THE_PAGE),
+    },
+    "a button that opens an address": {
+        "telegram": Sent(
+            {
+                "text": "so?",
+                "reply_to_message": BY_BOB
+                | {
+                    "reply_markup": {
+                        "inline_keyboard": [
+                            [{"text": "Open", "url": "https://ci.example/7"}, {"text": "Ack", "callback_data": "a"}]
+                        ]
+                    }
+                },
+            },
+            ["so?", "> Bob (answered): the plan\n[Open](https://ci.example/7)"],
+        ),
+        "slack": Sent({"text": "so?", "attachments": [{"blocks": BUTTONS}]}, ["so?", f"> ? (card): {BUTTONS_TOLD}"]),
+        "discord": Sent(
+            {
+                "content": "so?",
+                "type": 19,
+                "referenced_message": BOBS
+                | {
+                    "components": [
+                        {
+                            "type": 1,
+                            "components": [
+                                {"type": 2, "style": 5, "label": "Open", "url": "https://ci.example/7"},
+                                {"type": 2, "style": 1, "label": "Ack", "custom_id": "a"},
+                            ],
+                        }
+                    ]
+                },
+            },
+            ["so?", "> bob (answered): the plan\n[Open](https://ci.example/7)"],
         ),
         "web": Nothing(NOT_ON_THE_PAGE),
     },

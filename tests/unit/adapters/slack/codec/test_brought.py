@@ -99,6 +99,92 @@ def test_a_share_and_a_card_come_with_all_that_stands_in_them(shared: dict[str, 
     assert (heard.text, heard.quote, heard.around) == ("what of this?", None, (quote,))
 
 
+def text_of(kind: str, text: str) -> dict[str, Any]:
+    return {"type": kind, "text": text}
+
+
+def rich(*texts: str, **more: Any) -> dict[str, Any]:
+    elements = [{"type": "rich_text_section", "elements": [text_of("text", text)]} for text in texts]
+    return {"type": "rich_text", "elements": [{"type": "rich_text_list", "elements": elements, **more}]}
+
+
+BLOCKS: list[tuple[dict[str, Any], str]] = [
+    (
+        {
+            "type": "section",
+            "text": text_of("mrkdwn", "*CPU* of <@U1>"),
+            "fields": [text_of("mrkdwn", "*Host*\nweb1"), text_of("plain_text", "since 3")],
+            "accessory": {"type": "image", "alt_text": "graph"},
+        },
+        "*CPU* of @Ada\n*Host*\nweb1\nsince 3\n[picture: graph]",
+    ),
+    (
+        {"type": "context", "elements": [{"type": "image", "alt_text": "ok"}, text_of("mrkdwn", "by CI")]},
+        "[picture: ok] by CI",
+    ),
+    (
+        {"type": "table", "rows": [[text_of("raw_text", "a"), text_of("raw_text", ""), rich()], [None, rich("x"), {}]]},
+        "| a |  |  |\n|  | - x |  |",
+    ),
+    (rich("x", "y", style="ordered", offset=2), "3. x\n4. y"),
+    (
+        {"type": "video", "title": text_of("plain_text", "Demo"), "title_url": "https://v.e", "alt_text": "a talk"},
+        "[Demo](https://v.e)\n[picture: a talk]",
+    ),
+    (
+        {
+            "type": "plan",
+            "title": "Plan",
+            "tasks": [
+                {"title": "Fetch", "output": rich("done"), "sources": [{"type": "url", "url": "s", "text": "S"}]}
+            ],
+        },
+        "Plan\nFetch\n- done\n[S](s)",
+    ),
+    ({"type": "of_tomorrow"}, "[of tomorrow]"),
+]
+
+
+@pytest.mark.parametrize(("block", "told"), BLOCKS)
+def test_all_words_of_a_block_are_read_in_cards_in_shares_and_in_the_past(block: dict[str, Any], told: str) -> None:
+    card = read(attachments=[{"blocks": [block, {"type": "divider"}]}])
+    message = {"text": "a stand-in" * (told != "[of tomorrow]"), "blocks": [block], "bot_id": "B2"}
+    share = read(attachments=[{"is_share": True, "ts": "1.2", "message_blocks": [{"message": message}]}])
+    past = earlier_of(message | {"ts": "2.0"}, Address("slack", "T1:C1", "1.0"), US, PEOPLE)
+    assert [card.around[0].text, share.around[0].text, past.text] == [told] * 3
+
+
+@pytest.mark.parametrize("blocks", [[], [{"type": "of_tomorrow"}], [{"type": "actions", "elements": []}]])
+def test_where_no_block_can_be_read_the_text_that_stands_in_for_them_is(blocks: list[dict[str, Any]]) -> None:
+    card = read(attachments=[{"fallback": "CPU high on <@U1>", "blocks": blocks}])
+    said = {"bot_id": "B2", "ts": "2.0", "text": "CPU high on <@U1>", "blocks": blocks}
+    past = earlier_of(said, Address("slack", "T1:C1", "1.0"), US, PEOPLE)
+    assert (card.around[0].text, past.text) == ("CPU high on @Ada", "CPU high on @Ada")
+
+
+def test_a_card_comes_with_its_footer_and_its_links_and_a_share_without_slacks_own() -> None:
+    card = {"text": "t", "fields": [{"title": "A", "value": "1"}, {"value": "2"}], "footer": "CI", "ts": 12}
+    button = {"actions": [{"type": "button", "text": "Open", "url": "https://ci.e"}]}
+    [one, other] = read(
+        attachments=[card | button, {"is_share": True, "ts": "1.2", "text": "t", "footer": "Posted"}]
+    ).around
+    assert (one.text, other.text) == ("t\nA: 1\n2\nCI\n[Open](https://ci.e)", "t")
+
+
+def test_what_a_share_has_beside_its_text_comes_with_it() -> None:
+    message = {"text": "see", "blocks": [RICH, TABLE]}
+    [share] = read(
+        attachments=[{"is_share": True, "ts": "1", "text": "see", "message_blocks": [{"message": message}]}]
+    ).around
+    assert share.text == "see\n| name | n |\n| a | 3 |"
+
+
+def test_the_table_that_a_bot_attaches_to_its_blocks_is_in_the_past() -> None:
+    said = {"bot_id": "B2", "ts": "2.0", "blocks": [RICH], "attachments": [{"blocks": [TABLE]}]}
+    told = earlier_of(said, Address("slack", "T1:C1", "1.0"), US, PEOPLE)
+    assert told.text.endswith("```\n| name | n |\n| a | 3 |")
+
+
 def test_all_shares_come_and_an_empty_one_is_none() -> None:
     shares = [
         {"is_share": True, "text": "one"},
