@@ -52,7 +52,8 @@ HEARD: Final = (
 """The events that mean something to Parley."""
 
 LISTENERS_WITHIN_S: Final = 2.5
-"""The time that listeners of extensions have: Slack sends again what is not acknowledged within three seconds."""
+"""The time from the arrival of a request after which all its listeners of extensions end: Slack sends again what is not
+acknowledged within three seconds."""
 RETRY_HEADER: Final = "x-slack-retry-num"
 _OUTCOME: Final = "parley_outcome"
 _log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ _log = logging.getLogger(__name__)
 class _Outcome:
     """The outcome of a request: it must come again, it is stored, a listener of an extension failed."""
 
+    arrived_at: float = field(default_factory=anyio.current_time)
     within: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     later: bool = False
     stored: bool = False
@@ -146,8 +148,8 @@ class BoltApp:
             response = await self._take(kind, request)
             if response.status != 200 or kind != "event":
                 return response
-        within = request.context[_OUTCOME].within
-        within.deadline = min(within.deadline, anyio.current_time() + LISTENERS_WITHIN_S)
+        outcome = request.context[_OUTCOME]
+        outcome.within.deadline = min(outcome.within.deadline, outcome.arrived_at + LISTENERS_WITHIN_S)
         await next_()
         return None
 

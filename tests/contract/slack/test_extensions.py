@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
+from adapters.slack.inbound import bolt
 from tests.contract.slack.test_bolt import Way, made_for, posts_to
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack.conversations import TEAM
@@ -130,6 +132,29 @@ async def test_listener_that_never_returns_holds_back_neither_messages_nor_their
         assert [(await anext(inbound)).text for _ in range(3)] == ["one", "two", "three"]
         await platform.until(lambda: len(platform.events.pending) == 1)
     assert ended[:2] == ["one", "two"]
+
+
+async def test_the_time_of_listeners_begins_when_the_event_arrives_and_not_when_it_is_stored(
+    extended: Extended, platform: SlackPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bolt, "LISTENERS_WITHIN_S", 0.05)
+    left_s: list[float] = []
+
+    def add(app: AsyncApp) -> None:
+        @app.event("message")
+        async def notes(message: dict[str, Any]) -> None:
+            left_s.append(anyio.current_effective_deadline() - anyio.current_time())
+
+    async with extended(add) as inbound, anyio.create_task_group() as tasks:
+        platform.say("one", channel=DIRECT)
+        await anext(inbound)
+        arrived_at = anyio.current_time()
+        while anyio.current_time() < arrived_at + 0.05:
+            await anyio.lowlevel.checkpoint()
+        tasks.start_soon(anext, inbound)  # only now it is stored
+        await platform.until(lambda: bool(left_s))
+        tasks.cancel_scope.cancel()
+    assert left_s[0] <= 0
 
 
 async def test_listener_that_raises_is_not_acknowledged_where_nothing_was_stored(
