@@ -71,7 +71,7 @@ def _without_half_table(lines: list[str]) -> list[str]:
     """Drop a row that is still being written, and a head without a complete row below it, which says how the table is
     shown; in a quotation too.
     """
-    end = len(lines) - (lines[-1:] == [""])
+    end = len(lines) - (lines != [] and not lines[-1].strip(_BEFORE_ROW))
     start = end
     while start > 0 and _is_row(lines[start - 1]):
         start -= 1

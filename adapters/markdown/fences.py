@@ -10,8 +10,6 @@ FENCE_LINE = re.compile(
     r"(?P<info>[^\n]*)\Z"
 )
 _LIST_MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
-_INDENT_MAX = 3
-"""The most spaces before a fence (CommonMark)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +22,22 @@ class OpenFence:
 
     @property
     def opener(self) -> str:
-        """The line that reopens the fence where nothing precedes it, as at the start of a page."""
-        inside = self.inside if ">" in self.inside else self.inside[:_INDENT_MAX]
-        return f"{inside}{self.marks}{self.info}"
+        """The line that reopens the fence where no list precedes it, as at the start of a page."""
+        return f"{self._quotes}{self.marks}{self.info}"
 
     @property
     def closer(self) -> str:
         """The line that closes the fence."""
         return self.inside + self.marks
+
+    def closer_within(self, spaces: int) -> str:
+        """The line that closes it on a page that has lost so many spaces of its lists."""
+        return f"{self._quotes}{self.inside[len(self._quotes) + spaces :]}{self.marks}"
+
+    @property
+    def _quotes(self) -> str:
+        end = self.inside.rfind(">") + 1
+        return self.inside[: end + self.inside.startswith(" ", end)] if end else ""
 
     def is_left_by(self, line: str) -> bool:
         """Whether a line with this start is outside the quotation that contains the fence."""

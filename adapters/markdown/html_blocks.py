@@ -83,6 +83,8 @@ class _Written:
         """The next number of each list; None of one with bullets, -1 of a quotation."""
         self._indent = ""
         self._blank = False
+        self._behind_number = "."
+        """Changes with each list, so that two in a row are not one."""
         self._fence = ""
         self._endless = set[str]()
 
@@ -261,6 +263,8 @@ class _Written:
         if closes:
             del self._around[-1:], self._numbers[-1:]
         self._break(1 if self._numbers else 2)
+        if name == "ol" and not closes:
+            self._behind_number = "." if self._behind_number == ")" else ")"
         if not closes and len(self._around) < _LEVELS_MAX:
             self._around.append({"ul": "  ", "ol": "   "}.get(name, "> "))
             self._numbers.append({"ul": None, "ol": start}.get(name, -1))
@@ -276,7 +280,7 @@ class _Written:
     def _item(self) -> None:
         """Begin an entry of the innermost list, whose other lines stand further in."""
         number = self._numbers[-1] if self._numbers else -1
-        sign = "- " if number is None or number < 0 else f"{number}. "
+        sign = "- " if number is None or number < 0 else f"{number}{self._behind_number} "
         if number == -1:  # in no list
             self._begin(sign)
             return

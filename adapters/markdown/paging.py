@@ -6,7 +6,7 @@ Text units: an offset is in characters (code points); limits are in the units of
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
@@ -15,6 +15,7 @@ import regex
 
 from adapters.markdown.closing import close_marks
 from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.margins import margin_at, without_margin
 from adapters.markdown.table_head import ROW_BEGUN, before_head, head_of_table
 from adapters.markdown.text_length import Measure
 
@@ -73,7 +74,7 @@ class Cut:
     """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
 
     `head` is how many characters of the Markdown stand before that piece: the reopened fence, the table's head.
-    `fenced`: the piece ends inside a code fence.
+    `fenced`: the piece ends inside a code fence. `within`: the fence in which it begins.
     """
 
     text: str
@@ -81,6 +82,18 @@ class Cut:
     start: int = 0
     head: int = 0
     fenced: bool = False
+    within: OpenFence | None = None
+
+    def end_of(self, shown: int, text: str) -> int:
+        """Where the first `shown` characters of the page end in the whole text: the page may lack spaces of it."""
+        whole, margin = self.start == 0 or text[self.start - 1] == "\n", margin_at(text, self.start, self.within)
+        if not margin.spaces:
+            return self.start + shown - self.head
+
+        def length(end: int) -> int:
+            return len(without_margin(text[self.start : end], margin, self.within, whole=whole)[0])
+
+        return bisect_left(range(self.end), shown - self.head, lo=self.start, key=length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +146,19 @@ def cut_pages(
         table = head_of_table(text, start, *table_before)
         table_before = (start, table)
         table = table if measure(table) <= HEAD_MAX * room.limit else ""
-        head = f"{opener.opener}\n" if opener else table or reopened
+        margin, whole = margin_at(text, start, opener), start == 0 or text[start - 1] == "\n"
+        head = f"{opener.opener}\n" if opener else without_margin(table, margin, None, whole=True)[0] or reopened
+        head = head if whole else f"{head}{'> ' * margin.quotes}" if opener else f"{'> ' * margin.quotes}{head}"
         bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
         space = _Space(room.limit - measure(head), max_pieces - bool(head))
         filling = _Filling(text, start, bound, space, measure, opener)
         ended = room.ends_at is not None and bound == room.ends_at
         end, fence = filling.end() if filling.overflows or not growing or ended else filling.settled()
         over = filling.overflows or end == room.ends_at
-        body, reopened = _body(head, text[start:end], fence) if over else (head + text[start:end], "")
+        piece, spaces = without_margin(text[start:end], margin, opener, whole=whole)
+        body, reopened = _body(head, piece, fence, spaces) if over else (head + piece, "")
         if body.strip():
-            pages.append(Cut(body, end, start, len(head), fence is not None))
+            pages.append(Cut(body, end, start, len(head), fence is not None, opener))
         if end < bound and not filling.overflows:
             break
         start, opener = end, fence
@@ -167,10 +183,10 @@ def _resumed(text: str, start: int, marks: str) -> tuple[int, str]:
     return (end, "") if closed else (start, marks)
 
 
-def _body(head: str, piece: str, fence: OpenFence | None) -> tuple[str, str]:
+def _body(head: str, piece: str, fence: OpenFence | None, spaces: int) -> tuple[str, str]:
     """A page to which nothing is added any more, and the marks with which the next one begins."""
     if fence is not None:
-        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}", ""
+        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer_within(spaces)}", ""
     return (head + piece.rstrip("\n"), "") if piece.endswith("\n\n") else close_marks(head + piece)
 
 
@@ -236,19 +252,27 @@ class _Filling:
             return self._crowded
         left = self._room - self._used - _closing(self._fence)
         reach = min(bound, self._line + max(1, self._room) + 1)
+        newline = self._text.find("\n", self._line, reach)
+        reach = reach if newline < 0 else newline
         lengths = range(reach - self._line + 1)
         fits = bisect_right(lengths, left, key=lambda n: self._measure(self._text[self._line : self._line + n])) - 1
         return max(self._start + 1, self._line + fits)
 
     def end(self) -> tuple[int, OpenFence | None]:
         """The end of the page, and the fence that is open there."""
-        return self._best_end() if self.overflows else self._all()
+        return self._end_within_words() if self.overflows else self._all()
+
+    def _end_within_words(self) -> tuple[int, OpenFence | None]:
+        """The best end, but none between the beginning of a line and its words."""
+        end, fence = self._best_end()
+        begun = self._start < self._line < end and _LINE_BEGUN.fullmatch(self._text, self._line, end)
+        return self._line if begun else end, fence
 
     def settled(self) -> tuple[int, OpenFence | None]:
         """The part of a page with all of the text that stays on it whatever follows."""
         nearly_crowded = self._pieces_left < (1 - NEARLY) * self._pieces
         late = self._is_late(self.full) or self._keeps_line_whole() or nearly_crowded
-        return self._best_end() if late else self._all()
+        return self._end_within_words() if late else self._all()
 
     def _all(self) -> tuple[int, OpenFence | None]:
         return self.full, self._fence
@@ -273,10 +297,10 @@ class _Filling:
     def _keeps_line_whole(self) -> bool:
         """Whether the page ends before the line that fills it, rather than within."""
         begun = self._text[self._line : self.full]
+        if after_line(begun, self._fence) is not self._fence:
+            return True
         whole = self._fence is not None or begun.lstrip(" \t>").startswith(_WHOLE_LINE)
-        if not whole and after_line(begun.rstrip("\n"), self._fence) is self._fence:
-            return False
-        return self._used >= (1 - TORN_MAX) * self._room
+        return whole and self._used >= (1 - TORN_MAX) * self._room
 
     def _fills_row(self) -> bool:
         """Whether the line that fills the page is a row of a table, which is none in pieces."""

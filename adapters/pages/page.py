@@ -272,9 +272,10 @@ class Page:
     def _stream_frame(self, number: int, part: PagePart, cut: Cut, done: bool) -> LiveCall | None:
         limits, confirmed = self._stage.stream_limits, part.shown[0] if part.shown else ""
         if not done and limits is not None and is_aged(limits, self._stage.clock.monotonic() - part.opened_at):
-            end = ends_at(self._said(final=False), cut.start + len(confirmed) - cut.head)
+            said = self._said(final=False)
+            end = ends_at(said, cut.end_of(len(confirmed), said))
             rooms = {**self._rooms(), number: Room(self._limit(), end)}
-            cut, done, part.ends_at = self._cut_with(self._said(final=False), rooms, growing=True)[number], True, end
+            cut, done, part.ends_at = self._cut_with(said, rooms, growing=True)[number], True, end
         raw = cut.text if done else steady(cut, self._limit(), self._measure)
         if not raw.startswith(confirmed):
             if not done and confirmed.startswith(raw):

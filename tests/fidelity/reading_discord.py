@@ -1,5 +1,5 @@
 """What a person sees of a message on Discord (help centre, Markdown Text 101; masked links; angle brackets around an
-address take its preview away).
+address take its preview away). What has no width is not seen.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ import re
 
 from tests.fidelity.seen import NAME, PERSON, Seen, seen
 
-_BLOCK = re.compile(r"(`{3,})(?:[\w+.#-]+)?\n(.*?)\n\1", re.DOTALL)
+_BLOCK = re.compile(r"```(?:[a-z0-9_+.#-]+\n)?\n*([^\n].*?)\n*```", re.DOTALL | re.IGNORECASE)
+_QUOTE = re.compile(r"(?:^ *> +[^\n]*\n?)+", re.MULTILINE)
 _RULES = (
     ("escape", re.compile(r"\\([^0-9A-Za-z\s])")),
-    ("code", re.compile(r"(`+)\s?([\s\S]*?[^`])\s?\1(?!`)")),
+    ("code", re.compile(r"(?!```)(`+)( (?= *`))?([\s\S]*?[^`])\1(?!`)")),
     ("link", re.compile(r"\[((?:\\.|[^\[\]])+)\]\(<?(https?://(?:[^\s<>()]|\([^\s<>()]*\))+)>?\)")),
     ("person", re.compile(r"<@7>")),
     ("framed", re.compile(r"<(https?://[^\s<>]+)>")),
@@ -27,14 +28,20 @@ _RULES = (
 def read(message: str) -> list[Seen]:
     shown: list[Seen] = []
     at = 0
-    for block in _BLOCK.finditer(message):
-        shown += _prose(message[at : block.start()]) + seen(block[2], "c")
-        at = block.end()
-    return shown + _prose(message[at:])
+    while at < len(message):
+        quote, block = _QUOTE.search(message, at), _BLOCK.search(message, at)
+        found = min(filter(None, (quote, block)), key=lambda one: one.start(), default=None)
+        shown += _prose(message[at : found.start() if found else None])
+        if found is not None and found is quote:
+            shown += read(re.sub(r"^ *> ?", "", quote[0], flags=re.MULTILINE))
+        elif found is not None:
+            shown += seen(found[1].replace("\u200b", ""), "c")
+        at = found.end() if found else len(message)
+    return shown
 
 
 def _prose(text: str) -> list[Seen]:
-    lines = [re.sub(r"^(?:> )?[ ]*(?:- )?", "", line) for line in text.split("\n")]
+    lines = [re.sub(r"^[ ]*(?:- )?", "", line) for line in text.split("\n")]
     shown: list[Seen] = []
     for heading, group in _groups(lines):
         shown += _inline(group, "b" if heading else "", None)
@@ -69,7 +76,7 @@ def _inline(text: str, looks: str, target: str | None) -> list[Seen]:
         elif kind == "escape":
             shown += seen(found[1], looks, target)
         elif kind == "code":
-            shown += seen(found[2], looks + "c", target)
+            shown += seen(re.sub(r"(` *) $", r"\1", found[3]), looks + "c", target)
         elif kind == "link":
             shown += _inline(found[1], looks, found[2])
         elif kind in ("framed", "address"):

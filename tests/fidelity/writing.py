@@ -58,7 +58,7 @@ class Writer:
         for number in range(self._chance.randint(1, most)):
             self._put("\n\n" if number else "")
             blocks = [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
-            block = self._chance.choice(blocks if self._quiet else [*blocks, self._tagged])
+            block = self._chance.choice(blocks if self._quiet else [*blocks, self._tagged, self._nested])
             before = self._paragraph if block == before else block
             before()
         return self
@@ -129,6 +129,22 @@ class Writer:
         for number in range(1, self._chance.randint(2, 5)):
             self._put("\n" if number > 1 else "")
             self._put(f"{number}. " if ordered else "- ", f"{number}." if ordered else None)
+            self._line()
+
+    def _nested(self) -> None:
+        """Lists in lists, with code in the innermost; now and then in a quotation."""
+        inside, quoted = "", "> " if self._chance.random() < 0.2 else ""
+        for level in range(self._chance.randint(2, 4)):
+            before = inside + "  " * self._chance.randint(0, 1) if level else ""
+            self._put(f"\n{quoted}{before}- " if level else f"{quoted}- ")
+            self._line()
+            inside = f"{before}  "
+        for _ in range(self._chance.randint(1, 3)):
+            lines = self._lines_of_code().split("\n") * self._chance.choice([1, 1, 9])
+            around = f"\n{quoted}{inside}"
+            self._put(f"{around}```python")
+            self._put("".join(f"{around}  {line}" for line in lines), "".join(f"  {line}" for line in lines), "c")
+            self._put(f"{around}```\n{quoted}{before}- ")
             self._line()
 
     def _tagged(self) -> None:

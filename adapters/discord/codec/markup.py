@@ -30,9 +30,11 @@ _LITERAL = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|`|\*(?!\s)|(?<!\s)\*|(?<!\w)_|_(?!\w)|_(?=_)|(?<=_)_|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
     r"|\](?=\()|<(?=#\d|a?:\w+:\d|t:|/\w|id:)|<(?=https?:)"
 )
+_FENCE = re.compile(r"(?<=``)`")
+_RUN = re.compile(r"`+")
 _LITERAL_START = re.compile(r"\A(?:#{1,3}(?=\s)|-#|>|[-*+](?=\s)|\d{1,9}(?=[.)]\s))")
 _AFTER_ADDRESS = frozenset(".,:;\"'<")
-_LANGUAGE = re.compile(r"[\w+.#-]+")
+_LANGUAGE = re.compile(r"[\w+.#-]+", re.ASCII)
 
 
 def render(markdown: str) -> str:
@@ -92,12 +94,21 @@ class _Writer(MarkdownWriter):
         self._write("\n".join(line if self._quotes > 1 else f"> {line}" for line in lines))
 
     def _code_block(self, code: str, info: str) -> None:
+        """Write lines of code. Discord ends them at three signs, knows no longer fence, and none in an entry of a list
+        that begins so.
+        """
         language = _LANGUAGE.match(info)
-        fence = "`" * max(3, _longest_run(code) + 1)
-        self._write(f"{fence}{language[0] if language else ''}\n{code}\n{fence}")
+        if self._parts and self._parts[-1].endswith(f"{self.BULLET} "):
+            self._write(f"{_BREAK}\n")
+        shown = _FENCE.sub(f"{_BREAK}`", code) if code.strip() else _BREAK
+        self._write(f"```{language[0] if language else ''}\n{shown}\n```")
 
     def _code(self, code: str) -> None:
-        fence = "`" if "`" not in code else "``"
+        """Write code in signs of a number that does not stand in it. Three of them would be lines of code."""
+        runs = set(map(len, _RUN.findall(code)))
+        fence = "`" if 1 not in runs else "``"
+        if fence == "``" and 2 in runs:
+            code = re.sub(r"(?<!`)``(?!`)", f"`{_BREAK}`", code)
         space = " " if code.startswith("`") or code.endswith("`") else ""
         self._write(f"{fence}{space}{code}{space}{fence}")
 
@@ -178,10 +189,6 @@ def _written(tokens: Sequence[Token], *, quoted: bool = False) -> str:
     writer = _Writer(quoted=quoted)
     writer.blocks(tokens)
     return writer.text()
-
-
-def _longest_run(code: str) -> int:
-    return max(map(len, re.findall(r"`+", code)), default=0)
 
 
 def _backslashed(found: re.Match[str]) -> str:

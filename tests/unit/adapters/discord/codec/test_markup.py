@@ -63,8 +63,25 @@ def test_table_becomes_a_block_of_code_with_columns() -> None:
     assert render(table) == "Look:\n\n```\nname | n\n-----+---\nAda  | 1\nBo   | 22\n```\n\nDone."
 
 
-def test_table_with_backticks_gets_a_longer_fence() -> None:
-    assert render("| a |\n|---|\n| \\`\\`\\` |").startswith("````\n")
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("``a`b``", "``a`b``"),
+        ("`` `x` ``", "`` `x` ``"),
+        ("``` ``x`` ```", "` ``x`` `"),
+        ("```` a``b`c```d ````", "``a`\u200b`b`c```d``"),
+        ("````md\n```\nx\n```\n````", "```md\n``\u200b`\nx\n``\u200b`\n```"),
+        ("| a |\n|---|\n| \\`\\`\\` |", "```\na\n---\n``\u200b`\n```"),
+        ("```\n```\nx", "```\n\u200b\n```\n\nx"),
+        ("- ```py\n  x\n  ```\n- y", "- \u200b\n```py\nx\n```\n\n- y"),
+        ("- a\n  - b\n    ```\n    x\n      y\n    ```", "- a\n  - b\n```\nx\n  y\n```"),
+        ("> ```js\n> a\n>\n> b\n> ```", "> ```js\n> a\n> \n> b\n> ```"),
+        ("```ру\nx\n```", "```\nx\n```"),
+    ],
+)
+def test_code_is_shown_to_the_letter_and_ends_where_it_ends(code: str, shown: str) -> None:
+    """Discord knows fences of three signs only, and no code in an entry of a list that begins with it."""
+    assert render(code) == shown
 
 
 @pytest.mark.parametrize("text", ["@everyone", "@HERE now", "<@123>", "<@!123>", "<@&123>", "**@everyone**"])
