@@ -138,6 +138,26 @@ async def test_form_is_acknowledged_once_it_is_stored(adapter: SlackAdapter, pla
         assert (await acknowledged_after(inbound, platform, event_id)).text == "a long story"
 
 
+async def test_form_that_was_opened_before_a_restart_is_heard_after_it(
+    way: Way, options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    for _ in range(2):
+        async with aclosing(made_for(way, options, clock)) as made:
+            if way == "http":
+                posts_to(made, platform, clock)
+            async with made.connect() as inbound:
+                if not platform.surfaces.views:
+                    await form_opened(inbound, platform)
+                    continue
+                event = platform.events.events[platform.submit("a long story")]
+                while (await anext(inbound)).text != "a long story":
+                    """What the first process heard last, and did not store, comes once more."""
+                assert not event.done.is_set()
+                platform.say("next", channel=DIRECT)
+                await anext(inbound)
+                await platform.until(event.done.is_set)
+
+
 async def test_workspace_that_installs_is_heard_and_one_that_leaves_is_forgotten(
     way: Way, options: SlackOptions, platform: SlackPlatform, clock: FakeClock
 ) -> None:

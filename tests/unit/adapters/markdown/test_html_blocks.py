@@ -19,14 +19,14 @@ HTML = [
     ),
     (
         "<ul>\n  <li>a\n    <ol>\n      <li>b</li>\n    </ol>\n  </li>\n  <li><p>c</p></li>\n</ul>\nend",
-        "- a\n  1. b\n- c\n\nend",
+        "- a\n  1) b\n- c\n\nend",
     ),
-    ("<ol><li>a</li><li>b</li></ol><hr><blockquote>c</blockquote>", "1. a\n2. b\n\n---\n\n> c\n"),
+    ("<ol><li>a</li><li>b</li></ol><hr><blockquote>c</blockquote>", "1) a\n2) b\n\n---\n\n> c\n"),
     ("<ul>\n<li>a\n\nthe <p> tag\n```\n<p>\n```\n`<li>`", "- a\n\nthe <p> tag\n```\n<p>\n```\n`<li>`"),
     ("<li>a</li>\n<li>b <kbd>C</kbd></li>\n</ul>\n", "- a\n- b <kbd>C</kbd>\n\n"),
     ("<ul>words<li>a</li>between<li>b</li></ul>", "  words\n- a\n  between\n- b\n"),
     ("Before: <ul><li>a</li></ul>\nbehind", "Before: \n\n- a\n\nbehind"),
-    ("<ol start='9'><li>a</li><li>b<ul><li>c</li></ul></li></ol>", "9. a\n10. b\n    - c\n"),
+    ("<ol start='9'><li>a</li><li>b<ul><li>c</li></ul></li></ol>", "9) a\n10) b\n    - c\n"),
     (
         '<pre><code class="language-python">if a &lt; b:\n    x *= 1\n\ny</code></pre>\nend',
         "```python\nif a < b:\n    x *= 1\n\ny\n```\nend",
@@ -37,13 +37,14 @@ HTML = [
     ("so <code>a*b</code>\n<code>c d</code> <p>e</p>", "so <code>a*b</code>\n<code>c d</code> \n\ne\n"),
     (
         "<ol><li>first <pre>x\n\ny</pre></li><li><pre>z</pre></ol>",
-        "1. first \n   ```\n   x\n   \n   y\n   ```\n2. ```\n   z\n   ```\n",
+        "1) first \n   ```\n   x\n   \n   y\n   ```\n2) ```\n   z\n   ```\n",
     ),
     ("<blockquote>hi<pre>a\nb</pre></blockquote>", "> hi\n> ```\n> a\n> b\n> ```\n"),
     (
         "<details>\nclose a paragraph with </p>\nand this with </details>\n</details>",
         "close a paragraph with </p>\nand this with </details>\n",
     ),
+    ("<ol><li>a</li></ol>\n<ol><li>b</li></ol>\n\n1) c", "1) a\n\n1. b\n\n\n1) c"),
     ("it closes with </details>\nend", "it closes with </details>\nend"),
     ("<li>write <p> and </p> here</li>", "- write <p> and </p> here"),
     ("<p>\na\n</p>\n\n<p>b\nc</p>", "a\n\n\nb\nc\n"),
