@@ -18,15 +18,15 @@ Press a button, or write its word:
 - **Channels** – I ask another agent something, and you hear what it says
 - **Streaming** – watch an answer grow while it is written
 - **People** – who is here (open a second browser window and choose another name)
-- **Counting** – I count slowly; kill the gateway in the middle and start it again
+- **Counting** – I count slowly; stop Parley in the middle and start it again
 - **Your own** – how you make a program yourself
 - **Bye** – the tour ends"""
 
 STORY = """\
 ### A page that grows
 
-A *stream* has a start, chunks and an end. What you see here arrives word by word, and the gateway shows it as \
-fresh as the platform allows: on a web page at once, elsewhere by edits or the platform's own streams.
+What you see here arrives word by word, and Parley shows it as \
+fast as the platform allows: on a web page at once, elsewhere by edits or the platform's own streams.
 
 ```python
 async def greet(name: str) -> None:
@@ -35,11 +35,11 @@ async def greet(name: str) -> None:
 
 | platform | how text becomes live |
 | --- | --- |
-| web | every chunk |
+| web | every piece as it comes |
 | Slack | pieces of a stream, within its limits |
 | Telegram, Discord | edits of one message, within their limits |
 
-When the last word is there, the text is final, and it is on the agent's tape."""
+When the last word is there, the text is final, and it is kept."""
 
 OWN = """\
 A program is a file of sentences like the Baker's. These lines, in a terminal, write a folder with one that works, and \

@@ -155,7 +155,7 @@ _MENU = (
     "Channels - I ask another agent something, and you hear what it says\n"
     "Streaming - watch an answer grow while it is written\n"
     "People - who is here (open a second browser window and choose another name)\n"
-    "Counting - I count slowly; kill the gateway in the middle and start it again\n"
+    "Counting - I count slowly; stop Parley in the middle and start it again\n"
     "Your own - how you make a program yourself\n"
     "Bye - the tour ends"
 )

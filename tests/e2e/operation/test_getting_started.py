@@ -19,7 +19,7 @@ from tests.e2e.gateway_process import ROOT, START_LIMIT_S, environment_of, gatew
 from tests.e2e.talks import TelegramTalk, WebTalk, until
 from tests.e2e.warm_starts import parley_command
 from tests.fakes.models.answers import Prompt, Rules, answer_with
-from tests.fakes.models.openai_server import OpenAIServer
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import PERSON, TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 
@@ -170,9 +170,42 @@ async def test_the_programs_of_the_tutorial_and_the_readme_are_talked_with_witho
             for who, text in first_talk(GUIDES / f"{name}.test.md"):
                 if who == "Ada":
                     await person.say(text)
+                if who in ("Ada", "model"):
                     continue
                 shown += 1
                 await person.until_that(partial(_stands, person, shown, "" if who.endswith(" writes") else text))
+
+
+async def test_the_programs_of_the_tutorial_and_the_readme_are_talked_with_by_a_model_behind_a_key(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path)
+    names = [name for name in programs() if name != "pizza"]
+    routes = [f'[[route]]\nprogram = "{name}.pb"\nchannel = "{name}"\n' for name in names]
+    (tmp_path / "parley.toml").write_text("".join(routes))
+    async with OpenAIServer() as model, AsyncExitStack() as stack:
+        environment = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+        }
+        running = await stack.enter_async_context(
+            gateway(tmp_path, tmp_path, environment, command="dev", options=["--port", "0"])
+        )
+        for number, name in enumerate(names):
+            words = first_talk(GUIDES / f"{name}.test.md")
+            model.add(*(Reply(text) for who, text in words if who == "model" or who.endswith(" writes")))
+            person = WebTalk(name, f"Ada {number}")
+            await person.look(running, stack)
+            await person.say("/start")
+            shown = 0
+            for who, text in words:
+                if who == "Ada":
+                    await person.say(text)
+                elif who != "model":
+                    shown += 1
+                    await person.until_that(partial(_stands, person, shown, text))
+        assert model.headers[-1]["authorization"] == "Bearer key"
 
 
 async def test_make_runs_the_program_of_the_readme_and_its_other_lines_are_those_tried_here_and_with_parley_new() -> (
@@ -187,7 +220,7 @@ async def test_make_runs_the_program_of_the_readme_and_its_other_lines_are_those
 def first_talk(file: Path) -> list[tuple[str, str]]:
     """Who says what in the first talk of a file, as far as no time passes."""
     part = file.read_text().split("\n## ")[1].partition("- wait")[0]
-    return re.findall(r"^- (Ada|[A-Z]\w+(?: writes)?): (.+)$", part, re.MULTILINE)
+    return re.findall(r"^- (model|[A-Z]\w+(?: writes)?): (.+)$", part, re.MULTILINE)
 
 
 def _stands(person: WebTalk, count: int, text: str) -> bool:

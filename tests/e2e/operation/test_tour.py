@@ -44,7 +44,7 @@ async def test_an_answer_is_watched_while_it_grows(browser: Browser, tour: Gatew
     assert any("the tour ends" not in state for state in await grown(page, "Hello!"))
     await say(page, "streaming")
     finished = by(page, "Guide").filter(has_text="A page that grows")
-    await expect(finished).to_contain_text("the text is final, and it is on the agent's tape.")
+    await expect(finished).to_contain_text("the text is final, and it is kept.")
     await expect(finished).not_to_have_class(re.compile("live"))
     before = [state for state in await grown(page, "A page that grows") if "the text is final" not in state]
     assert len(set(before)) > 2

@@ -77,6 +77,7 @@ def test_each_command_is_in_one_group_of_the_help() -> None:
     commands = get_command(app)
     assert isinstance(commands, TyperGroup)
     assert sorted(listed) == sorted(name for name, one in commands.commands.items() if not one.hidden)
+    assert (len(GROUPS), len(listed)) == (4, 20)
 
 
 def _commands(group: Any, *above: str) -> Iterator[tuple[str, Any]]:
