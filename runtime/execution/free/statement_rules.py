@@ -72,7 +72,6 @@ _TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
 _WORDS = _line("Tell")
 _LOG = _line("Log")
 _EVENTS = _line("Publish")
-_MEMORY = _line("Remember", "Recall")
 
 _ACKNOWLEDGEMENT = """
 - `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
@@ -140,7 +139,8 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
 def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool = False) -> str:
     """The rules for what came up during a session, and which `system` lacks: people sent `files`, the agent is in a
     `meeting`, it has a `memory`, `now` shows artifacts."""
-    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, _MEMORY), ("LoadArtifact(" in now, _ARTIFACTS))
+    remembers = _line("Remember", "Recall") if memory else ""  # declared by a feature, which may be read later
+    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, remembers), ("LoadArtifact(" in now, _ARTIFACTS))
     return "".join(rule for is_so, rule in cases if is_so and rule not in system).strip()
 
 
