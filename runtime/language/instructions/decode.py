@@ -104,4 +104,4 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
     course = course_of(text)
     if course is not None and isinstance(course.does, Leave):
         return (course.does,)
-    return tuple(actions_of(text)) or (Group(text),)
+    return (Group(""),) if text.rstrip(".").lower() == "do nothing" else tuple(actions_of(text)) or (Group(text),)

@@ -17,7 +17,7 @@ from runtime.language.instructions.model import Call, End, Jump, Leave, Loop, Re
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
 from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
 from runtime.language.instructions.values import result_of
-from runtime.language.lowering import phrases, vocabulary
+from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
 from runtime.language.lowering.attendance import held_meeting, named_after_with
 from runtime.language.lowering.background import Background
@@ -293,6 +293,8 @@ class Classifier:
     def _call_inside(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Create the account with CreateAccount($email)" is the call; other sentences around one stay free."""
         works = phrases.WORKS_BY_CALL.match(bare)
+        if works and messages.HOW_OFTEN.inside(bare[: works.start("call")]):
+            return free(text, "how often it is done is part of the sentence")
         if works and (name := phrases.whole_call(works["call"])) and self._reach.knows(name):
             return LoweredInstruction(Op.QUE, f"{works['call']}: {text.rstrip('. ;')}; YLD for call")
         if not (self._named_calls.begin(bare) or self._contains_call(text)):

@@ -64,6 +64,7 @@ _NEAR = 3
 _SAYS_THAT = phrase("says that")
 _TO_THEIR_PERSON = phrase("to somebody's person")
 _WHAT = phrase("what is said")
+HOW_OFTEN = phrase("how often")
 _ONE_AT_A_TIME = phrase("one at a time")
 _WHETHER = phrase("whether")
 _FINITE = re.compile(

@@ -20,6 +20,11 @@ _ASKS_TO_DO = phrase("asks to do")
 _IS_KNOWN = phrase("is known")
 _EITHER = phrase("one or the other")
 _PUTS_INTO = phrase("puts into")
+_ASKS_SOMEBODY_AGAIN = phrase("asks somebody again")
+_ASKS_FOR_ANOTHER = phrase("asks for another")
+_EMPTIES = phrase("empties")
+_MAKES_ONE = phrase("makes a new one")
+_SUBJECT = phrase("subject of a question")
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
 
@@ -52,8 +57,11 @@ class AskedVariables:
         about = [*dict.fromkeys(self.about)]
         if about and (it := messages.ASKS_FOR_IT.inside(plain)):
             return f"{talk.said[: talk.said.rindex(it['it'])]}{_joined(about)}", about
+        named = [name for name in about if name in self._asked]
+        if len(named) == 1 and (other := _ASKS_FOR_ANOTHER.inside(plain)):
+            return f"{talk.said[: other.end()]} (${named[0]}){talk.said[other.end() :]}", named
         again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.inside(plain)
-        names = [name for name in about if name in self._asked] or self._asked_last
+        names = named or self._asked_last
         if again is None or not names:
             return talk.said, ()
         return f"{talk.said[: again.end()]} for {_joined(names)}{talk.said[again.end() :]}", names
@@ -65,6 +73,8 @@ class AskedVariables:
             return added
         if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
+        if _ASKS_SOMEBODY_AGAIN.inside(plain) and not messages.ASKS_AGAIN.inside(plain):
+            return "what is asked again is not said"
         again = messages.ASKS_TO_DO_AGAIN.inside(plain)
         if self._meeting or again is None or not self._asked or phrases.VARIABLE.search(bare):
             return ""
@@ -87,7 +97,12 @@ class AskedVariables:
         return f"whether ${min(asked)} gets the answer, too, is unclear" if asked else ""
 
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
-        """ "Put $ticket in $urgent", where that is a list, which grows. None for any other step."""
+        """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
+        for any other step."""
+        if (empties := _EMPTIES.begins(bare)) and empties["target"].removeprefix("$") in self.lists:
+            return LoweredInstruction(Op.EXE, f"Set {empties['target']} to []")
+        if (new := _MAKES_ONE.begins(bare)) and new["target"].removeprefix("$") not in self.given:
+            return LoweredInstruction(Op.EXE, f"{new['target']} = {bare}")
         found = _PUTS_INTO.begins(bare)
         grows = found and found["target"].removeprefix("$") in self.lists and read_value(found["what"]) is not None
         return LoweredInstruction(Op.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
@@ -118,6 +133,7 @@ class AskedVariables:
         before = said if typed else said.rpartition(" set $")[0]
         beside = {match["name"] for match in messages.BESIDE_WHAT_IS_GIVEN.all_inside(said)}
         about |= ({*phrases.VARIABLE.findall(before), *beside} & self.given) - typed
+        about |= self.given & {match["name"] for match in _SUBJECT.all_inside(said)} - typed
         about |= self.worded & {match["name"] for match in messages.IS_ASKED.all_inside(said)}
         about -= {match["name"] for match in messages.SET_BY_THE_ANSWER.all_inside(said)}
         sure = typed | asked_for | self._beside_new(said)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Leave, Loop, LoopKind, Prose
+from runtime.language.instructions.model import Free, Group, Leave, Loop, LoopKind, Prose
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
-from runtime.language.lowering import phrases
+from runtime.language.lowering import messages, phrases
 from runtime.language.lowering.answers import answer_in, answering
 from runtime.language.lowering.attendance import attendees, is_meeting
 from runtime.language.lowering.checks.lost_words import lost_words
@@ -34,8 +34,9 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 37
+_VERSION = 38
 _DONE = "; done when "
+_KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ENDS_SOMETHING = phrase("end of something")
@@ -361,6 +362,10 @@ def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
 def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
     operands = [text for inner in step.walk() for text in _meant(inner)]
+    if (answer := messages.ANSWER_KEPT.inside(said)) and f"gave ${answer['name']}" in step.text:
+        said = f"{said[: answer.start()]} ${answer['name']}"
+    elif (made := _KEPT.inside(said)) and step.text.startswith(f"{made['target']} = "):
+        said = f"{said[: made.start()]} {made['target']}"
     return lost_words(said, rows) or lost_words(said, rows, operands) or lost_names(said, "\n".join(rows))
 
 
@@ -368,7 +373,7 @@ def _meant(step: Step) -> Iterable[str]:
     """The texts in a step that keep an author's words; all of one that begins the next round of a loop,
     and of one whose words the grammar has read."""
     found = decode(step)
-    whole = isinstance(found.head, Leave) or (step.op is Op.EXE and settings_of(step.text))
+    whole = isinstance(found.head, Leave) or found.head == Group("") or (step.op is Op.EXE and settings_of(step.text))
     return (step.text,) if whole else operand_texts(found)
 
 

@@ -152,7 +152,7 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
                     yield Setting(one.targets, one.operator, value)
                 case "worded" if sure and len(one.targets) == 1 and _is(value, ast.Tuple):
                     yield Setting(one.targets, "", value, in_words=True)
-                case "worded" if sure and not _is(value, ast.Tuple, ast.List):
+                case "worded" if sure and not (_is(value, ast.Tuple, ast.List) and _parts(value) == len(one.targets)):
                     yield Setting(one.targets, "", value, each=len(one.targets) > 1)
                 case "any" | "worded" if value:
                     why = "" if sure else SEVERAL if several else _unsure(source, tokens, end)
@@ -161,6 +161,12 @@ def _begun(source: str, chart: ConditionChart, tokens: Sequence[ConditionToken])
 
 def _is_call(tokens: Sequence[ConditionToken]) -> bool:
     return len(tokens) == 1 and (tokens[0].kind == "CALL" or tokens[0].form == "call")
+
+
+def _parts(value: str) -> int:
+    """The number of values in a list."""
+    read = read_value(value)
+    return len(read.tree.elts) if read is not None and isinstance(read.tree, ast.Tuple | ast.List) else 1
 
 
 def _is(value: str, *kinds: type[ast.expr]) -> bool:
@@ -214,6 +220,7 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "decides": _behind("step"),
     "manifold": lambda factor, target: _Meaning((target,), "", f"({target} {factor[0]} {factor[1:]})"),
     "toggled": lambda _, target: _Meaning((target,), "", f"(not {target})"),
+    "swapped": lambda _, one, __, two: _Meaning((one, two), "", f"[{two}, {one}]"),
     "stepped": lambda sign, target: _Meaning((target,), sign, "1"),
     "stepped_behind": lambda target, sign: _Meaning((target,), sign, "1"),
     "increased": lambda sign, target, _, amount: _Meaning((target,), sign, amount.code),

@@ -34,7 +34,7 @@ _STOOD_FOR = {
     " trigger playbook using calling via passing get obtain store save keep put record remember result results output"
     " answer giving set let assign",
     "EXE": "keep hold note call remember set let store assign initialize initialise increment increase decrement"
-    " decrease add append subtract"
+    " decrease add append subtract clear empty reset"
     " compute calculate break exit leave stop end quit loop looping repeating out continue round save put write record"
     " variable result results output value calling both",
     "YLD for user": "wait hold pause yield user users human customer person people visitor guest client player him her"
