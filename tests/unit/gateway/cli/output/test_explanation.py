@@ -189,3 +189,20 @@ async def test_a_jump_that_its_author_wrote_is_shown_and_that_of_a_loop_is_not(t
     say_explanation(explanation_of(result.program), Console(file=shown))
     assert "Go to 01." in shown.getvalue()
     assert "Go to 02." not in shown.getvalue()
+
+
+async def test_a_loop_over_a_text_asks_a_model_what_its_parts_are(tmp_path: Path) -> None:
+    path = tmp_path / "shop.pb"
+    loops = "\n".join(
+        f"- For each {each} in {over}\n  - Say {each}"
+        for each, over in (("$word", "$text"), ("$word", '"a b"'), ("$letter", "$text"), ("$word", "$words"))
+    )
+    path.write_text(f'# Shop\n\n## Main\n- Set $text to "a b"\n- Set $words to ["a", "b"]\n{loops}\n', encoding="utf-8")
+    result = await compile_parsed(parse(read_paths([path])), lowerer=RulesLowerer())
+    rows = [line for line in explanation_of(result.program)[0]["lines"] if line["location"].endswith("CND")]
+    assert [[part["kind"] for part in row["parts"]] for row in rows] == [
+        ["value", "alone"],
+        ["value", "alone"],
+        ["alone"],
+        ["alone"],
+    ]

@@ -232,9 +232,18 @@ def test_a_value_that_is_made_shares_nothing_with_the_variables_it_was_made_of()
         ("$age is at least 18", True),
         ("$age is 25", True),
         ('$age == "25"', True),
+        ("$said is yes", True),
+        ("$said is no", False),
+        ("$said is not true", False),
+        ('$agreed is "no"', False),
+        ('$agreed is "yes"', True),
+        ("$age is yes", False),
     ],
 )
-def test_in_conditions_what_is_missing_is_none_and_a_text_of_digits_is_a_number(text: str, holds: bool) -> None:
+def test_in_conditions_a_missing_value_is_none_and_texts_of_digits_and_yes_are_what_they_say(
+    text: str, holds: bool
+) -> None:
     found = read_condition(text)
     assert found is not None
-    assert bool(found.evaluate(Lenient({"order": ORDER, "age": "25"}))) is holds
+    names = {"order": ORDER, "age": "25", "said": "Yes", "agreed": True}
+    assert bool(found.evaluate(Lenient(names))) is holds

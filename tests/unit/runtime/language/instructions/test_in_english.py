@@ -53,6 +53,7 @@ def test_a_condition_says_what_belongs_together(source: str, expected: str) -> N
         ("true", "true"),
         ("Shop.Price($x, count=$sum)", "Shop.Price($x, count=$sum)"),
         ("$text.upper()", "$text.upper()"),
+        ("6 if $n > 5 else 7", "6 if $n is more than 5, otherwise 7"),
         ("{'a': $open}", "{'a': $open}"),
     ],
 )

@@ -26,6 +26,10 @@ NAMES = {"n": 4, "order": {"total": 9}, "unset": None}
         ("$n if $unset is given, otherwise nothing", None),
         ("$n when $n is 4, otherwise return the value of $order.total", 4),
         ("\u201cIt is {$n}\u201d", "It is 4"),
+        ("the $n", 4),
+        ("030-555 123", "030-555 123"),
+        ("555-1234", "555-1234"),
+        ("+49 (30) 1234", "+49 (30) 1234"),
     ],
 )
 def test_value_in_words_with_one_reading_is_exact(text: str, value: Any) -> None:
