@@ -20,9 +20,8 @@ from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.metrics import Metrics
 from gateway.observability.tracing.content import SpanContent
-from gateway.observability.tracing.export import Shipping
 from gateway.observability.tracing.ids import SpanIds
-from gateway.observability.tracing.sdk import tracer_of
+from gateway.observability.tracing.sdk import Shipping, tracer_of
 from gateway.observability.tracing.spans import Spans
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock

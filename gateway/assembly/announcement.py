@@ -11,7 +11,7 @@ from gateway.inbound.routing import Routes
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
 from gateway.settings.connections.platforms import WebSettings
-from gateway.settings.nodes import NodeRole
+from gateway.settings.operation import NodeRole
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
 

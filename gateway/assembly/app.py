@@ -70,9 +70,8 @@ from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.overview.services.tallies import Seen
-from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
 from gateway.programs.reloading import Programs, ReloadSource
-from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets

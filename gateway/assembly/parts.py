@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from gateway.assembly.encryption import sealing_of
-from gateway.settings.retention import NO_ARCHIVE
+from gateway.settings.operation import NO_ARCHIVE
 from gateway.settings.tree import Settings
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock

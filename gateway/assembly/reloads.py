@@ -22,11 +22,10 @@ from gateway.inbound.hooks import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.opening import check_programs
-from gateway.programs.loading import completed
+from gateway.programs.loading import ServedPrograms, completed
 from gateway.programs.pins import PIN_NEWS, PINS_TABLE, PinnedPrograms, Pins
 from gateway.programs.reloading import PROGRAM_NEWS, Programs, Reloading, TellOwners, watch
 from gateway.programs.second_reader import SecondReader, SecondReading
-from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import check_servers
 from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
 from gateway.service import Platform

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
@@ -14,18 +15,22 @@ from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
 from gateway.clients.triggers import EventTriggers, ProgramEvents
 from gateway.extensions.loading import load_extensions
 from gateway.feature import ServingGround
-from gateway.files.opening import intake_of
+from gateway.files.intake import IntakeLimits, StoredFileIntake
 from gateway.inbound.overheard import HeardPlaces
 from gateway.inbound.usage_limits import Limits
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
-from gateway.programs.served import AsItIsNow
+from gateway.programs.loading import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.connections.clients import client_scopes, publisher_scopes
-from gateway.settings.tree import Settings
+from gateway.settings.tree import Settings, process_environment
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
+from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
+from runtime.core.texts import Texts
+from runtime.files.process import WorkerReader
+from runtime.files.reading import ReadLimits
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
 from runtime.llm.client import Sight
@@ -34,15 +39,38 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle.alarm import Alarm
 from runtime.sessions.idle.resting import Resting
+from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.versions import NoVersions
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
+
+if TYPE_CHECKING:
+    from runtime.storage.redis.client.connection import RedisConnection
+
+
+def intake_of(
+    settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
+) -> FileIntake:
+    """Who takes what people send; `texts` are those of a platform."""
+
+    own = settings.files
+    return StoredFileIntake(
+        files,
+        RedisFileStore(connection, own.bounds),
+        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
+        RedisCounters(connection),
+        IntakeLimits(own.per_message, own.per_day, own.person_per_day),
+        texts,
+        SystemClock(),
+    )
 
 
 def node_context_of(  # noqa: PLR0913 - the parts of a node

@@ -16,8 +16,8 @@ from runtime.tape.snapshot import Snapshot
 if TYPE_CHECKING:
     from adapters.records import Records
     from gateway.clients.feed import Feed
-    from gateway.cluster.drains import Drains
     from gateway.cluster.node import Node
+    from gateway.cluster.roster import Drains
     from gateway.console.logins import Links
     from gateway.inbound.person_limits import PersonLimits
     from gateway.observability.gauges import Gauges
@@ -80,7 +80,7 @@ def links_in(connection: RedisConnection, clock: Clock) -> Links:
 
 def drains_in(connection: RedisConnection) -> Drains:
     """The nodes that are to be empty, from the database."""
-    from gateway.cluster.drains import DRAINS_TABLE, Drains
+    from gateway.cluster.roster import DRAINS_TABLE, Drains
 
     return Drains(records_in(connection, DRAINS_TABLE))
 

@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket
 from gateway.clients.admission import Admission, Client
 from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
 from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
-from gateway.socket_link import SocketLink
+from gateway.socket_protocol import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import EventsGone

@@ -1,4 +1,4 @@
-"""The live nodes, the number of shards that this gives each, and the time of the next check."""
+"""The live nodes, those that are to be empty, the number of shards that each gets, and the next check."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from functools import partial
 
 import anyio
 
-from gateway.cluster.drains import Drains
+from adapters.records import Records
 from runtime.core.clock import Clock
 from runtime.stores.operation.nodes import Living, NodeStore
 from runtime.stores.sessions import SHARDS, LeaseHolder
+
+DRAINS_TABLE = "nodes:drained"
 
 _LISTEN_S = 30.0
 _AFTER_DEATH_S = 0.05
@@ -23,6 +25,25 @@ _PATIENCE_S = 2.0
 """The least time that other nodes get to announce themselves once the store answers again: their calls pause for up to
 a second before a retry.
 """
+
+
+class Drains:
+    """Marks nodes by their names. Raises StorageUnavailable."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def marked(self) -> Collection[str]:
+        """The nodes that are to be empty, living or not."""
+        return (await self._records.all()).keys()
+
+    async def mark(self, node: str, by: str) -> None:
+        """Have a node be empty until it is forgotten, or begins anew. `by` is who wants it."""
+        await self._records.put(node, by)
+
+    async def forget(self, node: str) -> None:
+        """Have a node serve again."""
+        await self._records.remove(node)
 
 
 class Roster:

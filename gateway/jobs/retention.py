@@ -9,7 +9,7 @@ from typing import Literal
 
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.runner import Job, every
-from gateway.settings.retention import RetentionSettings
+from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, SessionBusy

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
-from gateway.cluster.drains import Drains
+from gateway.cluster.roster import Drains
 from gateway.feature import FeatureDoor
 from runtime.stores.operation.nodes import Living
 

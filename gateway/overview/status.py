@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.access.people import People
 from gateway.clients.requests import answer
-from gateway.cluster.drains import Drains
+from gateway.cluster.roster import Drains
 from gateway.feature import FeatureDoor
 from gateway.version import VERSION
 from runtime.core.clock import Clock

@@ -19,7 +19,7 @@ from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from gateway.participants import frames
 from gateway.participants.frames import Acknowledged, BadSeatFrame, Hello
-from gateway.socket_link import SocketLink
+from gateway.socket_protocol import SocketLink
 from gateway.web.guard import PARTICIPANTS
 from runtime.bus import Bus
 from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, MailboxReader, Seat

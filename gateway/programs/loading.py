@@ -1,9 +1,10 @@
-"""The programs of a gateway: found by the settings, and compiled."""
+"""The programs of a gateway: found by the settings, compiled, and as a process serves them now."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
@@ -15,6 +16,44 @@ from runtime.execution.calls.extensions import with_calls
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
+
+Value = TypeVar("Value")
+
+
+class ServedPrograms(Mapping[str, Program]):
+    """The programs by name, as they are served now."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        self._programs = dict(programs)
+
+    def __getitem__(self, name: str) -> Program:
+        return self._programs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._programs)
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def replace(self, programs: Mapping[str, Program]) -> None:
+        """Serve these from now on."""
+        self._programs = dict(programs)
+
+
+class AsItIsNow(Mapping[str, Value]):
+    """A mapping that is made anew whenever somebody looks."""
+
+    def __init__(self, make: Callable[[], Mapping[str, Value]]) -> None:
+        self._make = make
+
+    def __getitem__(self, name: str) -> Value:
+        return self._make()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make())
+
+    def __len__(self) -> int:
+        return len(self._make())
 
 
 def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:

@@ -19,9 +19,8 @@ import anyio
 from watchfiles import Change, awatch
 
 from gateway.inbound.routing import Routes
-from gateway.programs.loading import compile_one, routes_of
+from gateway.programs.loading import ServedPrograms, compile_one, routes_of
 from gateway.programs.pins import SHOWN, Pin, PinnedPrograms
-from gateway.programs.served import ServedPrograms
 from gateway.programs.versions import KeptVersions
 from gateway.settings.tree import Settings, keys
 from runtime.bus import Bus

@@ -28,12 +28,18 @@ from gateway.settings.connections.participants import ParticipantSettings
 from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
-from gateway.settings.encryption import EncryptionSettings
-from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings
-from gateway.settings.nodes import AgentSettings, NodeSettings
+from gateway.settings.operation import (
+    AgentSettings,
+    EncryptionSettings,
+    ExtensionSettings,
+    NodeSettings,
+    RetentionSettings,
+    Sections,
+    added_fields,
+)
 from gateway.settings.programs.execution import (
     ExecutionSettings,
     LogSettings,
@@ -43,7 +49,6 @@ from gateway.settings.programs.execution import (
 )
 from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes
-from gateway.settings.retention import RetentionSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     FILE_TABLES,

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from adapters.web.visit import CLOSE_TRY_AGAIN
-from gateway.socket_link import SocketLink
+from gateway.socket_protocol import SocketLink
 from gateway.web.assets import Assets
 from gateway.web.guard import Guard, Hosts, allowed_hosts
 from gateway.web.logins.door import AWAY, LogIn, refused, shown

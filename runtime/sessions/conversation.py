@@ -32,7 +32,7 @@ from runtime.sessions.commands.fork import forked
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.outcome import Outcome
+from runtime.sessions.rest import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of

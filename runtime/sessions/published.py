@@ -14,7 +14,7 @@ from runtime.core.signals import Signal
 from runtime.execution.calls.publishing import EventDoor
 from runtime.sessions.tasks.letters import RETRY_S
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.published import EventHandedOn, EventPublished
+from runtime.tape.facts.session import EventHandedOn, EventPublished
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.run import PublishedState

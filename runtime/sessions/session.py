@@ -22,10 +22,9 @@ from runtime.sessions.beginning import why_none
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
-from runtime.sessions.rest import SessionRest
+from runtime.sessions.rest import Outcome, SessionRest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent

@@ -12,9 +12,8 @@ from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FailureReported, FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import FeedbackGiven, MessageHeard
-from runtime.tape.facts.published import EventPublished
 from runtime.tape.facts.registry import content_of
-from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.session import EventPublished, ProgramBroken
 from runtime.tape.facts.tasks import OrderOver, WordToOrderer
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState

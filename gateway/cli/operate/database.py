@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
 
@@ -27,6 +30,31 @@ _SHOWN_CHARS = 60
 _ANOTHER = "Name one that parley sessions export has written."
 _NEAR = 500
 """The sessions among which the one is looked for that is probably meant."""
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """A file to write, readable by its owner only, which takes its name once it is complete.
+
+    Raises ConfigError where it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yield file
+        beside.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: it cannot be written: {error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Standard output as a binary file."""
+    yield sys.stdout
+    sys.stdout.flush()
 
 
 def with_database(config: Path | None, ask: Callable[[GatewayDatabase], Awaitable[Answer]]) -> Answer:

@@ -10,7 +10,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.json_text import write_json
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.signatures import call
-from runtime.tape.facts.published import EventPublished
+from runtime.tape.facts.session import EventPublished
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.view import is_reserved
 

@@ -1,15 +1,27 @@
-"""Office documents as text: those of Word, PowerPoint and LibreOffice. Macros, pictures and fonts are left alone."""
+"""Office documents as text: words, slides and sheets. Macros, pictures and fonts are left alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Final
 
 from runtime.files.worker.limits import Found, NotRead
-from runtime.files.worker.packed import Package
-from runtime.files.worker.sheets import sheet_lines
+from runtime.files.worker.packed import Element, Package, attribute
 from runtime.files.worker.texts import keep_text
+
+_DATES: Final = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
+"""The built-in formats of dates and times (ECMA-376, part 1, 18.8.30)."""
+
+_QUOTED: Final = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
+_DATE_LETTERS: Final = re.compile(r"[dmyhs]", re.IGNORECASE)
+_FIRST_DAY: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a date of a table has no zone
+_LAST_DAY: Final = 2_958_466
+_COLUMN: Final = re.compile(r"[A-Z]{1,3}")
+_MAX_SHARED_CHARS: Final = 20_000_000
+_MAX_GAP: Final = 50
 
 WORD: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 EXCEL: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -24,6 +36,103 @@ _BEHIND = {"tab": "\t", "br": "\n", "cr": "\n", "line-break": "\n", "s": " ", "t
 """The characters behind elements of either family."""
 
 _LINES = frozenset({"p", "h", "tr", "table-row"})
+
+
+def sheet_lines(package: Package, found: Found) -> Iterator[str]:
+    """The text of all sheets in order, each below its name."""
+    shared, dates = _shared(package), _date_styles(package)
+    for name, entry in _sheets(package):
+        yield f"[sheet {name}]\n"
+        cells: list[str] = []
+        for event, element in package.elements(entry):
+            if event == "end" and element.tag == "c":
+                _put(cells, element, _value(element, shared, dates))
+                element.clear()
+            elif event == "end" and element.tag == "row":
+                line = "\t".join(cells).rstrip()
+                yield f"{line}\n" if line else ""
+                cells.clear()
+                element.clear()
+            if found.late:
+                return
+
+
+def _sheets(package: Package) -> Iterator[tuple[str, str]]:
+    targets = {
+        attribute(element, "Id"): attribute(element, "Target")
+        for event, element in package.elements("xl/_rels/workbook.xml.rels")
+        if event == "end" and element.tag == "Relationship"
+    }
+    for event, element in package.elements("xl/workbook.xml"):
+        if event == "end" and element.tag == "sheet":
+            target = targets.get(attribute(element, "id"), "").lstrip("/")
+            yield attribute(element, "name"), target if target.startswith("xl/") else f"xl/{target}"
+
+
+def _shared(package: Package) -> list[str]:
+    texts: list[str] = []
+    piece: list[str] = []
+    size = 0
+    for event, element in package.elements("xl/sharedStrings.xml"):
+        if event != "end":
+            continue
+        if element.tag == "t":
+            piece.append(element.text or "")
+            size += len(piece[-1])
+        elif element.tag == "si":
+            texts.append("".join(piece))
+            piece.clear()
+            element.clear()
+        if size > _MAX_SHARED_CHARS:
+            break
+    return texts
+
+
+def _date_styles(package: Package) -> frozenset[int]:
+    """The numbers of the styles that show a number as a date."""
+    own, styles, inside = set[int](), list[int](), False
+    for event, element in package.elements("xl/styles.xml"):
+        if element.tag == "cellXfs":
+            inside = event == "start"
+        elif event == "end" and element.tag == "numFmt":
+            if _DATE_LETTERS.search(_QUOTED.sub("", attribute(element, "formatCode"))):
+                own.add(_number(attribute(element, "numFmtId")))
+        elif event == "end" and element.tag == "xf" and inside:
+            styles.append(_number(attribute(element, "numFmtId")))
+    return frozenset(index for index, format_ in enumerate(styles) if format_ in _DATES or format_ in own)
+
+
+def _value(cell: Element, shared: list[str], dates: frozenset[int]) -> str:
+    kind = attribute(cell, "t")
+    if kind == "inlineStr":
+        return "".join(part.text or "" for part in cell.iter("t"))
+    value = next((part.text or "" for part in cell if part.tag == "v"), "")
+    if kind == "s":
+        index = _number(value)
+        return shared[index] if 0 <= index < len(shared) else ""
+    if kind == "b":
+        return "TRUE" if value == "1" else "FALSE"
+    if not kind and value and _number(attribute(cell, "s")) in dates:
+        with suppress(ValueError, OverflowError):
+            if 0 < float(value) < _LAST_DAY:
+                at = _FIRST_DAY + timedelta(seconds=round(float(value) * 86_400))
+                return str(at.date()) if at.time() == datetime.min.time() else str(at)
+    return value
+
+
+def _put(cells: list[str], cell: Element, text: str) -> None:
+    """Put a cell into its column; empty ones before it are left out of the file."""
+    found = _COLUMN.match(attribute(cell, "r"))
+    column = 0
+    for letter in found[0] if found else "":
+        column = column * 26 + ord(letter) - 64
+    gap = max(0, column - 1 - len(cells)) if found else 0
+    cells += [""] * min(gap, _MAX_GAP)
+    cells.append(" ".join(text.split()))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() else 0
 
 
 def read_office(data: bytes, found: Found) -> str:

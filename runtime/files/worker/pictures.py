@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import struct
+from importlib.util import find_spec
 from typing import Final
 
 from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError, WebPImagePlugin
 
-from runtime.files.worker.heif import FORMAT
 from runtime.files.worker.limits import Found, NotRead
+
+FORMAT: Final = "HEIF"
+"""Pillow's name of the format."""
+
+_BRANDS: Final = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
 
 FORMATS: Final = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 QUALITY: Final = 85
@@ -18,6 +23,22 @@ _TURNED_BY: Final = 0x0112
 """EXIF's orientation."""
 
 _PAPER: Final = (255, 255, 255)
+
+
+def is_heif(data: bytes) -> bool:
+    """Whether a file is such a picture."""
+    return data[4:8] == b"ftyp" and data[8:12] in _BRANDS
+
+
+def learn_heif() -> bool:
+    """Have Pillow read such pictures; False without the extra. Comes before the jail, which hides the library."""
+    if find_spec("pillow_heif") is None:
+        return False
+    from pillow_heif import register_heif_opener  # noqa: PLC0415 - an extra, and of use to few files
+
+    register_heif_opener(thumbnails=False, aux_images=False, depth_images=False, decode_threads=1)
+    return True
+
 
 Image.MAX_IMAGE_PIXELS = None  # ours is the limit, with a sentence of its own
 Image.preinit()  # the readers of these formats alone: those of all would cost more than a photo

@@ -12,7 +12,6 @@ from runtime.tape.facts import (  # noqa: F401 - their kinds
     meetings,
     pages,
     people,
-    published,
     session,
     tasks,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId
@@ -11,6 +12,24 @@ from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact,
 
 COPIES = frozenset({"fork", SCRATCH})
 """Why a session goes on from another one that goes on as well."""
+
+
+@fact("publish")
+class EventPublished(Content):
+    """An agent publishes an event. It is the event itself: the log for other programs names this fact. `hops` is the
+    number of events of programs that led to it, one after the other, itself included."""
+
+    agent: AgentId = key("agent")
+    type: str = key("type")
+    values: Mapping[str, Any] = key("values")
+    hops: int = key("hops", default=1, always=True)
+
+
+@fact("publish_done", session=True)
+class EventHandedOn(Content):
+    """The programs that begin on the event of fact `seq` have their orders."""
+
+    seq: int = key("seq")
 
 
 @fact("wake", session=True)

@@ -13,7 +13,7 @@ from runtime.tape.facts.frames import (
     StatementRejected,
     TranscriptCompacted,
 )
-from runtime.tape.facts.published import EventHandedOn, EventPublished
+from runtime.tape.facts.session import EventHandedOn, EventPublished
 from runtime.tape.rules.registry import rule
 from runtime.tape.state.frames import SHARED, RaisedAt, StatementState, TurnEnding
 from runtime.tape.state.run import FailureState, PublishedState

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Done, Retention
-from gateway.settings.retention import RetentionSettings
+from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable

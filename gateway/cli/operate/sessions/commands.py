@@ -267,7 +267,7 @@ def _id(session: str) -> Any:
 
 
 def _written(name: str) -> AbstractContextManager[TextIO]:
-    from gateway.cli.output.whole_file import standard_output, whole_file
+    from gateway.cli.operate.database import standard_output, whole_file
 
     return standard_output() if name == "-" else whole_file(Path(name))
 

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.assembly.parts import open_archive
 from gateway.models.opening import open_models
-from gateway.settings.retention import RetentionSettings
+from gateway.settings.operation import RetentionSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import LLMUnavailable
 from runtime.events.happening import Happening

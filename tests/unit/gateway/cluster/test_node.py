@@ -9,10 +9,9 @@ import anyio
 import pytest
 
 from gateway.cluster.bot_leases import BotLeases
-from gateway.cluster.drains import Drains
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal
-from gateway.cluster.roster import Roster
+from gateway.cluster.roster import Drains, Roster
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore

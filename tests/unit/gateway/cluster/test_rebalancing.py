@@ -12,9 +12,8 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from gateway.cluster.drains import Drains
 from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
+from gateway.cluster.roster import Drains, Roster
 from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.operation.nodes import Living

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from gateway.cluster.drains import Drains
-from gateway.cluster.roster import Roster
+from gateway.cluster.roster import Drains, Roster
 from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.fakes.clock import FakeClock

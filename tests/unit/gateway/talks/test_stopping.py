@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from gateway.talks.staging.clock import TalkClock, settle
-from gateway.talks.staging.stopping import StoppingModel, StoppingSandbox
+from gateway.talks.staging.stage import StoppingModel, StoppingSandbox
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest, Usage
 from runtime.sandbox.executor import CallOutcome, Evaluation, Snippet
 

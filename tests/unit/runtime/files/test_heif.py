@@ -11,9 +11,9 @@ from pillow_heif import from_pillow
 
 from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits
-from runtime.files.worker import heif
-from runtime.files.worker.kinds import read_file
+from runtime.files.worker import pictures
 from runtime.files.worker.limits import Found, NotRead
+from runtime.files.worker.main import read_file
 
 pytestmark = pytest.mark.anyio
 
@@ -91,9 +91,9 @@ async def test_what_is_torn_or_written_over_is_a_sentence_and_no_more() -> None:
 
 
 def test_without_the_extra_a_sentence_says_what_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heif, "find_spec", lambda _name: None)
-    assert not heif.learn_heif()
-    monkeypatch.delitem(Image.OPEN, heif.FORMAT, raising=False)
+    monkeypatch.setattr(pictures, "find_spec", lambda _name: None)
+    assert not pictures.learn_heif()
+    monkeypatch.delitem(Image.OPEN, pictures.FORMAT, raising=False)
     with pytest.raises(NotRead) as refused:
         read_file(photo(20, 20), "image/heic", Found(ReadLimits(cpu_s=100_000)))
     assert refused.value.key == "heif"

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from runtime.files.reading import ReadLimits
-from runtime.files.worker.kinds import read_file
 from runtime.files.worker.limits import Found, NotRead
+from runtime.files.worker.main import read_file
 from tests.fakes.documents import LAUGHS, archive, cell, pdf, picture, pixel_bomb, sheet, word
 
 

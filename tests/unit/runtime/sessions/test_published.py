@@ -15,8 +15,8 @@ from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
-from runtime.tape.facts.published import EventPublished
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import EventPublished
 from runtime.tape.tape import tape_owner
 from runtime.tape.view import event_of, source_of
 from tests.fakes.crashes.world import World

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gateway.features.notebooks.retention import NotebookRetention
 from gateway.features.notebooks.store import Draft
-from gateway.settings.retention import RetentionSettings
+from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
 from runtime.events.service import NotebooksRetired
 from tests.fakes.clock import FakeClock

@@ -15,9 +15,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from gateway.observability.masking import Masking
-from gateway.observability.tracing.export import MAX_WAITING, Shipping
 from gateway.observability.tracing.ids import SpanIds
-from gateway.observability.tracing.sdk import TracingOptions, traced, tracer_of
+from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, TracingOptions, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
 from gateway.settings.connections.tracing import TracingSettings
 from runtime.bus import Bus
@@ -81,7 +80,7 @@ async def test_spans_are_posted_with_keys_and_version_and_say_whose_they_are() -
 
 
 async def test_what_is_left_at_the_end_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.observability.tracing.export.FLUSHED_WITHIN_S", 60.0)
+    monkeypatch.setattr("gateway.observability.tracing.sdk.FLUSHED_WITHIN_S", 60.0)
     bus = Bus(SystemClock())
     async with collecting() as collector:
         async with traced(options(collector), bus, Masking()):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from gateway.features.memories.telling import memories_text
+from gateway.features.memories.session import memories_text
 from runtime.core.ids import AgentId, GuestId, MeetingId, MessageId, PersonId, SessionId
 from runtime.core.message import Attachment, Message, MessageType
 from runtime.core.prompt_forms import Form
