@@ -19,8 +19,10 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 
 UNREACHABLE_PAUSE_S: Final = 1.0
 """The pause before the repetition of a call that could not even be sent."""
-FILE_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
-"""Discord's hosts for files."""
+FILE_HOSTS: Final = frozenset(
+    {"cdn.discordapp.com", "media.discordapp.net", "images-ext-1.discordapp.net", "images-ext-2.discordapp.net"}
+)
+"""Discord's hosts for files; the last two are where it keeps copies of pictures from elsewhere."""
 
 _GONE: Final = frozenset({10008, 50083})
 """Unknown message; or an archived thread, which a new message would reopen."""

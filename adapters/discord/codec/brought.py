@@ -66,11 +66,15 @@ def _files(message: _Json) -> Iterator[Attachment]:
     """The files of one message. Those that stand in its cards and components are not among its attachments."""
     for file in message.get("attachments") or ():
         yield _attachment(file["filename"], file["url"], file)
-    pictures = [embed.get("image") for embed in message.get("embeds") or () if embed.get("type", "rich") == "rich"]
-    for medium in (*pictures, *_media(message.get("components"))):
+    for medium in (*map(_picture, message.get("embeds") or ()), *_media(message.get("components"))):
         url = (medium or {}).get("proxy_url")
         if medium and url:
             yield _attachment(urlsplit(url).path.rpartition("/")[2] or "file.bin", url, medium)
+
+
+def _picture(embed: _Json) -> Any:
+    """The picture of a card, or the one that a link alone leads to; of previews none."""
+    return embed.get({"rich": "image", "image": "thumbnail"}.get(embed.get("type", "rich"), ""))
 
 
 def _attachment(name: str, url: str, about: _Json) -> Attachment:

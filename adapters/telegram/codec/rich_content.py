@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_SILENT = ("divider", "anchor", "thinking", "buttons")
+_SILENT = ("divider", "anchor", "thinking")
 """Blocks that say nothing."""
 
 
@@ -40,6 +40,8 @@ def _block(block: Mapping[str, Any]) -> Iterator[str]:
         case "table":
             for row in block.get("cells") or ():
                 yield "| " + " | ".join(_inline(cell.get("text")) for cell in row) + " |"
+        case "buttons":
+            yield from (_inline(button) for button in block.get("buttons") or () if button.get("url"))
         case "list":
             for item in block.get("items") or ():
                 first, *rest = [*_blocks(item.get("blocks"))] or [_inline(item.get("text"))]
@@ -61,7 +63,7 @@ def _inline(text: Any) -> str:
     if isinstance(text, str):
         return text
     if isinstance(text, Mapping):
-        inner = _inline(text.get("text") or text.get("expression") or text.get("alternative_text"))
+        inner = _inline(next(filter(None, map(text.get, ("text", "expression", "alternative_text", "button"))), ""))
         url = text.get("url")
         return f"[{inner}]({url})" if url and url != inner else inner
     return "".join(map(_inline, text or ()))

@@ -11,8 +11,12 @@ import pytest
 
 from adapters.adapter import CanDownload, CanOffer, CanUpload, File
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
+from adapters.discord.api.calls import DiscordCalls
+from adapters.discord.codec.brought import files_of
 from adapters.discord.limits import MAX_FILE_BYTES
+from adapters.platform_clock import PlatformClock
 from runtime.core.address import Address
+from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
@@ -131,11 +135,41 @@ async def test_file_whose_new_address_is_not_told_is_gone(
 
 
 @pytest.mark.parametrize(
-    "url", ["http://169.254.169.254/latest", "https://cdn.discordapp.com.example.org/a", "file:///etc/passwd"]
+    "url",
+    [
+        "http://169.254.169.254/latest",
+        "https://cdn.discordapp.com.example.org/a",
+        "https://images-ext-3.discordapp.net/external/a",
+        "https://images-ext-1.discordapp.net@example.org/a",
+        "http://images-ext-1.discordapp.net/external/a",
+        "file:///etc/passwd",
+    ],
 )
 async def test_nothing_is_fetched_from_elsewhere(adapter: DiscordAdapter, url: str) -> None:
     with pytest.raises(NotDelivered, match="not the address of a file on Discord"):
         await adapter.download(url, max_bytes=10)
+
+
+async def test_the_copy_of_a_picture_in_a_card_is_fetched_and_the_picture_itself_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    async def download(url: str, max_bytes: int) -> bytes:
+        asked.append(url)
+        return b"abc"
+
+    calls = DiscordCalls(None, base_url=None, clock=PlatformClock(SystemClock()), call_timeout_s=5)
+    monkeypatch.setattr(calls.rest, "download", download)
+    copy, own = "https://images-ext-1.discordapp.net/external/x/https/e.org/cpu.png", "https://e.org/cpu.png"
+    media = {"url": own, "proxy_url": copy}
+    embeds = [{"type": "rich", "image": media}, {"type": "image", "url": own, "thumbnail": media}]
+    files = list(files_of({"embeds": [*embeds, {"type": "article", "thumbnail": media}, {"image": {"url": own}}]}))
+    assert [(file.name, file.media_type, file.url) for file in files] == [("cpu.png", "image/png", copy)] * 2
+    assert await calls.download(files[0].url, max_bytes=9) == b"abc"
+    with pytest.raises(NotDelivered, match="not the address of a file on Discord"):
+        await calls.download(own, max_bytes=9)
+    assert asked == [copy]
 
 
 async def test_a_file_that_leads_elsewhere_is_not_followed(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:

@@ -1,5 +1,5 @@
 """Each kind of thing that people send, on each platform: what an agent is told of it, as the platforms send it today
-(Bot API 10.4, Slack's events and blocks, Discord's API v10); or the test that shows it; or why the platform has none.
+(Bot API 10.5, Slack's events and blocks, Discord's API v10); or the test that shows it; or why the platform has none.
 """
 
 from __future__ import annotations
@@ -308,6 +308,9 @@ KINDS: Mapping[str, Mapping[str, Cell]] = {
                             {"type": "heading", "text": "Plan"},
                             {"type": "collage", "blocks": [{"type": "photo", **PHOTO}]},
                             {"type": "document", "document": {"file_id": "d", "file_name": "plan.pdf"}},
+                            {"type": "expandable_blockquote", "blocks": [{"type": "paragraph", "text": "more"}]},
+                            {"type": "buttons", "buttons": [{"text": "Open", "url": "u"}, {"text": "Ack"}]},
+                            {"type": "paragraph", "text": {"type": "button", "button": {"text": "Go", "url": "g"}}},
                         ]
                     },
                 },
@@ -316,7 +319,7 @@ KINDS: Mapping[str, Mapping[str, Cell]] = {
                 "so?",
                 "photo.jpg",
                 "plan.pdf",
-                "> Bob (answered): Plan\n[photo]\n[document] ['photo.jpg', 'plan.pdf']",
+                "> Bob (answered): Plan\n[photo]\n[document]\nmore\n[Open](u)\n[Go](g) ['photo.jpg', 'plan.pdf']",
             ],
         ),
         "slack": Sent(
