@@ -9,7 +9,7 @@ from adapters.markdown.inline_marks import InlineMarks
 from adapters.markdown.table_head import DELIMITER_ROW
 
 _BEFORE_ROW = " \t>"
-_BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
+_BLOCK_START = re.compile(r"[ \t>]*+(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])|[ \t]*>")
 _HELD_LINE = re.compile(r"[ \t>]*+(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z")
 
 

@@ -35,6 +35,8 @@ _CODE_ENDS = {
 _CODE_BEGUN = re.compile(rf"(?<!<pre>){_CODE_ALONE}", re.IGNORECASE)
 _CODE = re.compile(r"[ \t]*<code([^<>\n]*)>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\b(?:language-|lang=[\"']?)([\w+#.-]+)", re.IGNORECASE)
+_OTHER = {"": ".", ".": ")", ")": "."}
+_NUMBER = re.compile(r"\A( {0,3}\d{1,9})[.)](?=[ \t]|\Z)")
 _START = re.compile(r"\bstart=[\"']?(\d{1,8})\b", re.IGNORECASE)
 _HALF = re.compile(
     r"<(?:/?(?:[a-z][a-z1-6]{0,9})?|[a-z][a-z1-6]{0,9}[ \t]+(?:[\w-]{0,9}|[\w-]+=[^<>\n]{0,100})/?)\Z"
@@ -83,8 +85,9 @@ class _Written:
         """The next number of each list; None of one with bullets, -1 of a quotation."""
         self._indent = ""
         self._blank = False
-        self._behind_number = "."
-        """Changes with each list, so that two in a row are not one."""
+        self._sign = ""
+        """The sign behind the numbers of the list that is written, or that nothing but spaces follows yet."""
+        self._closed = False
         self._fence = ""
         self._endless = set[str]()
 
@@ -205,6 +208,12 @@ class _Written:
         return found.end()
 
     def _text_line(self, line: str) -> None:
+        number = _NUMBER.match(line)
+        if number is not None and self._closed:  # a list of Markdown behind one of HTML
+            line = f"{number[1]}{_OTHER[self._sign]}{line[number.end() :]}"
+        if number is not None or line[:1] not in ("", " ", "\t"):
+            self._sign = "" if number is None else line[number.end() - 1]
+            self._closed = False
         if self._around:
             self._words(line)
         else:
@@ -263,8 +272,9 @@ class _Written:
         if closes:
             del self._around[-1:], self._numbers[-1:]
         self._break(1 if self._numbers else 2)
-        if name == "ol" and not closes:
-            self._behind_number = "." if self._behind_number == ")" else ")"
+        if name == "ol":
+            self._sign = self._sign if closes else _OTHER[self._sign]
+            self._closed = closes and not self._around
         if not closes and len(self._around) < _LEVELS_MAX:
             self._around.append({"ul": "  ", "ol": "   "}.get(name, "> "))
             self._numbers.append({"ul": None, "ol": start}.get(name, -1))
@@ -280,7 +290,7 @@ class _Written:
     def _item(self) -> None:
         """Begin an entry of the innermost list, whose other lines stand further in."""
         number = self._numbers[-1] if self._numbers else -1
-        sign = "- " if number is None or number < 0 else f"{number}{self._behind_number} "
+        sign = "- " if number is None or number < 0 else f"{number}{self._sign} "
         if number == -1:  # in no list
             self._begin(sign)
             return

@@ -59,6 +59,9 @@ class InlineMarks:
         text = self._text[: self._end]
         if self._crowded:
             return text.rstrip()
+        links = sorted([at for at, _ in self._brackets] + [at for name, at, _ in self._tags if name == "a"])
+        if len(links) > 1:  # a bracket in a label is one, or begins a picture
+            return InlineMarks(text[: links[1]]).closed()
         for at, length in self._brackets:
             if at and text[at - 1] in "*_~" and text[at + length : at + length + 1] in ("*", "_", "~"):
                 return InlineMarks(text[:at]).closed()

@@ -58,7 +58,7 @@ _SURE = regex.compile(r"(?<=[\n -~])[ -~]", regex.REVERSE)
 _LABEL_MAX = 300
 """The longest label of a link that is kept whole. Chosen."""
 _LINK_BEGUN = re.compile(
-    rf"(?:(?<!\\)!?\[[^\[\]\n]{{0,{_LABEL_MAX}}}(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
+    rf"(?:(?<!\\)!?\[(?:[^\[\]\n]|\[[^\[\]\n]{{0,80}}\]?+){{0,{_LABEL_MAX}}}+(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
     r"|<(?:a |https?:)[^<>\n]*|<[A-Za-z][^<>\n]{0,40}|<a [^<>\n]*>(?:(?!</a>)[^\n])*"
     r"|(?P<bare>(?<![A-Za-z0-9+.-])https?://\S*))\Z"
 )

@@ -26,6 +26,10 @@ from runtime.stores.kept_words import KeptWords, KeptWordsStore
 WITHIN_S: Final = 5.0
 """The time that a platform has to say what was said before; the answer does not wait longer."""
 
+_ASKED_TIMES: Final = 2
+"""The number of messages that a platform is asked for, in those that are told: some are of people who may not be heard.
+"""
+
 _ANSWERED_CHARS: Final = 100
 """The length to which an earlier message tells what it answered, which is likely there itself."""
 
@@ -103,10 +107,12 @@ class EarlierMessages:
         """What was said before an event by those who may be heard, oldest first."""
         to, before, adapter, access = event.address, event.message_id or "", platform.adapter, platform.access
         if isinstance(adapter, CanReadBack):
-            told = await adapter.earlier(to, before, at_most=self._limits.messages)
-            return [
-                _words(await _without_unheard(tidied(one), access)) for one in told if await _may_be_heard(one, access)
-            ]
+            told = await adapter.earlier(to, before, at_most=_ASKED_TIMES * self._limits.messages)
+            heard = [one for one in told if await _may_be_heard(one, access)]
+            latest = heard[max(0, len(heard) - self._limits.messages) :]
+            if latest and to.thread is not None and heard[0] is told[0]:  # with which the thread began
+                latest[0] = heard[0]
+            return [_words(await _without_unheard(tidied(one), access)) for one in latest]
         if self._limits.keep_hours == 0:
             return []
         kept = (await self._kept.before(to, before))[-self._limits.messages :]

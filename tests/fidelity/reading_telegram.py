@@ -61,6 +61,8 @@ def read_rich(source: str) -> list[Seen]:
 
 _TAGS = {"b": "b", "i": "i", "s": "s", "code": "c", "pre": "c", **{f"h{level}": "b" for level in range(1, 7)}}
 
+_EMPTY = ("br", "hr", "input")
+
 
 class _Rich(HTMLParser):
     def __init__(self) -> None:
@@ -70,7 +72,7 @@ class _Rich(HTMLParser):
         self._numbers: list[int] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("br", "hr", "input"):
+        if tag in _EMPTY:
             return
         given, (_, looks, target) = dict(attrs), self._open[-1]
         if tag in ("ul", "ol"):
@@ -83,6 +85,8 @@ class _Rich(HTMLParser):
         self._open.append((tag, looks + _TAGS.get(tag, ""), target))
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in _EMPTY:
+            return
         self._open.pop()
         if tag in ("ul", "ol"):
             self._numbers.pop()

@@ -33,7 +33,7 @@ FORMULAS = ["$x*y$", "$u_1*v_2$", r"\(a*b\)", "$$E=mc^2$$", r"\[x_1\]"]
 CODES = ["a*b", "__init__", "<!DOCTYPE html>", "x | y", "'@here/sdk'", "名前 = 1", "$HOME"]
 ADDRESSES = [
     *("https://e.org/_x_/y", "https://www.youtube.com/@handle/videos", "https://en.wikipedia.org/wiki/Foo_(bar)"),
-    *("https://e.org/a?b=1&c=2", "https://e.org/中文"),
+    *("https://e.org/a?b=1&c=2", "https://e.org/中文", "https://e.org/a_[b]"),
 ]
 LONG = "https://e.org/" + "long/" * 40
 AFTER = ["", "", "", ".", ",", "，", "。", "！"]
@@ -115,7 +115,10 @@ class Writer:
         self._put(after, after, looks)
 
     def _link(self, looks: str) -> None:
-        label, address = self._chance.choice(["label", "the docs", "文档"]), self._chance.choice([*ADDRESSES, LONG])
+        label, address = (
+            self._chance.choice(["label", "the [docs] of_it", "文档"]),
+            self._chance.choice([*ADDRESSES, LONG]),
+        )
         form = self._chance.randrange(1 if self._quiet else 3)
         written = [f"[{label}]({address})", f"<{address}|{label}>", f'<a href="{address}">{label}</a>'][form]
         self._put(written, label, looks, address)

@@ -32,7 +32,10 @@ _LITERAL = re.compile(
 )
 _FENCE = re.compile(r"(?<=``)`")
 _RUN = re.compile(r"`+")
+_LITERAL_IN_LABEL = re.compile(rf"{_LITERAL.pattern}|[\[\]]")
 _LITERAL_START = re.compile(r"\A(?:#{1,3}(?=\s)|-#|>|[-*+](?=\s)|\d{1,9}(?=[.)]\s))")
+_NO_END = frozenset("].,:;\"'")
+"""Characters with which Discord lets no address end."""
 _AFTER_ADDRESS = frozenset(".,:;\"'<")
 _LANGUAGE = re.compile(r"[\w+.#-]+", re.ASCII)
 
@@ -123,7 +126,7 @@ class _Writer(MarkdownWriter):
     def _escaped(self, text: str) -> str:
         lines = text.split("\n")
         for number, line in enumerate(lines):
-            shown = _LITERAL.sub(r"\\\g<0>", line)
+            shown = (_LITERAL_IN_LABEL if self._in_label else _LITERAL).sub(r"\\\g<0>", line)
             if number or self._at_start or self._breaks:
                 shown = _LITERAL_START.sub(_backslashed, shown)
             lines[number] = shown
@@ -151,13 +154,14 @@ class _Writer(MarkdownWriter):
     def _begin_link(self, url: str, *, bare: bool) -> None:
         """Start a link. Discord has none inside another, so of a picture that is one its words are the label."""
         person = _MENTION.fullmatch(url)
-        inside = any(end is not None and end.startswith("](") for end in self._ends)
+        inside = self._in_label
         is_link = url.startswith(("http://", "https://")) and not inside
         if person is not None:
             self._write(f"<@{person[1]}>")
         elif bare and is_link:
-            self._write(url)
-            self._address = url
+            framed = url[-1] in _NO_END
+            self._write(f"<{url}>" if framed else url)
+            self._address = "" if framed else url
         elif is_link:
             self._write("[")
         label_follows = person is None and not (bare and is_link)
@@ -168,6 +172,10 @@ class _Writer(MarkdownWriter):
 
     def _end_link(self) -> None:
         self._append(self._ends.pop() or "")
+
+    @property
+    def _in_label(self) -> bool:
+        return any(end is not None and end.startswith("](") for end in self._ends)
 
     @property
     def _muted(self) -> bool:

@@ -10,14 +10,21 @@ from adapters.adapter import Inbound
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in
 from adapters.slack.codec.brought import files_of, quotes_of, said_in, shown_by, wordless_of
 from adapters.slack.codec.events import SLACKBOT, attached_files, is_said
+from adapters.unread import GONE
 from runtime.core.address import Address
 
 _Json: TypeAlias = Mapping[str, Any]
 
 
 def is_told(message: _Json) -> bool:
-    """Whether a message says something: a person's, a bot's, or that there was a huddle."""
-    return bool(message.get("bot_id") or message.get("room")) or is_said({**message, "type": "message"})
+    """Whether a message says something: a person's, a bot's, that there was a huddle, or that a message is gone."""
+    told = message.get("bot_id") or message.get("room") or _is_gone(message)
+    return bool(told) or is_said({**message, "type": "message"})
+
+
+def _is_gone(message: _Json) -> bool:
+    """Whether a message stands for one that was deleted: of a thread that began with it."""
+    return message.get("subtype") == "tombstone"
 
 
 def people_in(message: _Json) -> list[str]:
@@ -33,6 +40,7 @@ def earlier_of(message: _Json, to: Address, bot: SlackBot, people: Mapping[str, 
     user = str(message.get("user", ""))
     who = None if is_bot else people.get(user)
     text = "\n".join(filter(None, (said_in(message, shown, of_bot=is_bot), wordless_of(message))))
+    text = GONE if _is_gone(message) else text
     name = message.get("username") or (message.get("bot_profile") or {}).get("name") or "bot"
     team = message.get("user_team") or message.get("team") or (who.team if who is not None else None)
     files = (*(message.get("files") or ()), *files_of(message))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
 
-from adapters.adapter import Inbound
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import SlackPerson, channel_of, team_of
 from adapters.slack.codec.earlier import earlier_of, is_told, people_in
 from adapters.slack.inbound.marks import microseconds
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain, RateLimited
+
+_log = logging.getLogger(__name__)
 
 FindPerson = Callable[[str, Workspace], Awaitable[SlackPerson | None]]
 """Tells a person by their id; None where Slack does not answer now."""
@@ -30,7 +33,17 @@ async def earlier_in(
     workspace = await workspaces.of(team_of(to))
     found = await _read(workspace, channel_of(to), to.thread, before, at_most)
     people = await _people_of(found, person, workspace)
-    return [earlier_of(message, to, workspace.bot, people) for message in found]
+    return [one for message in found for one in _understood(message, to, workspace, people)]
+
+
+def _understood(
+    message: Mapping[str, Any], to: Address, workspace: Workspace, people: Mapping[str, SlackPerson]
+) -> Sequence[Inbound]:
+    try:
+        return [earlier_of(message, to, workspace.bot, people)]
+    except NOT_UNDERSTOOD as error:
+        _log.info("A message of Slack's history is not understood", extra={"error": repr(error)})
+        return []
 
 
 async def _read(workspace: Workspace, channel: str, thread: str, before: str, at_most: int) -> list[dict[str, Any]]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from adapters.slack.adapter import SlackAdapter
+from adapters.unread import GONE
 from runtime.core.errors import AdapterError
 from tests.contract.slack.speaking import send, thread
 from tests.fakes.slack.conversations import TEAM
@@ -52,3 +56,25 @@ async def test_a_mention_that_begins_a_thread_has_no_past_and_a_refusal_is_an_ad
     platform.fail("conversations.replies", "bad_gateway", times=9)
     with pytest.raises(AdapterError):
         await adapter.earlier(thread(root), platform.mention("and?", thread=root), at_most=50)
+
+
+async def test_one_message_that_is_not_understood_takes_nothing_from_the_others_and_a_deleted_beginning_is_said(
+    adapter: SlackAdapter, platform: SlackPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = platform.say("start")
+    odd = platform.say("odd", thread=root, person=FRIEND)
+    platform.say("even", thread=root, person=FRIEND)
+    asked = platform.mention("and?", thread=root)
+    replies = platform.conversations.replies
+
+    def told(params: Mapping[str, Any]) -> dict[str, Any]:
+        answer = replies(params)
+        changed = {
+            root: {"user": "USLACKBOT", "subtype": "tombstone", "text": "This message was deleted."},
+            odd: {"files": [{"name": "without an id"}]},
+        }
+        return answer | {"messages": [one | changed.get(one["ts"], {}) for one in answer["messages"]]}
+
+    monkeypatch.setattr(platform.conversations, "replies", told)
+    earlier = await adapter.earlier(thread(root), asked, at_most=50)
+    assert [(one.person_id, one.text) for one in earlier] == [("", GONE), (f"slack:{TEAM}:{FRIEND}", "even")]

@@ -75,7 +75,7 @@ async def test_it_is_told_with_names_times_bots_cards_and_files() -> None:
         Quote("m1", "Grafana", "", "bot", (), (card,), NOW),
     )
     assert words.files == (file,)
-    assert history.asked == [(HERE, "m9", 50)]
+    assert history.asked == [(HERE, "m9", 100)]
 
 
 async def test_who_may_not_be_heard_is_not_in_the_past_of_others() -> None:
@@ -89,6 +89,16 @@ async def test_who_may_not_be_heard_is_not_in_the_past_of_others() -> None:
     ]
     inside = [[quote.text for quote in one.inside] for one in (await told(History(answers), access=access)).said]
     assert inside == [["unheard"], [], [], []]
+
+
+async def test_people_who_may_not_be_heard_take_nobodys_place_and_the_beginning_of_a_thread_keeps_its_own() -> None:
+    access = await opened(store=people(_42=Role.MEMBER, _44=Role.GUEST))
+    some = [said(str(number), "44" if number % 2 else "42") for number in range(100)]
+    words = (await told(History(some), ContextLimits(messages=20), access)).said
+    assert [one.text for one in words] == ["0", *(str(number) for number in range(62, 100, 2))]
+    guests = [said("start", "44"), *some]
+    words = (await told(History(guests), ContextLimits(messages=20), access)).said
+    assert [one.text for one in words] == [str(number) for number in range(60, 100, 2)]
 
 
 async def test_the_latest_are_kept_within_the_limits() -> None:

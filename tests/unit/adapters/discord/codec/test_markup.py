@@ -50,6 +50,10 @@ def test_what_discord_reads_as_we_do_passes_as_it_is(text: str) -> None:
         ("https://e.org/a，然后 https://e.org/_x_/y.", "<https://e.org/a>，然后 https://e.org/_x_/y."),
         ("[a](https://e.org/Foo_(bar)) [b](notes.md)", "[a](<https://e.org/Foo_(bar)>) b (notes.md)"),
         ("> a\n>\n> b", "> a\n> \n> b"),
+        (
+            "[a [b] c_d](https://e.org/_x_) [b] https://e.org/a_[b]",
+            r"[a \[b\] c_d](https://e.org/_x_) [b] <https://e.org/a_[b]>",
+        ),
         ("> | a |\n> |---|\n> | [x](https://e.org) |", "> - a: [x](https://e.org)"),
         ("see @everyone/sdk", "see `@everyone/sdk`"),
     ],
