@@ -9,6 +9,7 @@ from itertools import pairwise
 from runtime.language.instructions.conditions.reading import lasts_a_time, says_that_nothing_came
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
+from runtime.language.instructions.steps.course import begins_to_wait
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
@@ -126,7 +127,7 @@ def _beside_fixed_words(text: str) -> str:
     """Why a step is more than its fixed words: "Say "Oh." and take away a life"; "" where it is not."""
     talks = (phrases.TELL, phrases.TELL_IF_NAMED, phrases.ASK, phrases.ASK_ALWAYS, phrases.MODIFIES)
     behind = (phrases.PREFIX.without(tail) for head, tail in joints(text) if phrases.SAYS_QUOTED_WHOLE.begins(head))
-    acts = any(not (bare.startswith("wait ") or any(one.begins(bare) for one in talks)) for bare in behind)
+    acts = any(not (begins_to_wait(bare.rstrip(" .")) or any(one.begins(bare) for one in talks)) for bare in behind)
     return "something else is to be done, too" if acts else ""
 
 

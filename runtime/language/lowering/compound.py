@@ -187,6 +187,9 @@ class Compound:
         if found.op is Op.YLD and whole_call and not before.found.after:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
+        over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
+        if over and found.talk is not None and phrases.EVERYBODY.search(part):
+            return _Part(f"{before.text}{mark} {part}", free(part, "nobody hears it when the meeting is over"))
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
         modifies = phrases.MODIFIES.begins(part) is not None

@@ -39,6 +39,8 @@ UNSURE = {
     'Set $x to "low" otherwise': "when it is set is part of the sentence",
     "Set $paid to true once they have paid": "when it is set is part of the sentence",
     "Set $a to what they say, and $b to 2": "it sets several variables",
+    "Set $a to 5 and set b to 6": "it sets several variables",
+    "Set $a to 5 and b to 6": "it sets several variables",
     "state = 3": "a variable begins with $",
 }
 
