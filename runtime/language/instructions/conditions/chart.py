@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from runtime.language.instructions.conditions.grammar import Element, Grammar
+from runtime.language.instructions.conditions.grammar import Element, Grammar, RuleWay
 from runtime.language.instructions.conditions.tokens import ConditionToken
 
 Meanings = Mapping[int, tuple[Any, ...]]
@@ -43,10 +43,7 @@ class ConditionChart:
         if key not in self._known:
             self._known[key] = {}  # a rule that begins with itself has no meaning
             found: dict[int, list[Any]] = {}
-            begins, kind = (self._begins[at], self._kinds[at]) if at < len(self._begins) else ("", "")
-            for way in self._grammar.rules[rule]:
-                if begins not in way.firsts and kind not in way.firsts:
-                    continue
+            for way in self._ways(rule, at):
                 action = self._actions[way.action]
                 for end, parts in self._sequence(way.elements, at):
                     meaning = action(*parts)
@@ -55,6 +52,13 @@ class ConditionChart:
                         known.append(meaning)
             self._known[key] = {end: tuple(some) for end, some in found.items() if some}
         return self._known[key]
+
+    def _ways(self, rule: str, at: int) -> tuple[RuleWay, ...]:
+        if at == len(self._tokens):
+            return ()
+        begins, kind = self._begins[at], self._kinds[at]
+        ways = self._grammar.starting.get((rule, begins), ())
+        return ways if begins == kind else ways + self._grammar.starting.get((rule, kind), ())
 
     def _sequence(self, elements: Sequence[Element], at: int) -> list[tuple[int, tuple[Any, ...]]]:
         ways: list[tuple[int, tuple[Any, ...]]] = [(at, ())]

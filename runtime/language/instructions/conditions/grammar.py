@@ -38,6 +38,8 @@ class Grammar:
     by_word: Mapping[tuple[str, str], tuple[tuple[tuple[str, ...], str], ...]]
     firsts: Mapping[str, frozenset[str]]
     """The words and kinds of tokens with which each rule can begin."""
+    starting: Mapping[tuple[str, str], tuple[RuleWay, ...]]
+    """The ways of each rule that can begin with a word or a kind of token."""
 
 
 def condition_grammar() -> Grammar:
@@ -79,6 +81,11 @@ def grammar_of(*files: Path) -> Grammar:
         {name: tuple(listed) for name, listed in classes.items()},
         {key: tuple(listed) for key, listed in by_word.items()},
         {name: frozenset[str]().union(*(way.firsts for way in some)) for name, some in ways.items()},
+        {
+            (name, first): tuple(way for way in some if first in way.firsts)
+            for name, some in ways.items()
+            for first in frozenset[str]().union(*(way.firsts for way in some))
+        },
     )
 
 

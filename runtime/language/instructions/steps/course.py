@@ -71,7 +71,8 @@ def jump_behind(text: str) -> CourseReading | None:
     """The jump at the end of a condition without a comma: "If yes go to step 2"; None where its condition may be more
     than one."""
     source = text.strip().rstrip(".;!").rstrip()
-    if source[:3].lower() != "if " or len(source) > MAX_SOURCE:
+    said = source.lower()
+    if not said.startswith("if ") or grammar_of(*_FILES).firsts["jump"].isdisjoint(said.split()):
         return None
     chart, tokens = _chart(source)
     for at in range(2, len(tokens)):
@@ -81,8 +82,10 @@ def jump_behind(text: str) -> CourseReading | None:
         last = at - 1 if tokens[at - 1].text == "then" else at
         said = source[tokens[0].end : tokens[last].at].strip()
         words = {token.text for token in tokens[1:last]}
-        sure = read_condition(said) is not None or read_answer(said) is not None or not (words & _NO_CONDITION)
-        return replace(meanings[0], said=said) if sure and said and "," not in words else None
+        if not said or "," in words:
+            return None
+        sure = words.isdisjoint(_NO_CONDITION) or read_condition(said) is not None or read_answer(said) is not None
+        return replace(meanings[0], said=said) if sure else None
     return None
 
 
@@ -93,7 +96,7 @@ def begins_to_wait(text: str) -> bool:
 
 def without_further(text: str) -> str:
     """A wait without the "and then continue" at its end, which says nothing else than what comes next."""
-    if not text.lower().startswith(("wait", "please wait")):
+    if not text[:11].lower().startswith(("wait", "please wait")):
         return text
     chart, tokens = _chart(text.rstrip(" ."))
     cut = next((at for at in range(1, len(tokens)) if len(tokens) in chart.ends("goes_on", at)), None)
