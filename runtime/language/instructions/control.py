@@ -89,10 +89,7 @@ _NUMBERS = {
 } | {"once": 1, "twice": 2, "thrice": 3}
 
 
-_TARGET_LINE = re.compile(
-    r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*[,;]?\s*(?:(if|unless|until|while|as long as)\s+(.*))?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
+_JUMPS_IF = ("if", "unless", "until", "while", "as long as")
 
 _THEN = re.compile(
     r"[,\s]\s*then(?:\s+do)?\Z|,\s*do\Z|[,\s]\s*(?:then\s+)?do\s+(?:this|these|the following)(?:\s+steps)?\Z",
@@ -109,12 +106,22 @@ def without_then(text: str) -> str:
 
 
 def jump_of(text: str) -> Action:
-    found = _TARGET_LINE.match(text)
-    if found is None:
+    line, word, condition = _target(text)
+    if not line:
         return Free(Prose(text), "it goes to a line without a name")
-    if found[2] is None:
-        return Jump(found[1])
-    return Jump(found[1], condition_of(found[3]), unless=found[2].lower() in ("unless", "until"))
+    return Jump(line, condition_of(condition), unless=word in ("unless", "until")) if word else Jump(line)
+
+
+def _target(text: str) -> tuple[str, str, str]:
+    """The line of a jump ("" for none), and the word and the text of its condition: `02.01 unless $done`."""
+    said = text.strip()
+    for start in ("to ", "step "):
+        said = said[len(start) :].lstrip() if said.lower().startswith(start) else said
+    line, *behind = said.split(maxsplit=1)[:2] or [""]
+    rest = behind[0].lstrip(",; ") if behind else ""
+    word = next((one for one in _JUMPS_IF if rest.lower().startswith(f"{one} ")), "")
+    named = all(part.isdecimal() for part in line.rstrip(",;").split(".")) and (word or not rest)
+    return (line.rstrip(",;"), word, rest[len(word) :].strip()) if named else ("", "", "")
 
 
 _WAITS = re.compile(r";\s*YLD\s+(?:for\s+)?(meeting|user|agent \w+)\.?\Z")
@@ -123,8 +130,7 @@ _WAITS = re.compile(r";\s*YLD\s+(?:for\s+)?(meeting|user|agent \w+)\.?\Z")
 
 def control_of(step: Step) -> Meaning:
     loops = step.op is Op.LOP or any(
-        child.op is Op.JMP and (found := _TARGET_LINE.match(child.text)) and found[1] == step.line
-        for child in step.children
+        child.op is Op.JMP and _target(child.text)[0] == step.line for child in step.children
     )
     return _control(step.op, step.text.strip(), loops=loops, below=bool(step.children))
 

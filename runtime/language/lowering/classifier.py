@@ -275,9 +275,9 @@ class Classifier:
         expression, given = text, readings[0] if len(readings) == 1 else None
         if given and phrases.whole_call(call := result_of(given.text)) and not given.operator:
             expression, text = call, (bare := f"{', '.join(given.targets)} = {call}")
-        elif (got := phrases.BY_A_CALL.match(bare)) and phrases.whole_call(bare[got.end() :]):
-            expression = bare[got.end() :]
-            text = bare = f"{got[1]} = {expression}"
+        elif (got := phrases.BY_A_CALL.begins(bare)) and phrases.whole_call(got.rest):
+            expression = got.rest
+            text = bare = f"{got['target']} = {expression}"
         if (name := phrases.whole_call(expression.rstrip("."))) is not None:
             return self._calling(name, text.rstrip(".; "))
         if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from runtime.language.instructions.steps.calling import given_to
 from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -12,8 +10,6 @@ from runtime.language.program import Op
 
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""
-_SPELLED = re.compile(r".[A-Z_]")
-"""What only a name has: no word of a sentence looks so."""
 
 
 class NamedCalls:
@@ -31,7 +27,7 @@ class NamedCalls:
             return bare
         name, _, rest = bare.partition(" ")
         verb = bare != said or (value and name[:1].isupper())
-        if not self._reach.knows(name) or not (verb or _SPELLED.search(name)):
+        if not self._reach.knows(name) or not (verb or _is_spelled(name)):
             return None
         agent, _, playbook = name.rpartition(".")
         known = self._reach.playbook(agent, playbook)
@@ -52,7 +48,7 @@ class NamedCalls:
         """Whether a sentence starts with a playbook's name: "GetOrderStatus and …"; unless it is to be `spelled` so,
         also "Get order status and …"."""
         words = said.split()
-        if words and self._reach.knows(words[0]) and _SPELLED.search(words[0]):
+        if words and self._reach.knows(words[0]) and _is_spelled(words[0]):
             return True
         names = [] if spelled else self._reach.meant_by_first(words, _LONGEST_NAME)
         return any(name != self._within and " " in phrases.spaced(name) for name in names)
@@ -61,13 +57,19 @@ class NamedCalls:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
         stays free.
         """
-        match = phrases.VERB_VARIABLE.match(bare)
-        known = self.meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
-        if match is None or known is None:
+        *verb, variable = [word for word in bare.split() if word.lower() not in ("the", "a", "an")] or [""]
+        name, typed, _ = variable.removeprefix("$").partition(":")
+        known = self.meant(" ".join([*verb, name.replace("_", " ")])) if variable.startswith("$") and verb else None
+        if known is None:
             return None
         params = [param.name for param in self._reach.params(known)]
         if not params and "." not in known:
-            return LoweredInstruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
-        if params == [match[2]] and not match[3]:
-            return LoweredInstruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
+            return LoweredInstruction(Op.QUE, f"{variable} = {known}(); YLD for call")
+        if params == [name] and not typed:
+            return LoweredInstruction(Op.QUE, f"{known}({variable}); YLD for call")
         return free(text, f"the arguments of {known} are not given")
+
+
+def _is_spelled(name: str) -> bool:
+    """Whether only a name looks so, and no word of a sentence: FindOrder, find_order."""
+    return name[1:] != name[1:].lower() or "_" in name[1:]

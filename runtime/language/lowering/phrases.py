@@ -107,13 +107,8 @@ WORKS_BY_CALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A sentence that says what its call is for: "Create the account with CreateAccount($email)"."""
-BY_A_CALL = re.compile(
-    r"^[A-Za-z]+\s+(?:the\s+|an?\s+)?(\$\w+(?::\w+)?)\s+(?:with|by|using|from|via|by (?:calling|using))\s+"
-    r"(?=[A-Za-z_][\w.]*\()"
-)
-"""The target of a call's result: "Find a $place with Search($name)"."""
+BY_A_CALL = phrase("by a call")
 KEEPS_RESULT = phrase("keeps the result")
-VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 PERSON = re.compile(
     r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
