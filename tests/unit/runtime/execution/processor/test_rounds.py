@@ -94,7 +94,7 @@ SPINS: Mapping[str, tuple[Rules, Sequence[str]]] = {
     "a playbook that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Entertain"]),
     "Python that is called waits for nobody": (NEVER, ["- Repeat until the user is happy", "  - Perhaps(n=1)"]),
     "Python that is called only tells": (NEVER, ["- Repeat until the user is happy", "  - Recount()"]),
-    "a jump": (ALWAYS, ["- Tell the user a joke", "- Go back to step 1 unless the user is happy", '- Say "Bye."']),
+    "a jump": (NEVER, ["- Tell the user a joke", "- Go back to step 1 unless the user is happy", '- Say "Bye."']),
     "a jump under a condition": (
         ALWAYS,
         ["- Tell the user a joke", "- If the user wants another one", "  - Go to step 1", '- Say "Bye."'],
