@@ -20,6 +20,11 @@ MAX_DEPTH = 100
 deep in calls they are."""
 
 
+def begins_json(text: str) -> bool:
+    """Whether a text may be the beginning of a JSON object."""
+    return text.lstrip()[:1] == "{" and text.lstrip()[1:].lstrip()[:1] in ('"', "")
+
+
 def read_json(written: str | bytes) -> Any:
     """The data in a JSON text, which can be stored as it is.
 

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -182,7 +181,7 @@ class _Compilation:
         digest = hashlib.sha256()
         for part in (str(_VERSION), self._lowerer.fingerprint, agent.source, *_interface(self._parsed)):
             digest.update(len(part).to_bytes(8, "big") + part.encode())
-        readable = re.sub(r"[^A-Za-z0-9_-]", "_", agent.name)
+        readable = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in agent.name)
         return self._cache_dir / f"{readable}_{digest.hexdigest()[:32]}.json"
 
 

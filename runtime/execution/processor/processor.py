@@ -20,7 +20,7 @@ from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls, handles_failure
 from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.prompt import heard_text, spaced, system_text
+from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
 from runtime.execution.processor.rounds import check_round, counted
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
@@ -54,6 +54,7 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
+from runtime.language.syntax.naming import spaced
 from runtime.language.value_types import coerced
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops

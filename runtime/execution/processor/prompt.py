@@ -16,6 +16,7 @@ from runtime.execution.prompt.quoted_text import past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
+from runtime.language.syntax.naming import spaced
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import FrameState
 from runtime.tape.state.session import SessionState
@@ -53,11 +54,6 @@ def system_text(
 
 def _text(playbook: PlaybookSpec) -> str:
     return "\n".join(step.text for step in playbook.walk_steps())
-
-
-def spaced(name: str) -> str:
-    """A name in words: `Parcel Shop` for `ParcelShop`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
 
 
 def _script(step: Step, depth: int) -> Iterator[str]:

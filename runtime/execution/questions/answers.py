@@ -6,20 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.core.json_text import read_json
+from runtime.core.json_text import begins_json, read_json
 from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, WrongAnswer
 from runtime.language.value_types import coerced, fits
+from runtime.language.vocabulary.phrase import phrase
 from runtime.sandbox.data import NotData, as_data
 
 MAX_ANSWER_CHARS = 20_000
 """The longest answer to a question for a value or a choice."""
 
 _FENCED = re.compile(r"```[\w+-]*\s*\n?(.*?)```", re.DOTALL)
-_NOT_GIVEN = re.compile(
-    r"(?:null|none|n/?a|not (?:yet )?(?:given|provided|specified|known|mentioned)|unknown|missing|undefined)\.?",
-    re.IGNORECASE,
-)
-_BROKEN_OBJECT = re.compile(r"\{\s*(?:\"|\Z)")
+_NOT_GIVEN = phrase("not given")
 _YES = frozenset(
     ("yes", "y", "true", "correct", "yep", "yeah", "1", "ja", "oui", "sí", "sim", "да", "是", "是的", "はい")
 )
@@ -74,9 +71,9 @@ def _single(name: str, kind: str, data: Any, text: str) -> Any:
         and not (data is None and kind == "str")
     ):
         return {name: data}
-    if _NOT_GIVEN.fullmatch(text):
+    if _NOT_GIVEN.begins(text):
         return {name: None}
-    if data is _NO_JSON and kind in ("", "str", "string") and _BROKEN_OBJECT.match(text):
+    if data is _NO_JSON and kind in ("", "str", "string") and begins_json(text):
         raise WrongAnswer("the JSON is not complete")
     bare = re.sub(rf"\A\$?{re.escape(name)}\s*[:=]\s*", "", text).strip().strip("`\"'").strip()
     first, *others = bare.splitlines() or [""]
@@ -130,11 +127,7 @@ def _typed(name: str, value: Any, kind: str, optional: bool) -> Any:
         if optional:
             return None
         raise WrongAnswer(f"{name} is missing")
-    if (
-        isinstance(value, str)
-        and (kind not in ("", "str", "string") or optional)
-        and _NOT_GIVEN.fullmatch(value.strip())
-    ):
+    if isinstance(value, str) and (kind not in ("", "str", "string") or optional) and _NOT_GIVEN.begins(value.strip()):
         value = None
     if optional and isinstance(value, str) and not value.strip():
         value = None
@@ -250,7 +243,7 @@ def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str 
         return None
     first = text.strip().strip("`\"'*.!() ")
     if question.types:
-        word = re.split(r"\s*(?:[-\u2013:(]|\Z)", first, maxsplit=1)[0]
+        word = min((first.partition(mark)[0] for mark in "-\u2013:("), key=len).rstrip()
         return next((name for name in question.outcomes if name.casefold() == word.casefold()), None)
     return named(text, question.outcomes)
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 
+from runtime.core.json_text import begins_json
 from runtime.core.prompt_forms import Form
 from runtime.execution.questions.question import WrongAnswer
 
@@ -51,7 +52,6 @@ _TAIL = 80
 _BEGUN_FIELD = re.compile(r"\{[^{}\n]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
 _QUOTES = re.compile(r"\\*[\"']{1,3}\Z")
 _BACKTICKS = re.compile(r"`{1,3}\Z")
-_JSON = re.compile(r'\s*\{(?:\s*"|\s*\Z)')
 _ESCAPES = {"\\n": "\n", "\\t": "\t"}
 
 
@@ -209,7 +209,7 @@ def _may_open(head: str) -> bool:
 
 def _text_of(text: str) -> str:
     """A text that may be JSON around the only words in it. Raises WrongAnswer for other JSON."""
-    if not _JSON.match(text):
+    if not begins_json(text):
         return text
     try:
         data = json.loads(text)
@@ -231,7 +231,7 @@ async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: 
             continue
         if not shown:
             begun += text
-            if _may_be_no_words(begun.strip()) or _JSON.match(begun):
+            if _may_be_no_words(begun.strip()) or begins_json(begun):
                 continue
             _refuse_statements(begun)
             text, begun, shown = begun.lstrip(), "", True

@@ -203,7 +203,7 @@ class Joint:
     def _is_anew_but_for_its_last_word(self, lead: str, body: str) -> bool:
         """Whether a reply begins with all that its author was told, which is more than one line or sentence."""
         told = beginning(self._stands).rstrip()
-        several = re.search(r"\n|[.!?] ", told) is not None and self._word < len(self._core)
+        several = any(mark in told for mark in ("\n", ". ", "! ", "? ")) and self._word < len(self._core)
         return several and "\n" not in lead and body.startswith(told) and len(told) >= NEARLY_ALL * len(self._core)
 
     def _parting(self, lead: str, body: str, *, final: bool) -> str | None:

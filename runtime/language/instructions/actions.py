@@ -38,13 +38,10 @@ from runtime.language.instructions.operands import (
 )
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.steps.setting import Setting, settings_of, two_ways
-from runtime.language.instructions.text import CALL, clauses_of, inside_of, split_at, split_first, unquoted
+from runtime.language.instructions.text import CALL, KEYWORD, clauses_of, inside_of, split_at, split_first, unquoted
 from runtime.language.instructions.values import read_value, result_of
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
-
-_KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
-
 
 _YIELD = phrase("yields")
 _WAITED_FOR = phrase("perhaps yields")
@@ -246,7 +243,7 @@ def _called(clause: str) -> Action | None:
 
 def _argument(text: str) -> Argument:
     text = text.strip()
-    keyword = _KEYWORD.match(text)
+    keyword = KEYWORD.match(text)
     if keyword:
         return Argument(keyword[1], argument_operand(text[keyword.end() :].strip()))
     typed = VARIABLE.fullmatch(text)

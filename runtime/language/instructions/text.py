@@ -8,6 +8,8 @@ from collections.abc import Iterator
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
 """The type of a variable, as it is written behind its name and a colon."""
 CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
+KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
+YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _QUOTATION = re.compile(
     '"[^"\n]*"|\u201c([^\u201c\u201d"\n]*)\u201d|\u201e([^\u201c-\u201e"\n]*)[\u201c\u201d]'

@@ -12,7 +12,7 @@ from runtime.core.times import read_times
 from runtime.language.lint.findings import Finding
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.language.trigger_words import speaks_of_people, trigger_kind
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _WORDS = (
     *("beginning", "begins", "starts", "started", "start", "startup", "launch", "launches"),
@@ -22,9 +22,7 @@ _REPEATED = phrase("repeated time")
 _ALONE = phrase("every day or week")
 _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 _SHORTEST = 5
-_ENGLISH = re.compile(
-    r"(?:at|on|upon|when|whenever|once|if|as|after|before|every|the|program|start|begin)", re.IGNORECASE
-)
+_ENGLISH = tuple(words_of("beginnings"))
 """How a trigger begins; one in another language resembles English words by chance."""
 
 
@@ -64,7 +62,7 @@ def misread_times(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 def _beginning(text: str) -> tuple[str, str] | None:
     """A misspelt word of a trigger, and the corrected trigger, if that means the start."""
-    if not _ENGLISH.match(text):
+    if not text.lower().startswith(_ENGLISH):
         return None
     for match in re.finditer(r"[A-Za-z]+", text):
         word = match[0]

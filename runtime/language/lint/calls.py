@@ -240,7 +240,7 @@ def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | No
 
 def _parsed_call(text: str) -> ast.Call | None:
     """The call at the start of a text, if it is valid Python."""
-    for end in (match.end() for match in islice(re.finditer(r"\)", text), _MOST_CLOSINGS)):
+    for end in islice((at for at, char in enumerate(text, 1) if char == ")"), _MOST_CLOSINGS):
         try:
             body = parse_python(plain_names(text[:end])).body
         except SyntaxError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
@@ -43,7 +42,7 @@ def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 def _exact_beginning(text: str) -> str:
     """The longest beginning of a condition that compares something and is exact; "" for none."""
-    for cut in reversed([gap.start() for gap in re.finditer(r"\s", text)][_SUBJECT:]):
+    for cut in reversed([at for at, char in enumerate(text) if char.isspace()][_SUBJECT:]):
         found = read_condition(text[:cut].rstrip(","))
         if found is not None and isinstance(found.tree, ast.Compare | ast.BoolOp):
             return text[:cut].rstrip(",")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Free
+from runtime.language.instructions.text import YIELD
 from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
 from runtime.language.placeholders import placeholders, plain_names
@@ -22,7 +23,6 @@ _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
 _FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)
-_YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 _WAITS = re.compile(r"\bYLD for (?!call\b)")
 _PEOPLE = phrase("of people")
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
@@ -189,7 +189,7 @@ def _reads(step: Step) -> bool:
 
 def _is_exact(text: str) -> bool:
     """Whether a text is a Python expression."""
-    code = plain_names(_YIELD.sub("", text)).strip()
+    code = plain_names(YIELD.sub("", text)).strip()
     try:
         body = parse_python(f"({code})").body
     except SyntaxError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ _HEAD = f"""\
 version = {_VERSION}
 """
 _TEXTS = ("playbook", "text", "context", "model", "rules")
-_STEP = re.compile(r"^\[\[step\]\]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _read(path: Path) -> tuple[LockedStep, ...]:
         data = tomllib.loads(text)
         if data.get("version") != _VERSION:
             raise ValueError(f"version is {data.get('version')!r}, and {_VERSION} is what this Parley reads")
-        lines = [text.count("\n", 0, match.start()) + 1 for match in _STEP.finditer(text)]
+        lines = [line for line, row in enumerate(text.split("\n"), 1) if row.startswith("[[step]]")]
         return tuple(_entry(row, Span(str(path), line)) for row, line in zip(data.get("step", ()), lines, strict=True))
     except (OSError, ValueError, TypeError, KeyError) as error:
         hint = "Delete the file, or write it again with `parley compile --lock`."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from runtime.language.syntax.signature import parse_python
+from runtime.language.vocabulary.phrase import phrase
+
+_ADDRESSEES = phrase("addressees")
 
 
 def said_to_somebody(text: str, target: str) -> str:
@@ -15,8 +16,6 @@ def said_to_somebody(text: str, target: str) -> str:
         alone = len(call.args) == 1 and not call.keywords
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, AttributeError):
         first = said.partition(",")[0].strip().strip("\"'")
-        targeted = "," in said and (
-            re.match(r"(?:user|human|meeting|agent|all|\$\w+)\b", first, re.IGNORECASE) or first.isidentifier()
-        )
+        targeted = "," in said and (_ADDRESSEES.begins(first) or first.isidentifier())
         alone = not targeted or (said[:1] in "\"'" and " " in first)
     return f"Say({target}, {said})" if alone and said else text

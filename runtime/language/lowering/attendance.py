@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
+from runtime.language.syntax.naming import spaced
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
-_GATHERS = re.compile(r"\bmeeting\b|\battendees\b|\binvite", re.IGNORECASE)
+_GATHERS = phrase("about a meeting")
 
 
 def is_meeting(playbook: ParsedPlaybook) -> bool:
@@ -41,7 +42,7 @@ def held_meeting(subject: str, meetings: Sequence[str]) -> str | None:
     """The meeting of these that the words behind "Hold a …" mean."""
     words = set(WORD.findall(subject.lower()))
     for meeting in meetings:
-        wanted = set(phrases.spaced(meeting).lower().split())
+        wanted = set(spaced(meeting).lower().split())
         if wanted <= words or wanted - {"meeting"} <= words:
             return meeting
     return meetings[0] if len(meetings) == 1 and "meeting" in words else None
@@ -81,5 +82,5 @@ def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
             gathers = phrases.HOLD.begins(step.text) or phrases.INVITES.inside(step.text)
-            if gathers and _GATHERS.search(step.text):
+            if gathers and _GATHERS.inside(step.text):
                 yield from reach.agents_in(step.text)

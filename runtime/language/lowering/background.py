@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from runtime.language.instructions.text import inside_of, split_at
+from runtime.language.instructions.text import CALL, KEYWORD, inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, free
@@ -23,21 +23,18 @@ _BACKGROUND = phrase("in the background")
 _STARTS = phrase("start a task")
 _NAMED_AS = phrase("task named as")
 _KEPT_AS = phrase("result kept as")
-_ARTICLE = r"(?:an?|the|another|one|its|our|my)\s+(?:new\s+)?"
+_ARTICLE = phrase("doer")
 _ABOUT = re.compile(r"\s+(?:on|about|for|with|of|into|over|regarding|using|to)\s+(?=[$\"\d-])", re.IGNORECASE)
 _VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
 _VALUES = re.compile(rf"{_VALUE}(?:\s*(?:,\s*and|,|\band)\s*{_VALUE})*")
-_KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*(.+)$", re.DOTALL)
 
 _AWAITS = phrase("await a task")
 _GETS = phrase("get a result")
 _RESULT_OF = phrase("result of")
 _ENDED = phrase("task has ended")
-_TASK = re.compile(r"^(?:the\s+)?task\s+(\$[^\W\d]\w*|#?\d{1,9})$", re.IGNORECASE)
+_TASK = phrase("one task")
 _ANY_TASK = phrase("any task")
-_ORNAMENT = re.compile(
-    r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?|\s+(?:task|work|job|results?)$", re.IGNORECASE
-)
+_ORNAMENT = phrase("around a task")
 _ORDERED = re.compile(r'^(?:\$([^\W\d]\w*)(?::\w+)?\s*=\s*)?Spawn\("(\w+)",\s*"(\w+)"')
 
 _WHOM_ORDERED = r"(?:(?:the|its|my|your)\s+)?orderer|who(?:ever)?\s+(?:has\s+)?ordered\s+(?:this|the)(?:\s+task)?"
@@ -54,12 +51,12 @@ _ALSO = re.compile(
     re.IGNORECASE,
 )
 """Words to somebody and a task or an orderer."""
-_TO_PERSON = re.compile(rf"\s+to\s+(?:the\s+)?{phrases.PERSON.pattern}", re.IGNORECASE)
+_TO_PERSON = phrase("to a person")
 _TOLD = re.compile(
     r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
 )
 _WORD_FROM = phrase("word from")
-_QUOTES = re.compile(r"[\"\u201c\u201d\u201e{}]")
+_QUOTES = frozenset('"\u201c\u201d\u201e{}')
 
 _STEM = 4
 _ENDING = 3
@@ -119,7 +116,7 @@ class Background:
         what = ordered["what"].strip().rstrip(".; ")
         if given is None and (named := _NAMED_AS.inside(what)):
             given, what = named["target"], what[: named.start()].strip()
-        called = phrases.CALL.match(what) is not None
+        called = CALL.match(what) is not None
         order = self._called(what) if called else self._worded(what)
         if isinstance(order, str):
             return free(text, order)
@@ -145,10 +142,10 @@ class Background:
         if said and not _VALUES.fullmatch(said.strip()):
             return "what the task is given is in words"
         agent = re.fullmatch(
-            rf"(?:{_ARTICLE})?({self._reach.any_agent})(?:['\u2019]s?\s+(.+))?", who.strip(), re.IGNORECASE
+            rf"({self._reach.any_agent})(?:['\u2019]s?\s+(.+))?", _ARTICLE.without(who.strip()), re.IGNORECASE
         )
         if agent is None:
-            name = self._reach.meant(re.sub(rf"^{_ARTICLE}", "", who.strip(), flags=re.IGNORECASE))
+            name = self._reach.meant(_ARTICLE.without(who.strip()))
             klass, _, own = (name or "").rpartition(".")
             playbook = self._reach.playbook(klass, own)
             if playbook is not None:
@@ -190,8 +187,7 @@ class Background:
         ended = _ENDED.inside(what)
         what = _RESULT_OF.without(what[: ended.start()] if ended else what).strip()
         target = f"{given} = " if given is not None else ""
-        if task := _TASK.match(what):
-            name = task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
+        if name := _numbered(what):
             return LoweredInstruction(Op.QUE, f"{target}Result({name}); YLD for call")
         meant = self._meant(what)
         if not meant:
@@ -216,8 +212,8 @@ class Background:
 
     def _named(self, whom: str) -> str | None:
         """The task that words surely mean, as a call names it; None for others."""
-        if task := _TASK.match(whom):
-            return task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
+        if numbered := _numbered(whom):
+            return numbered
         meant = self._meant(whom)
         if len(meant) != 1 or meant[0].under != self._under[: len(meant[0].under)]:
             return None
@@ -227,7 +223,7 @@ class Background:
         """ "Tell the task that the deadline moved", "Tell the orderer that half is done": in the words of the sentence,
         where it is surely for a task, and for no agent or person of that name."""
         others = _OTHER_TASKS.begins(bare)
-        if others and not self._reach.agents_in(others.whole) and not _TO_PERSON.match(bare[others.end() :]):
+        if others and not self._reach.agents_in(others.whole) and not _TO_PERSON.begins(others.rest):
             return free(text, "which task is meant is unclear")
         also = _ALSO.match(bare)
         if also and not self._reach.agents_in(also["whom"]):
@@ -246,10 +242,10 @@ class Background:
         if told["words"]:
             return LoweredInstruction(Op.QUE, f"Tell({named}, {told['words']})")
         said = told["fact"] or f"Please {told['deed']}"
-        if _QUOTES.search(said) or any(True for _ in joints(said)):
+        if not _QUOTES.isdisjoint(said) or any(True for _ in joints(said)):
             return free(text, "what exactly the task is told is unclear")
         words = phrases.VARIABLE.sub(lambda one: f"{{${one[1]}}}", said.strip().rstrip(".")).strip()
-        called = "" if _ANY_TASK.begins(whom) or named in (whom, '"orderer"') or _TASK.match(whom) else f": {text}"
+        called = "" if _ANY_TASK.begins(whom) or named in (whom, '"orderer"') or _TASK.begins(whom) else f": {text}"
         return LoweredInstruction(Op.QUE, f'Tell({named}, "{words[0].upper()}{words[1:]}."){called}')
 
     def _meant(self, what: str) -> list[_Started]:
@@ -257,7 +253,7 @@ class Background:
             return [one for one in self.started if one.variable == what[1:]]
         if _ANY_TASK.begins(what):
             return self.started
-        words = _ORNAMENT.sub("", what)
+        words = _ORNAMENT.left_out_of(what)
         return [one for one in self.started if one.is_called(words)]
 
 
@@ -272,6 +268,12 @@ class _Order:
         """The call that orders it."""
         more = f", {self.arguments}" if self.arguments else ""
         return f'Spawn("{self.klass}", "{self.playbook}"{more})'
+
+
+def _numbered(what: str) -> str | None:
+    """The task that "task 3" or "the task $order" is, as a call names it; None for other words."""
+    name = found["task"] if (found := _TASK.begins(what)) else ""
+    return f'"task {name}"' if name and not name.startswith("$") else name or None
 
 
 def _given(bare: str) -> tuple[str | None, str]:
@@ -291,8 +293,8 @@ def _arguments(names: Sequence[str], values: Sequence[str]) -> str | None:
     it may be either."""
     given: dict[str, str] = {}
     for name, value in zip(names, values, strict=False):
-        keyword = _KEYWORD.match(value)
-        given[keyword[1] if keyword else name] = keyword[2].strip() if keyword else value
+        keyword = KEYWORD.match(value)
+        given[keyword[1] if keyword else name] = value[keyword.end() :].strip() if keyword else value
     alike = [value[1:] for value in values if value[1:] in names and value.startswith("$")]
     if len(alike) == len(values) and len(set(alike)) == len(alike):
         given = {name: f"${name}" for name in names if name in alike}

@@ -16,6 +16,7 @@ from runtime.language.instructions.lookups import named_in
 from runtime.language.instructions.model import Call, End, Jump, Leave, Loop, Return, Set
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
 from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
+from runtime.language.instructions.text import CALL
 from runtime.language.instructions.values import result_of
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.addressing import said_to_somebody
@@ -309,11 +310,7 @@ class Classifier:
             return None
         found = self._one(bare[: kept.start()].rstrip())
         called = found.known and found.op is Op.QUE and found.talk is None and not found.after
-        return (
-            replace(found, text=f"{kept['target']} = {found.text}")
-            if called and phrases.CALL.match(found.text)
-            else None
-        )
+        return replace(found, text=f"{kept['target']} = {found.text}") if called and CALL.match(found.text) else None
 
     def _set(self, text: str, bare: str, readings: Sequence[Setting]) -> LoweredInstruction | None:
         """A step that sets or changes variables; what is asked for or called with `=` is no value in words."""

@@ -25,7 +25,9 @@ _HOW_BEHIND = phrase("how, behind")
 _LASTS = frozenset({Op.RET, Op.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
-_SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
+_SYMBOLIC = phrase("code")
+_OF_THE_CLAUSE = phrase("before a clause")
+_MANNER = phrase("nothing but manner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Compound:
             kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
             if kept and phrases.TAKE_PART.begins(kept[0]):
                 return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
-        if len(parts) < 2 or phrases.IF_SO.match(bare):
+        if len(parts) < 2 or phrases.IF_SO.begins(bare):
             return None
         if any(pattern.begins(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
             more = [phrases.PREFIX.without(part) for part in parts[1:]]
@@ -251,7 +253,7 @@ class Compound:
 
     def _means_whether(self, head: str) -> bool:
         """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
-        if re.search(r"\b(?:as|even|what|and|or|know|see|decide|check|wonder|whether|ask)\s*$", head, re.IGNORECASE):
+        if _OF_THE_CLAUSE.inside(head):
             return True
         words = phrases.PREFIX.without(head)
         if phrases.ASKS_SOMEBODY.begins(words):
@@ -260,10 +262,7 @@ class Compound:
             return False
         who = rf"\b(?:{self._reach.any_agent})\b|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
         rest = re.sub(who, " ", phrases.SAYS_WHETHER.without(words), flags=re.IGNORECASE)
-        return (
-            re.fullmatch(r"(?:\s|the\b|each\b|every\b|agent\b|back\b|me\b|us\b|,|\w+ly\b|and\b|in private\b)*", rest)
-            is not None
-        )
+        return _MANNER.begins(rest.strip()) is not None
 
     def _lasting(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
         """A conversation that a person ends, or a message repeated until something is true: "Tell jokes until they
@@ -295,7 +294,7 @@ class Compound:
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not _SYMBOLIC.match(bare) and not goes_to_a_step(bare):
+        if indirect and not _SYMBOLIC.begins(bare) and not goes_to_a_step(bare):
             besides = self._for_another(found, bare) or (found.talk is not None and is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)

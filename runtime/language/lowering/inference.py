@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from runtime.language.instructions.text import YIELD
 from runtime.language.lowering.phrases import whole_call
 from runtime.language.program import Op, Step
 from runtime.language.syntax.signature import parse_python
+from runtime.language.variable_names import VARIABLE
 
 TYPES = frozenset({"str", "int", "float", "bool", "list", "dict"})
 
 _ONE = re.compile(r"^\$(\w+)(\s*=(?!=)\s*)")
-_NAMED = re.compile(r"\$(\w+)")
-_YIELD = re.compile(r";\s*YLD for .*$", re.DOTALL)
 
 
 class FirstUses:
@@ -42,16 +42,16 @@ class FirstUses:
         """Note the types of values that a step assigns; "" for an unknown one."""
         match = _ONE.match(step.text)
         if match and step.op in (Op.EXE, Op.QUE):
-            given = self._type_of(_YIELD.sub("", step.text[match.end() :]))
+            given = self._type_of(YIELD.sub("", step.text[match.end() :]))
             self._types.setdefault(match[1], set()).add(given)
         elif step.op is Op.EXE or step.text.startswith("$"):
-            for name in _NAMED.findall(step.text):
+            for name in VARIABLE.findall(step.text):
                 self._types.setdefault(name, set()).add("")
 
     def _typed(self, step: Step) -> Step:
         text = self._assignment(step.text) if step.op in (Op.EXE, Op.QUE) else step.text
         if "$" in text:
-            self._seen.update(_NAMED.findall(text))
+            self._seen.update(VARIABLE.findall(text))
         if text == step.text and not step.children:
             return step
         return replace(step, text=text, children=tuple(self._typed(child) for child in step.children))

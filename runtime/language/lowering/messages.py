@@ -26,8 +26,8 @@ _ANEW = re.compile(
     r"|(?:the|their|its|your|a|an)\s+(?P<same>\w+(?:\s\w+)?)\s+(?:again|once more|anew))\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\bask(?:ing)?\b", re.IGNORECASE)
-_OF_WHAT = re.compile(r"\b(?:whether|if|how|why|about)\b", re.IGNORECASE)
+_ASKS = phrase("question begins")
+_OF_WHAT = phrase("question about")
 """A question about a value, which it does not ask for: "Ask how the new name sounds"."""
 _NOTHING_ELSE = re.compile(
     r"\s*(?:[.;,!?:(]|$|(?:again|once more|anew|because|since|as|that|which|until|instead|please|too)\b)",
@@ -232,8 +232,8 @@ def lasts_until_a_time(plain: str) -> bool:
 def asked_anew(plain: str, asked: Collection[str]) -> re.Match[str] | None:
     """The noun of a question that names one of the variables `asked` for before: "ask for another date"; None where
     there is none."""
-    begins = _ASKS.search(plain)
-    if begins is None or _OF_WHAT.search(plain, begins.end()):
+    begins = _ASKS.inside(plain)
+    if begins is None or _OF_WHAT.inside(begins.rest):
         return None
     for found in _ANEW.finditer(plain, begins.end()):
         kind = found.lastgroup or "same"

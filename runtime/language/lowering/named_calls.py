@@ -7,6 +7,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.instruction import LoweredInstruction, free
 from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
+from runtime.language.syntax.naming import spaced
 
 _LONGEST_NAME = 6
 """The number of words at the beginning of a sentence that may name a playbook."""
@@ -51,7 +52,7 @@ class NamedCalls:
         if words and self._reach.knows(words[0]) and _is_spelled(words[0]):
             return True
         names = [] if spelled else self._reach.meant_by_first(words, _LONGEST_NAME)
-        return any(name != self._within and " " in phrases.spaced(name) for name in names)
+        return any(name != self._within and " " in spaced(name) for name in names)
 
     def by_variable(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from runtime.language.instructions.text import CALL
 from runtime.language.vocabulary.phrase import phrase
 
 PREFIX = phrase("opening")
@@ -76,12 +77,7 @@ REPEAT_TIMES = re.compile(
     rf"(?:(\d+|\$\w+|one|two|three|four|five|six|seven|eight|nine|ten)(?:\s+{_TIMES}|\s?x)|(?<=\s)(twice|thrice))$",
     re.IGNORECASE,
 )
-_IT_DOES = r"(?:it|he|she|they|that|this)\s+(?:is|are|was|were|does|do|did|has|have)"
-IF_SO = re.compile(
-    r"^(?:check|see|verify|determine|find out|test|look)\s+(?:whether|if|that)\s+(.+?)\s*[:;,.\u2014-]+\s*(?:and\s+)?"
-    rf"if\s+(so|yes|true|not|no|{_IT_DOES}(?:\s+not|n['\u2019]t)?)\b(?!\s+\w+\s*[:,])\s*[:,]?\s*(.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
+IF_SO = phrase("if so")
 LAST_CONDITION = phrase("condition at the end")
 DOES_ONE_THING = re.compile(
     r"^(?:\$\w+[^=]*=(?!=)|(?:set|let|store|assign|break|continue|exit|leave)\b)", re.IGNORECASE
@@ -95,10 +91,7 @@ NOTE = re.compile(
     r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
 )
 
-
-CALL = re.compile(r"^([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 CALLED = re.compile(r"\b([^\W\d]\w*(?:\.[^\W\d]\w*)?)\(")
-_OBJECT = r"(?:it|them|this|that|these|those|the|an?|all|each|every|their|its|his|her|for|if|whether|\$\w|\")"
 WORKS_BY_CALL = re.compile(
     r"^(?:get|fetch|retrieve|load|look|call|find|search|create|make|send|save|store|book|order|schedule|cancel|open|close|update"
     r"|delete|remove|add|submit|register|record|check|validate|verify|reserve|process|pay|charge|place)\s"
@@ -122,15 +115,14 @@ TO_A_VARIABLE = (
 EVERYBODY = re.compile(
     r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[^\W\d]\w*\.)?[^\W\d]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
 _LOOKS = ("[", "`", "*", "_")
+"""The beginnings of a step with a box, code or emphasis."""
+_BOXES = ("[ ] ", "[x] ", "[X] ")
 _NUMBERED = re.compile(r"^(?:step\s+\d+\s*[:.)\u2014-]\s*|\d+[.)]\s+)(?=\S)", re.IGNORECASE)
 """The number that an author gives a step."""
-_ELSE_IF = re.compile(r"^(?:elif|elseif|elsif|else-if)\b[,:]?\s*", re.IGNORECASE)
-"""The beginnings of a step with a box, code or emphasis."""
-_BOX = re.compile(r"^\[[ xX]\]\s+(?=\S)")
+_ELSE_IF = phrase("else if")
 _TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
 _WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
@@ -144,21 +136,17 @@ def plain(text: str) -> str:
     variables and calls, and what Python would write around a call or for "else if". What stands in quotes stays as it
     is."""
     if text.startswith(_LOOKS):
-        text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
+        bare = text[len(_BOXES[0]) :].lstrip() if text.startswith(_BOXES) else text
+        text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", bare))
     if text[:1].isdigit() or text[:4].casefold() == "step":
         text = _EMPHASIS.sub(r"\2", _NUMBERED.sub("", text))
-    if text[:3].casefold() in ("eli", "els"):
-        text = _ELSE_IF.sub("Else if ", text)
+    if other := _ELSE_IF.begins(text):
+        text = f"Else if {other.rest}"
     if text.startswith("$"):
         text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
     if "`" in text:
         text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
     return _AWAITED.sub(r"\1", text) if "(" in text else text
-
-
-def spaced(name: str) -> str:
-    """The words of a CamelCase name: HeadChef -> Head Chef."""
-    return name if name.islower() else _HUMP.sub(" ", name)
 
 
 def whole_call(text: str) -> str | None:

@@ -9,12 +9,13 @@ from functools import cached_property, lru_cache
 
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.program import AgentKind, Param
-from runtime.language.syntax.naming import camel_case, without_gaps
+from runtime.language.syntax.naming import camel_case, spaced, without_gaps
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.word_list import WORD
 
-_NO_NAME = re.compile(r"[$()\[\]{}=\"]")
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
-_LETTERS = re.compile(r"[^\W_]+")
+_NO_NAME = frozenset('$()[]{}="')
+_ARTICLE = phrase("article")
 _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
     re.IGNORECASE,
@@ -50,7 +51,7 @@ class Reach:
 
     def meant(self, words: str) -> str | None:
         """The playbook that these words name: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
-        if _NO_NAME.search(words):
+        if not _NO_NAME.isdisjoint(words):
             return None
         letters = [_letters(word) for word in words.split()]
         whole, own = "".join([one for one, _ in letters]), "".join([one for _, one in letters])
@@ -65,7 +66,7 @@ class Reach:
             return [name for count in counts if (name := self.meant(" ".join(words[:count]))) is not None]
         found, whole, own = [], "", ""
         for count, word in enumerate(words[:most], 1):
-            if _NO_NAME.search(word):
+            if not _NO_NAME.isdisjoint(word):
                 break
             one, other = _letters(word)
             whole, own = whole + one, own + other
@@ -189,7 +190,7 @@ def _name(agent: str) -> str:
 def _mention(agent: str, *, short: bool = False) -> str:
     """A pattern for an agent's name; a `short` one also without the word "agent" at its end: "Tax accountant". One
     word alone is then a name only with its capital."""
-    words = [re.escape(word) for word in phrases.spaced(agent).split()]
+    words = [re.escape(word) for word in spaced(agent).split()]
     whole = r"[\s_-]?".join(words)
     if not short or len(words) < 2 or words[-1] != "Agent":
         return whole
@@ -209,13 +210,13 @@ def _letters(word: str) -> tuple[str, str]:
 
 
 def _kept(text: str) -> str:
-    return "".join(_LETTERS.findall(_ARTICLE.sub(" ", phrases.spaced(text)).replace("'", ""))).lower()
+    return "".join(WORD.findall(_ARTICLE.left_out_of(spaced(text)).replace("'", "").replace("_", " "))).lower()
 
 
 @lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are equal."""
-    words = _ARTICLE.sub(" ", phrases.spaced(text))
+    words = _ARTICLE.left_out_of(spaced(text))
     return (camel_case(words) or text).lower()
 
 

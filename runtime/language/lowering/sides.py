@@ -35,15 +35,15 @@ def both_sides(text: str, bare: str, classify: Callable[[str], LoweredInstructio
 
 def if_so(text: str, bare: str) -> LoweredInstruction | None:
     """ "Check whether it is late: if so" is a condition; "if so" asks nothing that the check has not answered."""
-    match = phrases.IF_SO.match(bare)
+    match = phrases.IF_SO.begins(bare)
     if match is None:
         return None
-    if phrases.ELSE_INSIDE.search(open_text(match[3])):
+    if phrases.ELSE_INSIDE.search(open_text(match["then"])):
         return free(text, "both sides of a condition are in one sentence", whole=True)
-    denied = match[2].lower().endswith(("not", "no", "n't", "n\u2019t"))
-    unless = "Unless" if read_condition(match[1]) else "If it is not true that"
-    head = f"{unless} {match[1]}" if denied else f"If {match[1]}"
-    return LoweredInstruction(Op.CND, head, match[3] or None)
+    denied = match["answer"].lower().endswith(("not", "no", "n't", "n\u2019t"))
+    unless = "Unless" if read_condition(match["test"]) else "If it is not true that"
+    head = f"{unless} {match['test']}" if denied else f"If {match['test']}"
+    return LoweredInstruction(Op.CND, head, match["then"] or None)
 
 
 def is_exact(clause: str) -> bool:

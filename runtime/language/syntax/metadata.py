@@ -46,8 +46,7 @@ _SHORT_FORMS = {"mode": "execution_mode", "exec_mode": "execution_mode", "startu
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
 _KEY = re.compile(r"^ {0,3}([a-z_]+):(?:\s+(.*?))?\s*$")
-_KEY_OF_ANY_CASE = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
-_OWN_KEY = re.compile(r"^[a-z]\w*:(?:\s+\S|\s*$)")
+_OWN_KEY = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
 _LOOSE_KEY = re.compile(r"^ {0,3}([A-Za-z]+(?:[_ -][A-Za-z]+)?)\s*:\s+(\w.*?)\s*$")
 _SCALAR = re.compile(r"[|>][+-]?\d?")
 """YAML's marks for a text of several lines."""
@@ -161,7 +160,7 @@ def loose_setting(text: str, keys: frozenset[str]) -> tuple[str, str] | None:
     match = _LOOSE_KEY.match(text)
     if match is None:
         return None
-    key, value = re.sub("[ -]", "_", match[1].lower()), match[2]
+    key, value = match[1].lower().replace(" ", "_").replace("-", "_"), match[2]
     if key not in keys:
         return None
     if key in _FLAGS and value.lower() in _FLAG_WORDS:
@@ -225,7 +224,7 @@ class _PreambleReader:
             self._put(load_mapping(block, self._problems) if block else {}, block)
             self._own, self._begun = False, False
             return True
-        match = _KEY.match(text) or (_KEY_OF_ANY_CASE.match(text) if self._own else None)
+        match = _KEY.match(text) or (_OWN_KEY.match(text) if self._own else None)
         if match is None or not (self._own or match[1] in self._keys):
             return self._read_loose(line)
         key, value = match[1], match[2] or ""

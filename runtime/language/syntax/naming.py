@@ -6,10 +6,13 @@ import keyword
 import re
 import unicodedata
 
+from runtime.language.vocabulary.word_list import WORD
+
 STATEMENTS = frozenset({"Say", "Step", "Var", "Return", "Yld", "Trigger"})
 """The statements of a model's replies, whose names no playbook can have."""
 
 
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _AROUND = " \t:;.,!?*`~'\""
 """What people put around a name in a heading."""
 
@@ -32,6 +35,11 @@ def is_taken(name: str) -> bool:
     return keyword.iskeyword(name) or name in STATEMENTS
 
 
+def spaced(name: str) -> str:
+    """The words of a CamelCase name: HeadChef -> Head Chef."""
+    return name if name.islower() else _HUMP.sub(" ", name)
+
+
 def without_gaps(text: str) -> str:
     """A name without what stands between its words."""
     return "".join(text.replace("_", " ").replace("-", " ").split())
@@ -39,7 +47,7 @@ def without_gaps(text: str) -> str:
 
 def camel_case(text: str) -> str | None:
     """Each word capitalised, with the rest in lower case, and only letters and digits kept."""
-    text = re.sub("['\u2019]", "", unicodedata.normalize("NFKC", text))
-    words = re.findall(r"[^\W_]+", text)
+    text = unicodedata.normalize("NFKC", text).replace("'", "").replace("\u2019", "")
+    words = WORD.findall(text.replace("_", " "))
     name = "".join(word.capitalize() for word in words)
     return name if name.isidentifier() and name.isprintable() else None

@@ -32,8 +32,8 @@ def read_signature(heading: Heading, problems: Problems) -> HeadingSignature | N
     public = _PUBLIC.match(heading.text)
     text = heading.text[public.end() :] if public else heading.text
     column = heading.column + (public.end() if public else 0)
-    found = re.search(r"\(|->", text)
-    title, rest = (text, "") if found is None else (text[: found.start()], text[found.start() :])
+    title = min(text.partition("(")[0], text.partition("->")[0], key=len)
+    rest = text[len(title) :]
     name = playbook_name(title.strip())
     if name is None:
         problems.at(heading.line, "a playbook needs a name of letters and digits", column=column, hint=_EXAMPLE)

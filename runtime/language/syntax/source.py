@@ -183,7 +183,7 @@ class _Reader:
         problem = ""
         if not name:
             problem = "this imports no file"
-        elif re.match(r"https?:", name):
+        elif name.startswith(("http:", "https:")):
             problem = "a program is imported from files only, not from the network"
         elif len(chain) > MAX_IMPORT_DEPTH:
             problem = f"imports go deeper than {MAX_IMPORT_DEPTH} files"

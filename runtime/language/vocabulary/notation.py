@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from runtime.language.vocabulary import matching
 from runtime.language.vocabulary.matching import Maker
+from runtime.language.vocabulary.word_list import PIECE
 
 _TOKEN = re.compile(r"`[^`]+`|[*]?\w[\w'*~-]*|\.{2,3}|!\(|=\(|<\w[\w ]*>|\{\w+:|\S")
-_PIECE = re.compile(r"\w+|[^\w\s]")
 _CLOSING = frozenset(")]}|")
 
 
@@ -128,7 +128,7 @@ def _worded(token: str) -> _Read:
             matching.word_where(lambda words, at: words.words[at].endswith(letters) and words.words[at] != letters),
             None,
         )
-    ways = [_PIECE.findall(form) for form in forms(token.strip("`"))]
+    ways = [PIECE.findall(form) for form in forms(token.strip("`"))]
     firsts = [frozenset(pieces[:1]) for pieces in ways]
     makers = [
         matching.in_order([matching.word(piece, joined=at > 0) for at, piece in enumerate(pieces)]) for pieces in ways

@@ -6,7 +6,7 @@ import re
 from functools import cached_property, lru_cache
 
 WORD = re.compile(r"\w+")
-_PIECE = re.compile(r"\w+|[^\w\s]")
+PIECE = re.compile(r"\w+|[^\w\s]")
 
 
 class WordList:
@@ -14,14 +14,14 @@ class WordList:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words = tuple(map(str.lower, _PIECE.findall(text.replace("\u2019", "'"))))
+        self.words = tuple(map(str.lower, PIECE.findall(text.replace("\u2019", "'"))))
         """All of them, in order."""
         self.first = self.words[0] if self.words else ""
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """Where each word begins and ends."""
-        return tuple(one.span() for one in _PIECE.finditer(self.text))
+        return tuple(one.span() for one in PIECE.finditer(self.text))
 
     def joined(self, at: int) -> bool:
         """Whether a word, or the end, follows the word before without a blank."""

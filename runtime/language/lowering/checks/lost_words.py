@@ -10,11 +10,11 @@ from functools import lru_cache
 from runtime.core.times import NUMBER_WORDS
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
+from runtime.language.syntax.naming import spaced
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _SMALL = (
     "a an the this that these those it its is are was were be been am do does did done has have had having will would"
     " shall should can could may might must to of in on at by for from with as into onto about and"
@@ -153,7 +153,7 @@ def _pieces(sentence: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _parts(token: str) -> frozenset[str]:
     """The parts of a CamelCase word."""
-    words = [token] if token.startswith("$") else [part for part in _CAMEL.split(token) if part]
+    words = [token] if token.startswith("$") else spaced(token.replace("_", " ")).split()
     return frozenset(map(_key, words))
 
 
@@ -194,7 +194,7 @@ def _read(text: str) -> Sequence[str]:
 
 @lru_cache(maxsize=4096)
 def _token_keys(token: str) -> frozenset[str]:
-    return frozenset(_key(part) for part in (token, *_CAMEL.split(token)) if part)
+    return frozenset(_key(part) for part in (token, *spaced(token.replace("_", " ")).split()))
 
 
 def _numbers(text: str) -> set[str]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime.language.flow import jump_target
+from runtime.language.instructions.text import CALL
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
-from runtime.language.lowering.phrases import CALL, PBASM, plain
+from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.pbasm.notation import signature
 from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
@@ -19,7 +20,6 @@ from runtime.language.trigger_words import trigger_kind
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
 _VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
-_SELF = re.compile(r"\bself\.")
 _SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
 """Instructions that replace all words of a step."""
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
@@ -129,7 +129,7 @@ def lost_names(said: str, compiled: str) -> list[str]:
     """The variables, with their types, and the calls in an author's text that a compiled one lacks."""
     if ("$" not in said and "(" not in said) or stands_in(said, compiled):
         return []
-    before, after = _SELF.sub("", said), _SELF.sub("", compiled)
+    before, after = said.replace("self.", ""), compiled.replace("self.", "")
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
     lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
