@@ -10,7 +10,9 @@ from adapters.markdown.table_head import DELIMITER_ROW
 
 _BEFORE_ROW = " \t>"
 _BLOCK_START = re.compile(r"[ \t>]*+(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])|[ \t]*>")
-_HELD_LINE = re.compile(r"[ \t>]*+(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z")
+_HELD_LINE = re.compile(
+    r"[ \t>]*+(?:[-*+=_]+(?:[ \t]+[-*_]+)*+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z"
+)
 
 
 def close_open(text: str) -> str:

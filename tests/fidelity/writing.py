@@ -58,7 +58,7 @@ class Writer:
         for number in range(self._chance.randint(1, most)):
             self._put("\n\n" if number else "")
             blocks = [self._paragraph, self._heading, self._list, self._code, self._quote, self._table]
-            block = self._chance.choice(blocks if self._quiet else [*blocks, self._tagged, self._nested])
+            block = self._chance.choice(blocks if self._quiet else [*blocks, self._tagged, self._nested, self._rule])
             before = self._paragraph if block == before else block
             before()
         return self
@@ -119,8 +119,13 @@ class Writer:
             self._chance.choice(["label", "the [docs] of_it", "文档"]),
             self._chance.choice([*ADDRESSES, LONG]),
         )
-        form = self._chance.randrange(1 if self._quiet else 3)
-        written = [f"[{label}]({address})", f"<{address}|{label}>", f'<a href="{address}">{label}</a>'][form]
+        form = self._chance.randrange(1 if self._quiet else 4)
+        written = [
+            f"[{label}]({address})",
+            f"<{address}|{label}>",
+            f'<a href="{address}">{label}</a>',
+            f"![{label}]({address})",
+        ][form]
         self._put(written, label, looks, address)
 
     def _heading(self) -> None:
@@ -176,6 +181,11 @@ class Writer:
 
     def _lines_of_code(self) -> str:
         return "\n".join(self._chance.choice(CODES) for _ in range(self._chance.randint(1, 4)))
+
+    def _rule(self) -> None:
+        """A line between blocks, which is a line of dashes where the platform has none."""
+        self._put(self._chance.choice(["---", "***", "- - -"]))
+        self.parts += [[seen("———"), []], [[]]]
 
     def _code(self) -> None:
         lines = self._lines_of_code()

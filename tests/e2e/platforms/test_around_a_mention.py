@@ -212,6 +212,20 @@ async def test_an_album_comes_with_its_caption_and_all_its_photos(chats: Chats) 
     assert told.count('"image_url": {') == 3
 
 
+async def test_of_an_album_with_two_captions_and_a_file_that_is_too_large_everything_is_told(chats: Chats) -> None:
+    telegram = chats.telegram
+    huge = {"document": {"file_id": "h", "file_unique_id": "h", "file_name": "huge.zip", "file_size": 30_000_000}}
+    for name, more in (("d", {}), ("e", {"caption": "the best"}), ("f", {}), ("g", {"caption": "of these five"})):
+        telegram.say(None, chat=47, person=47, media_group_id="h", **more, **_photo(telegram, name))
+    telegram.say(None, chat=47, person=47, media_group_id="h", **huge)
+    told = await chats.model.told("of these five")
+    assert "the best" in told
+    assert told.count('"image_url": {') == 4
+    assert "huge.zip" in told
+    with anyio.fail_after(LIMIT_S):
+        await telegram.until(lambda: any("huge.zip is too large for me" in one.text for one in telegram.messages(47)))
+
+
 async def test_a_card_that_is_passed_on_comes_with_its_author_and_fields(chats: Chats) -> None:
     telegram, slack, world = chats.telegram, chats.slack, chats.discord.world
     origin = {"type": "channel", "chat": {"id": -1, "type": "channel", "title": "News"}, "message_id": 8, "date": 1}

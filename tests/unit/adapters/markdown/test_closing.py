@@ -57,6 +57,7 @@ def visible(text: str) -> str:
         ("an ![alt te", "an alt te"),
         ("item\n\n-", "item"),
         ("item\n\n- ", "item"),
+        ("a\n\n- -", "a"),
         ("1", ""),
         ("1. one\n2.", "1. one"),
         ("Title\n==", "Title"),
