@@ -60,7 +60,7 @@ async def test_a_mention_is_shown_while_nobody_looks_and_a_click_turns_it_off(br
         await page.get_by_role("button", name="People and room").click()
         await page.get_by_role("button", name="Turn on in this browser").click()
         await expect(page.get_by_role("button", name="Turn off in this browser")).to_be_visible()
-        await page.get_by_label("This room tells of").select_option("all")
+        await page.get_by_label("Notify me about").select_option("all")
         await page.keyboard.press("Escape")
         await page.get_by_role("textbox", name="Name of a new room").fill("elsewhere")
         await page.keyboard.press("Enter")

@@ -97,6 +97,6 @@ async function fill(box, room, kind) {
   const shows = el("input", { type: "checkbox", checked: known.shows });
   shows.addEventListener("change", () => ask("/push/show", { shows: shows.checked ? "yes" : "no" }));
   return box.replaceChildren(
-    legend, turn, wrong, el("label", {}, "This room tells of ", select), el("label", {}, shows, " Show the text, in all rooms"),
+    legend, turn, wrong, el("label", {}, "Notify me about ", select), el("label", {}, shows, " Show the text, in all rooms"),
   );
 }
