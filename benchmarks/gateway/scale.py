@@ -22,7 +22,7 @@ from redis.asyncio import Redis
 from benchmarks.gateway.crowd import Heard, copies, node, room, write
 from benchmarks.table import Row, show
 from runtime.core.ids import SessionId
-from runtime.sessions.idle.resting import MOST
+from runtime.sessions.idle import MOST
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys

@@ -28,7 +28,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.sessions.tasks.letters import Order, address_of

@@ -37,8 +37,7 @@ from runtime.llm.client import Sight
 from runtime.llm.models import VISION
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
-from runtime.sessions.idle.alarm import Alarm
-from runtime.sessions.idle.resting import Resting
+from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.versions import NoVersions

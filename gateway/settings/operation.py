@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr, field_validator
 from gateway.settings.forms import FilePath, Section, Words
 from gateway.settings.sources import Layer
 from runtime.core.errors import ConfigError
-from runtime.sessions.idle.resting import MOST
+from runtime.sessions.idle import MOST
 
 Sections = Callable[[tuple[str, ...]], Mapping[str, type[Section]]]
 """The sections of the settings that extensions add, by name, for the modules that the settings name."""

@@ -26,8 +26,7 @@ from runtime.llm.client import LLMClient, Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart
-from runtime.sessions.idle.alarm import Alarm
-from runtime.sessions.idle.resting import Resting
+from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.versions import NoVersions, Versions

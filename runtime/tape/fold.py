@@ -32,7 +32,7 @@ from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
 from runtime.tape.rules.tasks import cancel_task
 from runtime.tape.rules.words import note_taken_words
-from runtime.tape.state.reminders import ReminderState
+from runtime.tape.state.run import ReminderState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact
 

@@ -21,7 +21,7 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk
-from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore

@@ -33,21 +33,18 @@ from gateway.database import GatewayDatabase
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.jobs.task_register import TaskRegister
 from gateway.overview.decisions import DecisionRoutes
-from gateway.overview.meetings import MeetingRoutes
-from gateway.overview.nodes import NodeRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.programs import ProgramRoutes
-from gateway.overview.saving.routes import SavingRoutes
-from gateway.overview.saving.talks import TalkMaker
+from gateway.overview.saving import SavingRoutes, TalkMaker
 from gateway.overview.services.models import ModelRoutes
 from gateway.overview.services.practice import PracticeRoute, SeenRefusals
 from gateway.overview.services.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.overview.services.tools import ToolRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
-from gateway.overview.status import StatusRoute
-from gateway.overview.work import WorkRoutes
+from gateway.overview.status import NodeRoutes, StatusRoute
+from gateway.overview.work import MeetingRoutes, WorkRoutes
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE

@@ -18,7 +18,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.core.times import Timing, zone_named
-from runtime.sessions.idle.bells import Bells
+from runtime.sessions.idle import Bells
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import Lease
 

@@ -23,7 +23,7 @@ from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.state.reminders import ReminderState
+from runtime.tape.state.run import ReminderState
 
 MAX_REMINDERS = 200
 """Reminders of one session that are still to come."""

@@ -1,9 +1,22 @@
-"""The state of what others are to hear of: failures that nobody caught, events that programs publish."""
+"""The state of what others are to hear of: failures that nobody caught, published events, and reminders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from runtime.core.ids import AgentId
+
+
+@dataclass(slots=True)
+class ReminderState:
+    """An agent's reminder: its text and its time, in seconds since the epoch."""
+
+    agent: AgentId
+    due: float
+    text: str
+    trigger: str | None = None
+    """The code of the trigger whose time it is."""
 
 
 @dataclass(slots=True)

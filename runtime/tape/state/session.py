@@ -25,8 +25,7 @@ from runtime.tape.state.people import (
     Voices,
     plain_name,
 )
-from runtime.tape.state.reminders import ReminderState
-from runtime.tape.state.run import FailureState, PublishedState
+from runtime.tape.state.run import FailureState, PublishedState, ReminderState
 from runtime.tape.state.tasks import OrderState, TaskState, WordState
 
 MAX_ARTIFACTS = 50

@@ -21,7 +21,7 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.sessions.idle.alarm import Alarm
+from runtime.sessions.idle import Alarm
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.server import ALONE_AFTER_S

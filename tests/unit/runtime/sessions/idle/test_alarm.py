@@ -13,8 +13,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
-from runtime.sessions.idle.alarm import Alarm
-from runtime.sessions.idle.bells import AT_ONCE
+from runtime.sessions.idle import AT_ONCE, Alarm
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer

@@ -11,7 +11,7 @@ import pytest
 from runtime.core.address import Address
 from runtime.execution.frames.signatures import CallShape
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.idle.resting import Resting
+from runtime.sessions.idle import Resting
 from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo

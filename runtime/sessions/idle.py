@@ -1,17 +1,24 @@
-"""Times that are kept with this node's shards: each rings when it has come.
+"""Times of this node's shards: when one has come, an inbox event brings the session back that waits for it.
 
-a shard is gained ──> watch ──> sleeps until the first of all ──> what is due in a shard rings, some at a time
-a time is set ──────> note ─────────┘
+a session leaves memory ──> set ──┐                              due: inbox.add ──> the timer is done
+a shard is gained ──> watch ──────┴─> sleeps until the first ────────┘
+
+What is due in one shard rings some at a time. And the sessions that rest in memory.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 import anyio
 
 from runtime.core.clock import LOOK_S, Clock
+from runtime.core.errors import InboxFull
+from runtime.core.ids import SessionId
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.sessions import TIMER, Lease, SessionStore, Timer, Timers
 
 AT_ONCE = 100
 """The number of one shard's times that ring before other shards have their turn."""
@@ -24,6 +31,9 @@ RETRY_S = 1.0
 
 Due = TypeVar("Due")
 Kept = TypeVar("Kept", covariant=True)
+
+MOST = 1000
+"""The default number: about 70 MiB, and enough for people in conversation at some twenty messages a second."""
 
 
 class Times(Protocol[Kept]):
@@ -93,3 +103,69 @@ class Bells(Generic[Due]):
                 tasks.start_soon(ring)
         first_s = await self._times.first(shard)
         self.note(shard, now_s + RETRY_S if refused else first_s)
+
+
+class Resting:
+    """The resting sessions of one node, in the order in which they came to rest.
+
+    With more than `most` of them, those that have rested longest leave memory.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._leave: OrderedDict[SessionId, Callable[[], None]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._leave)
+
+    def begin(self, session: SessionId, leave: Callable[[], None]) -> None:
+        """A session has come to rest; `leave` makes it leave memory."""
+        self._leave[session] = leave
+        self._leave.move_to_end(session)
+        while len(self._leave) > self._most:
+            _, leave_longest = self._leave.popitem(last=False)
+            leave_longest()
+
+    def end(self, session: SessionId) -> None:
+        """A session is active again, or has left memory."""
+        self._leave.pop(session, None)
+
+
+class Alarm:
+    """Rings the timers of the shards that this node holds. `run` must be running.
+
+    A node that dies between an event and the end of its timer makes the next one ring again: the inbox knows the event
+    by its id, which is the session and its last fact's number.
+    """
+
+    def __init__(self, timers: Timers, store: SessionStore, inbox: Inbox, clock: Clock) -> None:
+        self._timers = timers
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._bells = Bells(timers, self._ring, clock)
+        self.watch = self._bells.watch
+        self.forget = self._bells.forget
+        self.run = self._bells.run
+
+    async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
+        done = await self._timers.set(lease, timer, seq)
+        if done:
+            self._bells.note(lease.shard, timer.due_s)
+        return done
+
+    async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
+        return await self._timers.cancel(lease, session, seq)
+
+    async def _ring(self, shard: int, timer: Timer) -> bool:
+        record = await self._store.session(shard, timer.session)
+        if record is not None and not record.ended:
+            id_ = f"{TIMER}.{timer.session}.{record.seq}"
+            try:
+                await self._inbox.add(
+                    InboxEvent(id_, record.address, "", "", "", self._clock.now(), kind=TIMER, program=record.program)
+                )
+            except InboxFull:
+                return False
+        await self._timers.done(shard, timer)
+        return True

@@ -1,1 +1,0 @@
-"""Sessions as tests for `parley test`."""
