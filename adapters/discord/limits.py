@@ -28,6 +28,9 @@ HOOKS_PER_CHANNEL = 3
 _BURST_SHARE = 0.3
 """The part of a window's calls that may come at once; the others come evenly. Chosen."""
 
+HOOKS_BUDGET = Budget(rate_per_s=26 / 60, burst=4.0)
+"""Posts of all webhooks in one channel and its threads together."""
+
 
 def within(calls: int, window_s: float) -> Budget:
     """A bucket that stays within this number of calls in any window of this many seconds.
@@ -42,8 +45,6 @@ CHANNEL_BUDGET = within(5, 5.0)
 """Posts in one channel or thread; edits there have a bucket of the same size. See the source of CAPABILITIES."""
 HOOK_BUDGET = within(5, 2.0)
 """Posts through one webhook; edits of them have a bucket of the same size."""
-HOOKS_BUDGET = Budget(rate_per_s=26 / 60, burst=4.0)
-"""Posts of all webhooks in one channel and its threads together."""
 OTHER_BUDGET = within(5, 5.0)
 """Typing indicators, reactions and deletions in one channel: Discord tells their limits by headers only."""
 

@@ -25,21 +25,6 @@ _PIECE = re.compile(
     re.IGNORECASE,
 )
 
-
-def crowded_at(line: str, most: float) -> tuple[int, float]:
-    """Where a line needs one piece more than `most`, or its length; and the pieces before that.
-
-    Emphasis is counted by its marks, half a piece each, so that what follows changes nothing.
-    """
-    count = 0.0
-    for found in _PIECE.finditer(line):
-        weight = 1.0 if found["whole"] is not None else (len(found[0]) + 1) // 2 / 2
-        if count + weight > most:
-            return found.start(), count
-        count += weight
-    return len(line), count
-
-
 LATE_FROM = 0.97
 """The part of a page after which it may end at a paragraph, else at a line, else at a sentence."""
 TORN_MAX = 0.25
@@ -67,6 +52,22 @@ _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
 """The start of a line that is a row of a table or a title."""
+
+NO_ROOMS: Mapping[int, Room] = {}
+
+
+def crowded_at(line: str, most: float) -> tuple[int, float]:
+    """Where a line needs one piece more than `most`, or its length; and the pieces before that.
+
+    Emphasis is counted by its marks, half a piece each, so that what follows changes nothing.
+    """
+    count = 0.0
+    for found in _PIECE.finditer(line):
+        weight = 1.0 if found["whole"] is not None else (len(found[0]) + 1) // 2 / 2
+        if count + weight > most:
+            return found.start(), count
+        count += weight
+    return len(line), count
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,6 @@ class Room:
 
     limit: int
     ends_at: int | None = None
-
-
-NO_ROOMS: Mapping[int, Room] = {}
 
 
 def split_pages(text: str, limit: int, measure: Measure) -> list[str]:

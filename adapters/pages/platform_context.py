@@ -40,6 +40,9 @@ OWNED_MAX = 4096
 Load = Callable[[Attachment], Awaitable[File]]
 """The content of a file to send. Raises NotDelivered when it no longer exists."""
 
+OnVisible: TypeAlias = Callable[[Address, Speaker], None]
+"""Hears that a part of an answer has become visible."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
@@ -58,10 +61,6 @@ class Record(Protocol):
         ...
 
     async def sent(self, part: int, platform_id: str, /) -> None: ...
-
-
-OnVisible: TypeAlias = Callable[[Address, Speaker], None]
-"""Hears that a part of an answer has become visible."""
 
 
 class WaitingPage(Protocol):

@@ -67,6 +67,8 @@ _MARKS: dict[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "⏹️",
 _OURS = "parley"
 """The id under which the gateway puts its marks on messages."""
 
+_UNTITLED = "room"
+
 
 async def _no_owner(_: str) -> bool:
     """Nobody is an owner, as far as is known."""
@@ -334,9 +336,6 @@ class WebAdapter:
         kept = await self._board.post(to.conversation, post)
         if post.final and not kept.final:
             await self._board.change(to.conversation, post.id, post.text, final=True)
-
-
-_UNTITLED = "room"
 
 
 def room_of(title: str, nonce: str) -> str:

@@ -58,6 +58,8 @@ OLD_NAMES = {
 }
 """Commands of the version before this one, with what they are now. The next version does not know them."""
 
+_WORDS_OF_THE_PROGRAM = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
 
 def _note_data_dir(context: typer.Context, folder: Path | None) -> None:
     if folder is not None:
@@ -111,9 +113,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # in colour it would cost more than all the rest of the help
 )
-
-
-_WORDS_OF_THE_PROGRAM = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 def _print_version(wanted: bool) -> None:

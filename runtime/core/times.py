@@ -37,6 +37,27 @@ _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "satu
 _HOURS_OF_HALF_A_DAY = 12
 _CRON_FIELDS = 5
 
+_NUMBER = rf"(?P<number>\d{{1,5}}|an?|half\s+an|{'|'.join(NUMBER_WORDS)})"
+_DAY = r"(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:day)?"
+_JOINED = r"(?:\s*,\s*(?:and\s+)?|\s+and\s+)"
+_HOUR = r"\d{1,2}"
+_HALF = r"\s?(?:[ap]m\b|[ap]\.m\.)"
+_CLOCK = (
+    rf"(?:at\s+(?P<at>noon|midnight|{_HOUR}(?::\d\d)?(?:{_HALF})?)|(?P<bare>{_HOUR}:\d\d(?:{_HALF})?|{_HOUR}{_HALF}))"
+)
+_EACH = r"(?:every|each)\s+"
+_REPEATED = (
+    rf"(?:(?P<daily>{_EACH}day|daily)|(?P<weekdays>{_EACH}week\s?day|(?:on\s+)?weekdays)"
+    rf"|(?P<weekends>{_EACH}weekend|(?:on\s+)?weekends)"
+    rf"|{_EACH}month\s+on\s+the\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"|{_EACH}(?P<each>{_DAY}s?(?:{_JOINED}{_DAY}s?)*)|(?:on\s+)?(?P<plural>{_DAY}s(?:{_JOINED}{_DAY}s)*))"
+)
+_ONCE = (
+    rf"(?:(?P<word>today|tomorrow)|(?:on\s+)?(?P<date>\d{{4}}-\d\d-\d\d)|(?:(?:on\s+)?(?:next\s+)?(?P<weekday>{_DAY})))"
+)
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+_FIELD = r"[\d*/,A-Za-z#-]+"
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -96,28 +117,6 @@ def read_times(text: str, now: datetime, zone: ZoneInfo) -> tuple[Timing, str, s
         if found is not None and timing is not None:
             return timing, " ".join(found[0].split()), said[found.end() :].lstrip(" \t\r\n,:;-–—")  # noqa: RUF001
     return None
-
-
-_NUMBER = rf"(?P<number>\d{{1,5}}|an?|half\s+an|{'|'.join(NUMBER_WORDS)})"
-_DAY = r"(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:day)?"
-_JOINED = r"(?:\s*,\s*(?:and\s+)?|\s+and\s+)"
-_HOUR = r"\d{1,2}"
-_HALF = r"\s?(?:[ap]m\b|[ap]\.m\.)"
-_CLOCK = (
-    rf"(?:at\s+(?P<at>noon|midnight|{_HOUR}(?::\d\d)?(?:{_HALF})?)|(?P<bare>{_HOUR}:\d\d(?:{_HALF})?|{_HOUR}{_HALF}))"
-)
-_EACH = r"(?:every|each)\s+"
-_REPEATED = (
-    rf"(?:(?P<daily>{_EACH}day|daily)|(?P<weekdays>{_EACH}week\s?day|(?:on\s+)?weekdays)"
-    rf"|(?P<weekends>{_EACH}weekend|(?:on\s+)?weekends)"
-    rf"|{_EACH}month\s+on\s+the\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
-    rf"|{_EACH}(?P<each>{_DAY}s?(?:{_JOINED}{_DAY}s?)*)|(?:on\s+)?(?P<plural>{_DAY}s(?:{_JOINED}{_DAY}s)*))"
-)
-_ONCE = (
-    rf"(?:(?P<word>today|tomorrow)|(?:on\s+)?(?P<date>\d{{4}}-\d\d-\d\d)|(?:(?:on\s+)?(?:next\s+)?(?P<weekday>{_DAY})))"
-)
-_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
-_FIELD = r"[\d*/,A-Za-z#-]+"
 
 
 def _repeated(found: re.Match[str], _now: datetime, _zone: ZoneInfo) -> Timing | None:

@@ -25,6 +25,16 @@ _CHARS_PER_TOKEN = 3.0
 
 _LEAST, _MOST = 1.0, 8.0
 
+TRANSCRIPT_CHARS = 100_000
+"""A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
+
+MayAsk = Callable[[str | None], Awaitable[str | None]]
+"""Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
+
+Told = Callable[[FrameState, str, str], Awaitable[str | None]]
+"""What else a model is told, for a frame that has heard something and is asked something; None where nothing ever is.
+"""
+
 
 @dataclass(slots=True)
 class ContextWindow:
@@ -47,17 +57,6 @@ class ContextWindow:
             return None
         kept = min(REPLY_TOKENS, self.window_tokens // 4)
         return max(0, int((self.window_tokens - kept) * self.chars_per_token) - other_chars)
-
-
-TRANSCRIPT_CHARS = 100_000
-"""A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
-
-MayAsk = Callable[[str | None], Awaitable[str | None]]
-"""Asked before every call of the model, with the person who caused it: the sentence why not, or None."""
-
-Told = Callable[[FrameState, str, str], Awaitable[str | None]]
-"""What else a model is told, for a frame that has heard something and is asked something; None where nothing ever is.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 _ADMINISTRATOR = 1 << 3
 
+THREAD_BITS = (1 << 35) | (1 << 38)
+"""The permission to open a thread and speak in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Permission:
@@ -38,8 +41,6 @@ PERMISSIONS: Sequence[Permission] = (
     Permission("Add Reactions", 1 << 6, "to mark a message that waits for its answer"),
     Permission("Attach Files", 1 << 15, "to send files"),
 )
-THREAD_BITS = (1 << 35) | (1 << 38)
-"""The permission to open a thread and speak in it."""
 
 
 def invitation(application_id: str) -> Invitation:

@@ -52,6 +52,8 @@ _WANTED: Final = frozenset(
 
 _log = logging.getLogger(__name__)
 
+_IDS: Final = frozenset({"id", "channel_id", "guild_id", "message_id", "user_id"})
+
 
 @dataclass(frozen=True, slots=True)
 class ShardEvent:
@@ -60,9 +62,6 @@ class ShardEvent:
     name: str
     data: Mapping[str, Any]
     id: str = ""
-
-
-_IDS: Final = frozenset({"id", "channel_id", "guild_id", "message_id", "user_id"})
 
 
 def heard_of(name: str, frame: Mapping[str, Any], session_id: str) -> ShardEvent:

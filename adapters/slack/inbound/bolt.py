@@ -58,6 +58,8 @@ RETRY_HEADER: Final = "x-slack-retry-num"
 _OUTCOME: Final = "parley_outcome"
 _log = logging.getLogger(__name__)
 
+_ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
+
 
 @dataclass(slots=True)
 class _Outcome:
@@ -168,9 +170,6 @@ class BoltApp:
         outcome.stored, words = await self.deliveries.stored(delivery)
         outcome.later = not outcome.stored
         return BoltResponse(status=200 if outcome.stored else 503, body=dict(words) if words else "")
-
-
-_ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
 
 
 def _kind_of(body: Mapping[str, Any]) -> Kind | None:

@@ -9,6 +9,22 @@ from adapters.telegram.codec.addresses import Json
 
 UNSEEN: Final = "which bots cannot see"
 
+SERVICES: Final = frozenset(
+    {"new_chat_members", "left_chat_member", "new_chat_title", "new_chat_photo", "delete_chat_photo"}
+    | {"group_chat_created", "supergroup_chat_created", "channel_chat_created", "chat_background_set"}
+    | {"chat_owner_changed", "chat_owner_left", "community_chat_added", "community_chat_removed"}
+    | {"message_auto_delete_timer_changed", "migrate_to_chat_id", "migrate_from_chat_id", "pinned_message"}
+    | {"forum_topic_created", "forum_topic_edited", "forum_topic_closed", "forum_topic_reopened"}
+    | {"general_forum_topic_hidden", "general_forum_topic_unhidden", "boost_added", "proximity_alert_triggered"}
+    | {"video_chat_scheduled", "video_chat_started", "video_chat_ended", "video_chat_participants_invited"}
+    | {"giveaway_created", "giveaway_completed", "gift_upgrade_sent", "poll_option_added", "poll_option_deleted"}
+    | {"suggested_post_approved", "suggested_post_approval_failed", "suggested_post_declined", "suggested_post_paid"}
+    | {"suggested_post_refunded", "paid_message_price_changed", "direct_message_price_changed"}
+    | {"successful_payment", "refunded_payment", "users_shared", "chat_shared", "web_app_data", "passport_data"}
+    | {"connected_website", "write_access_allowed", "managed_bot_created"}
+)
+"""The fields of service messages (Bot API, Message)."""
+
 
 def wordless_of(message: Json) -> str:
     """The line for what a message has beside text and files, and its buttons that open an address; "" for none."""
@@ -83,22 +99,6 @@ def is_service(message: Json) -> bool:
     """Whether a message only reports a change of the chat, and nobody says anything in it."""
     return not SERVICES.isdisjoint(message)
 
-
-SERVICES: Final = frozenset(
-    {"new_chat_members", "left_chat_member", "new_chat_title", "new_chat_photo", "delete_chat_photo"}
-    | {"group_chat_created", "supergroup_chat_created", "channel_chat_created", "chat_background_set"}
-    | {"chat_owner_changed", "chat_owner_left", "community_chat_added", "community_chat_removed"}
-    | {"message_auto_delete_timer_changed", "migrate_to_chat_id", "migrate_from_chat_id", "pinned_message"}
-    | {"forum_topic_created", "forum_topic_edited", "forum_topic_closed", "forum_topic_reopened"}
-    | {"general_forum_topic_hidden", "general_forum_topic_unhidden", "boost_added", "proximity_alert_triggered"}
-    | {"video_chat_scheduled", "video_chat_started", "video_chat_ended", "video_chat_participants_invited"}
-    | {"giveaway_created", "giveaway_completed", "gift_upgrade_sent", "poll_option_added", "poll_option_deleted"}
-    | {"suggested_post_approved", "suggested_post_approval_failed", "suggested_post_declined", "suggested_post_paid"}
-    | {"suggested_post_refunded", "paid_message_price_changed", "direct_message_price_changed"}
-    | {"successful_payment", "refunded_payment", "users_shared", "chat_shared", "web_app_data", "passport_data"}
-    | {"connected_website", "write_access_allowed", "managed_bot_created"}
-)
-"""The fields of service messages (Bot API, Message)."""
 
 _LINES: Final[Mapping[str, Callable[[Json], str]]] = {
     "venue": _venue,

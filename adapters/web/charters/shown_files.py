@@ -12,6 +12,9 @@ FILES_TABLE = "web:files"
 MAX_KNOWN = 200
 """The rooms and people that are remembered of a file; the first ones are forgotten."""
 
+_PERSON = ":"
+"""What the id of a person has, and that of a room has not."""
+
 
 class ShownFiles:
     """Raises StorageUnavailable. An unknown file is shown to everybody, as it was before there were
@@ -55,10 +58,6 @@ class ShownFiles:
             if await records.change({file_id: (kept, wanted)}):
                 return
             kept = await records.get(file_id)
-
-
-_PERSON = ":"
-"""What the id of a person has, and that of a room has not."""
 
 
 def _whom(kept: str | None) -> Sequence[str]:

@@ -10,6 +10,8 @@ from typing import Any, Literal, Protocol
 from runtime.core.errors import RemoteUnavailable
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 
+Verdict = Literal["allow", "ask", "deny"]
+
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
@@ -26,9 +28,6 @@ class RemoteTool:
     mismatch: Callable[[Mapping[str, Any]], str | None]
     repeatable: bool
     only_reads: bool
-
-
-Verdict = Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,18 @@ from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
+RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default=None)
+"""The frame of the code that runs now; None outside of playbooks."""
+
+MAX_HASTE_S = 600.0
+"""The pauses of one text that are left out, in seconds. Code that waits for something else by looking again and again
+goes on at its own pace after that."""
+
+HASTE: ContextVar[Haste | None] = ContextVar("parley_haste", default=None)
+"""Whether the code that runs now makes its pauses once more; None where it makes them for the first time."""
+
+_call_soon = asyncio.SelectorEventLoop.call_soon
+
 
 class Counted(Protocol):
     """The code of a frame, with a count of its pending callbacks and a record of its tasks."""
@@ -18,15 +30,6 @@ class Counted(Protocol):
     def refuse(self, what: str, /) -> NoReturn:
         """The code is about to wait for something that no journal records. Raises Unjournaled."""
         ...
-
-
-RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default=None)
-"""The frame of the code that runs now; None outside of playbooks."""
-
-
-MAX_HASTE_S = 600.0
-"""The pauses of one text that are left out, in seconds. Code that waits for something else by looking again and again
-goes on at its own pace after that."""
 
 
 @dataclass
@@ -43,13 +46,6 @@ class Haste:
             return when
         self.left_s -= pause_s
         return now
-
-
-HASTE: ContextVar[Haste | None] = ContextVar("parley_haste", default=None)
-"""Whether the code that runs now makes its pauses once more; None where it makes them for the first time."""
-
-
-_call_soon = asyncio.SelectorEventLoop.call_soon
 
 
 class FrameLoop(asyncio.SelectorEventLoop):

@@ -42,6 +42,9 @@ _OF_MODELS = {
 }
 """The text for people when the model gave no answer; the log has the provider's words."""
 
+_OF_THEIR_OWN = (StopIteration, StopAsyncIteration, ExceptionGroup)
+"""Python takes the first two for something else when a coroutine raises them, and a group is made of exceptions."""
+
 
 def waits_by(error: Exception, texts: Texts, *, guests: bool = False) -> str:
     """The text for people, `guests` among them, where a playbook waits, because of an error, until somebody writes."""
@@ -134,10 +137,6 @@ def _type_of(name: str, known: Mapping[str, object]) -> type[Exception] | None:
     own = _EXCEPTIONS.get(name) or known.get(name, getattr(builtins, name, None))
     fits = isinstance(own, type) and issubclass(own, Exception) and not issubclass(own, _OF_THEIR_OWN)
     return own if fits and isinstance(own, type) else None
-
-
-_OF_THEIR_OWN = (StopIteration, StopAsyncIteration, ExceptionGroup)
-"""Python takes the first two for something else when a coroutine raises them, and a group is made of exceptions."""
 
 
 def _made(name: str, bases: tuple[type[Exception], ...], text: str) -> Recorded:

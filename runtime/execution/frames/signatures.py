@@ -34,6 +34,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Reader = Callable[[Any], Any]
 """Reads an argument. Raises ValueError with what the call takes: "a time in seconds, not 'soon'"."""
 
+_DECLARED: dict[Callable[..., Any], Sequence[Signature]] = {}
+
+_OWN_TYPE = re.compile(r"[a-z_][a-z0-9_]{0,59}")
+
+LONGEST_WAIT_S = 10 * 366 * 86_400.0
+"""Ten years: what is to be waited for longer than that is a mistake."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallShape:
@@ -151,9 +158,6 @@ class Builtin:
             self._journal.note(CallReturned(*site(frame, call), value=value))
             if waits:
                 await self._journal.commit()
-
-
-_DECLARED: dict[Callable[..., Any], Sequence[Signature]] = {}
 
 
 def call(
@@ -274,12 +278,6 @@ class _Typed:
         if found is None:
             raise ValueError(f"{self.param} as {self.type}, not {shortened(repr(value))}")
         return found
-
-
-_OWN_TYPE = re.compile(r"[a-z_][a-z0-9_]{0,59}")
-
-LONGEST_WAIT_S = 10 * 366 * 86_400.0
-"""Ten years: what is to be waited for longer than that is a mistake."""
 
 
 def _seconds(value: Any) -> float:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from runtime.execution.frames.signatures import CallShape
 from runtime.language.instructions.fence import FreeFence
 
+_ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallAgent"})
+"""Calls whose first argument is an agent or a person."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
@@ -36,10 +39,6 @@ class Fenced:
             return self.fence.refuses_change(text.removeprefix("$"))
         klass = self.class_of(text) if name in _ADDRESSED and text else None
         return self.fence.refuses_call(name) or (self.fence.refuses_speech(klass) if klass else None)
-
-
-_ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallAgent"})
-"""Calls whose first argument is an agent or a person."""
 
 
 @dataclass(slots=True)

@@ -31,6 +31,17 @@ MAX_STATEMENTS = 200
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
 
+_LIKE_CODE = re.compile(
+    r"\bawait\s+\w+(?:\.\w+)*\(|```|^[^\S\n]*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
+    re.MULTILINE,
+)
+"""Text that nobody says to people: failed statements."""
+
+_RESUME = (
+    "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "
+    "them exactly"
+)
+
 
 class Executor(Protocol):
     """The executor that a reply runs on."""
@@ -260,18 +271,6 @@ class ReplyRun:
 
     async def _on_broken(self, item: Broken) -> None:
         self._refuse(Rejected("parse", f"{item.message} (line {item.line})", item.source))
-
-
-_LIKE_CODE = re.compile(
-    r"\bawait\s+\w+(?:\.\w+)*\(|```|^[^\S\n]*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
-    re.MULTILINE,
-)
-"""Text that nobody says to people: failed statements."""
-
-_RESUME = (
-    "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "
-    "them exactly"
-)
 
 
 def _normal(source: str) -> str:

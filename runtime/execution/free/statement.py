@@ -22,6 +22,24 @@ WAITS_FOR_NOBODY = frozenset({"call", "exit", "return"})
 MAX_MESSAGES = 50
 """Messages that one statement of a model may send."""
 
+_MUTATORS = frozenset(
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+
 
 @lru_cache(maxsize=64)
 def parsed(source: str) -> ast.Module:
@@ -84,25 +102,6 @@ def assigned_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.MatchMapping) and node.rest:
             names.add(node.rest)
     return names
-
-
-_MUTATORS = frozenset(
-    {
-        "add",
-        "append",
-        "clear",
-        "discard",
-        "extend",
-        "insert",
-        "pop",
-        "popitem",
-        "remove",
-        "reverse",
-        "setdefault",
-        "sort",
-        "update",
-    }
-)
 
 
 def mutated_names(tree: ast.AST) -> set[str]:

@@ -9,12 +9,6 @@ from runtime.execution.triggers.kinds import judges
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.language.vocabulary.phrase import phrase
 
-
-def _line(*calls: str) -> str:
-    """The rule of built-in calls, as they are declared."""
-    return f"\n- {'; '.join(SIGNATURES[name].told for name in calls)}."
-
-
 _BASE = """\
 You carry out a program written in natural language. Do what its playbooks below say, and nothing else.
 
@@ -65,14 +59,6 @@ _TRIGGERS = """
 with `await Trigger("<code>")` before the call.\
 """
 
-_FILES = _line("ReadFile", "Describe", "SendFile")
-_ASK = _line("Ask")
-_REMINDERS = _line("Remind")
-_TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
-_WORDS = _line("Tell")
-_LOG = _line("Log")
-_EVENTS = _line("Publish")
-
 _ACKNOWLEDGEMENT = """
 - `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
 take it up in time.\
@@ -94,6 +80,21 @@ waits for what is said. {SIGNATURES["InviteToMeeting"].told}, {SIGNATURES["Leave
 is there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may \
 call it `self.current_meeting.shared_state`.\
 """
+
+
+def _line(*calls: str) -> str:
+    """The rule of built-in calls, as they are declared."""
+    return f"\n- {'; '.join(SIGNATURES[name].told for name in calls)}."
+
+
+_FILES = _line("ReadFile", "Describe", "SendFile")
+_ASK = _line("Ask")
+_REMINDERS = _line("Remind")
+_TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
+_WORDS = _line("Tell")
+_LOG = _line("Log")
+_EVENTS = _line("Publish")
+
 
 _NAMED = (
     (phrase("files"), _FILES),

@@ -23,6 +23,9 @@ from runtime.language.variable_names import MARK, variable_name
 from runtime.sandbox.policy import HOST_FUNCTIONS, check_size
 from runtime.sandbox.policy import check as check_policy
 
+_IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
+"""Calls that say where control is: they stand in the reply itself."""
+
 
 def verify_size(source: str) -> Rejected | None:
     """None when a statement, which parses, is small enough to be rewritten, compared and verified, else why not."""
@@ -132,10 +135,6 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
         if rejected is not None:
             return rejected
     return None
-
-
-_IN_THE_REPLY = frozenset({"Step", "Trigger", "Yld", "Return"})
-"""Calls that say where control is: they stand in the reply itself."""
 
 
 def _check_use(tree: ast.AST, position: Position) -> Rejected | None:

@@ -33,6 +33,9 @@ from runtime.tape.facts.frames import FrameParked, FrameSteered
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey
 
+_TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")
+"""What stands before words that were neither for people nor for a meeting."""
+
 
 class Exchange:
     """The questions of one frame to the model, and what the frame says and hears."""
@@ -283,10 +286,6 @@ async def _behind(blanks: Callable[[], str], words: AsyncIterator[str]) -> Async
     async for text in words:
         yield text if begun else blanks() + text
         begun = True
-
-
-_TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")
-"""What stands before words that were neither for people nor for a meeting."""
 
 
 class _Seen:

@@ -44,6 +44,17 @@ YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 NEITHER = "other"
 """The answer that is neither yes nor no. Small models use this word, but not `neither` or null."""
 
+_ANSWER = "answer"
+
+STANDARD: Mapping[str, str] = {
+    "repeat": "they want to hear the last message again",
+    "skip": "they do not want to answer this",
+    "cancel": "they want to stop all of this",
+    "human": "they want to speak with a human being",
+    "other": "anything else: a question of their own, small talk, or something unclear",
+}
+"""The standard acts of a person in place of an answer."""
+
 
 class Questioner:
     """Makes the questions of one playbook. `types` are the declared types of its agent's variables. `speaker` is the
@@ -188,18 +199,6 @@ def _whom(targets: Sequence[str]) -> str:
         for one in targets
     ]
     return " and ".join(names)
-
-
-_ANSWER = "answer"
-
-STANDARD: Mapping[str, str] = {
-    "repeat": "they want to hear the last message again",
-    "skip": "they do not want to answer this",
-    "cancel": "they want to stop all of this",
-    "human": "they want to speak with a human being",
-    "other": "anything else: a question of their own, small talk, or something unclear",
-}
-"""The standard acts of a person in place of an answer."""
 
 
 @dataclass(frozen=True, slots=True)

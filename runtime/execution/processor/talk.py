@@ -35,6 +35,13 @@ MAX_ASIDES = 50
 
 NONE = "none"
 
+_ASIDE = (
+    f"{Form.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in a "
+    "few words, to what was asked, unless they want to stop. Only the message itself."
+)
+
+_ASIDE_ALONE = f"{Form.IN_YOUR_ROLE} with {{source}}, in a sentence or two: {{heard}} Only the message itself."
+
 
 class Correction(Exception):
     """A person has corrected a value: control goes back to the instruction at `index` of the trail."""
@@ -358,14 +365,6 @@ class FrameTalk:
         found = await self._exchange.answer(_only(question))
         if found != NONE:
             await self._start(str(found), {})
-
-
-_ASIDE = (
-    f"{Form.REPLY} the person, in your role and by your notes, about what they ask or say now; then come back, in a "
-    "few words, to what was asked, unless they want to stop. Only the message itself."
-)
-
-_ASIDE_ALONE = f"{Form.IN_YOUR_ROLE} with {{source}}, in a sentence or two: {{heard}} Only the message itself."
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from runtime.tape.facts.frames import Loops, StepReached, StepReturned
 from runtime.tape.state.frames import CallRecord
 from runtime.tape.state.session import SessionState
 
+Spoken = TypeVar("Spoken", bound=Say | Ask)
+
 
 def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:
     """Every name with its value: the agent's variables, overridden by the playbook's parameters."""
@@ -236,9 +238,6 @@ def _changed(value: Any, path: Sequence[Any], new: Any) -> Any:
         known = dict(value or {})
         return {**known, str(step): _changed(known.get(str(step)), rest, new)}
     raise NotComputable(f"{shown_value(value, 80)} has no part {step!r}")
-
-
-Spoken = TypeVar("Spoken", bound=Say | Ask)
 
 
 class Authored:

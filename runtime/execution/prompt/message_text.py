@@ -11,15 +11,14 @@ from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.quoted_text import past_lines, quoted_lines
 from runtime.llm.client import ChatMessage
 
+_QUOTED_CHARS = 300
+
 
 def exchanged(past: Mapping[str, str]) -> Iterator[ChatMessage]:
     """An earlier exchange: what was heard, and what was said then."""
     yield ChatMessage("user", past["heard"] or Form.BEGINS)
     if past["said"]:
         yield ChatMessage("assistant", foreign_lines(past["said"]))
-
-
-_QUOTED_CHARS = 300
 
 
 def heard_content(message: Message, theirs: Callable[[str], str] = foreign) -> str:

@@ -33,6 +33,18 @@ from runtime.llm.client import ChatMessage, Completion, CompletionRequest
 
 _AROUND = " \t\n\"'“”`*.!?:"
 
+MAX_TRIES = 3
+"""A question is asked at most this often before its step fails."""
+
+MAX_BREAKS = 2
+"""A reply that breaks off is asked for again at most this often in a row."""
+
+Plan = Callable[[], Sequence[Question]]
+"""The questions that can be asked together with the first one, in the order of the program."""
+
+Prompt = Callable[[str], Awaitable[tuple[ChatMessage, ...]]]
+"""The whole prompt around the text of the questions."""
+
 
 class CopiedInstruction(WrongAnswer):
     """The words of a message are those of its instruction."""
@@ -62,19 +74,6 @@ async def not_copied(pieces: AsyncIterator[str], instructions: Collection[str]) 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).strip(_AROUND).casefold()
-
-
-MAX_TRIES = 3
-"""A question is asked at most this often before its step fails."""
-
-MAX_BREAKS = 2
-"""A reply that breaks off is asked for again at most this often in a row."""
-
-Plan = Callable[[], Sequence[Question]]
-"""The questions that can be asked together with the first one, in the order of the program."""
-
-Prompt = Callable[[str], Awaitable[tuple[ChatMessage, ...]]]
-"""The whole prompt around the text of the questions."""
 
 
 @dataclass(frozen=True, slots=True)

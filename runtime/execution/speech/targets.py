@@ -28,6 +28,10 @@ from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import PageState
 from runtime.tape.state.session import SessionState
 
+_AGENT = "agent "
+_PERSON = "person "
+_NOTICE = " notice"
+
 
 def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> HumanSpec:
     """The declared human that a person is; ANYBODY for others."""
@@ -52,11 +56,6 @@ def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec])
         if spec is not ANYBODY:
             found |= {spec.declared: person, spec.name: person}
     return found
-
-
-_AGENT = "agent "
-_PERSON = "person "
-_NOTICE = " notice"
 
 
 class Population(Protocol):

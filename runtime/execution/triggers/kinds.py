@@ -26,6 +26,26 @@ Condition = Callable[[Mapping[str, Any]], bool]
 
 _WHEN = phrase("before a test")
 
+_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
+_DIGITS = 2
+"""Of the minutes of a time."""
+
+_CALL = phrase("about a call")
+_EVERY = phrase("at intervals")
+_DAILY = phrase("daily at")
+_MESSAGE = phrase("a message comes")
+_SENDERS = {
+    **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
+    **dict.fromkeys(("agent", "agents"), "agent"),
+    **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
+}
+
+_INVITED = phrase("invited")
+
+_CRON = re.compile(
+    r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
+)
+
 
 def condition_of(text: str) -> Condition | None:
     """The condition that a trigger's text states about variables (`When $x > 15`), None when it is not computable.
@@ -56,26 +76,8 @@ def _compared_with_none(tree: ast.AST) -> Iterator[str]:
                 yield variable_name(name)
 
 
-_UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
-_DIGITS = 2
-"""Of the minutes of a time."""
-
-_CALL = phrase("about a call")
-_EVERY = phrase("at intervals")
-_DAILY = phrase("daily at")
-_MESSAGE = phrase("a message comes")
-_SENDERS = {
-    **dict.fromkeys(("user", "users", "person", "people", "human", "humans"), "user"),
-    **dict.fromkeys(("agent", "agents"), "agent"),
-    **dict.fromkeys(("anybody", "anyone", "somebody", "someone"), ""),
-}
-
-_INVITED = phrase("invited")
 _ANY_TIME, _ANY_ZONE = datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC")
 """For reading repeated times, which depend on neither."""
-_CRON = re.compile(
-    r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)

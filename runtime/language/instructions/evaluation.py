@@ -26,14 +26,28 @@ _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _WIDE = re.compile(r"\d{4}")
 
-
-class NotComputable(ValueError):
-    """An expression has no value now: a variable is unset, or an operation does not fit its operands."""
-
-
 CONSTANTS: Mapping[str, Any] = {
     "True": True, "False": False, "None": None, "true": True, "false": False, "null": None, "yes": True, "no": False,
 }  # fmt: skip
+
+_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+    ast.Is: lambda a, b: type(a) is type(b) and a == b,
+    ast.IsNot: lambda a, b: type(a) is not type(b) or a != b,
+}
+
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+
+
+class NotComputable(ValueError):
+    """An expression has no value now: a variable is unset, or an operation does not fit its operands."""
 
 
 class Lenient(Mapping[str, Any]):
@@ -105,22 +119,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "zip": lambda *v: [list(p) for p in zip(*v, strict=False)], "reversed": lambda v: list(v)[::-1],
 }  # fmt: skip
 """The functions that an expression may call without a playbook."""
-
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.Is: lambda a, b: type(a) is type(b) and a == b,
-    ast.IsNot: lambda a, b: type(a) is not type(b) or a != b,
-}
-
-
-COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
 class _Evaluation:

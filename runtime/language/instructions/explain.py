@@ -38,6 +38,9 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.uses import is_text
 from runtime.language.variable_names import variable_name
 
+Required = Mapping[str, Sequence[str]]
+"""The required parameters of each callable playbook, by name."""
+
 
 class PartKind(StrEnum):
     """The executor of a part of a step: the runtime alone, or a model that answers a question of this kind."""
@@ -56,10 +59,6 @@ class Part:
     kind: PartKind
     text: str
     why: str = ""
-
-
-Required = Mapping[str, Sequence[str]]
-"""The required parameters of each callable playbook, by name."""
 
 
 def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:

@@ -40,6 +40,44 @@ _UNSURE = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.000(?![\d.])")
 _TEXT = re.compile(r"(?P<f>[fF]?)(?P<text>\"[^\"\n]*\"|'[^'\n]*')")
 _FILLED_IN = re.compile(r"(?<!\{)\{(\$[^\W\d][^{}\n]*)\}(?!\})")
 
+_METHODS = frozenset(
+    {
+        *(
+            "upper",
+            "lower",
+            "title",
+            "capitalize",
+            "strip",
+            "lstrip",
+            "rstrip",
+            "split",
+            "join",
+            "replace",
+            "startswith",
+        ),
+        *("endswith", "count", "find", "index", "isdigit", "isalpha", "isnumeric", "keys", "values", "items", "get"),
+        *("copy", "splitlines", "casefold", "removeprefix", "removesuffix"),
+    }
+)
+
+_PLAIN = (
+    ast.Constant,
+    ast.List,
+    ast.Tuple,
+    ast.Dict,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Subscript,
+    ast.Slice,
+    ast.JoinedStr,
+    ast.FormattedValue,
+)
+
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr)
+
 
 @dataclass(frozen=True, slots=True)
 class Expression:
@@ -210,46 +248,6 @@ def _depth(tree: ast.AST) -> int:
 
 class _Prose(Exception):
     """The text is no expression."""
-
-
-_METHODS = frozenset(
-    {
-        *(
-            "upper",
-            "lower",
-            "title",
-            "capitalize",
-            "strip",
-            "lstrip",
-            "rstrip",
-            "split",
-            "join",
-            "replace",
-            "startswith",
-        ),
-        *("endswith", "count", "find", "index", "isdigit", "isalpha", "isnumeric", "keys", "values", "items", "get"),
-        *("copy", "splitlines", "casefold", "removeprefix", "removesuffix"),
-    }
-)
-
-_PLAIN = (
-    ast.Constant,
-    ast.List,
-    ast.Tuple,
-    ast.Dict,
-    ast.BoolOp,
-    ast.UnaryOp,
-    ast.BinOp,
-    ast.Compare,
-    ast.IfExp,
-    ast.Subscript,
-    ast.Slice,
-    ast.JoinedStr,
-    ast.FormattedValue,
-)
-
-
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr)
 
 
 def _is_foreign(node: ast.AST) -> bool:

@@ -25,6 +25,9 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 
+_BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
+"""The separators between the words of a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class FreeFence:
@@ -121,10 +124,6 @@ def _callable(agent: AgentSpec, program: Program) -> Iterator[tuple[str, Playboo
     for other in program.agents:
         if other.name != agent.name and other.kind is not AgentKind.HUMAN:
             yield from ((f"{other.name}.{one.name}", one) for one in other.playbooks if one.public and not one.hidden)
-
-
-_BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
-"""The separators between the words of a name."""
 
 
 @lru_cache(maxsize=4096)

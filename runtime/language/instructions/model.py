@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from runtime.language.instructions.expression import Expression
 
+_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
+
 
 @dataclass(frozen=True, slots=True)
 class Prose:
@@ -130,9 +132,6 @@ class LoopKind(StrEnum):
     UNTIL = "until"
     EACH = "each"
     TIMES = "times"
-
-
-_LETTERS = frozenset({"letter", "character", "char", "digit", "sign", "symbol", "c", "ch"})
 
 
 @dataclass(frozen=True, slots=True)

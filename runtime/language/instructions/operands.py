@@ -54,6 +54,8 @@ _CURLED = re.compile('\u2018([^\u2018\u2019"\n]*)\u2019([.!]?)\\Z')
 
 _QUOTES = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
 
+_FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
+
 
 def words_of(text: str, targets: Sequence[str] = ()) -> Words:
     """Exact words for a completely quoted text or a variable's value, else prose. Who hears them, `targets`, may be
@@ -93,9 +95,6 @@ def template_of(text: str) -> Words:
         at = one.end
     parts += _variables_in(text[at:])
     return Template(tuple(part for part in parts if part != ""), otherwise)
-
-
-_FIELD = re.compile(r"\$[^\W\d]\w*(?:\.[^\W\d]\w*(?!\w*\()|\[[^\]\n]*\])*")
 
 
 def _variables_in(text: str) -> Iterator[str | Expression]:

@@ -9,6 +9,10 @@ from runtime.language.vocabulary.phrase import phrase
 
 _FAILURE = phrase("failure")
 
+_ENDING = phrase("ending")
+
+_OTHERS = phrase("others")
+
 
 @lru_cache(maxsize=4096)
 def speaks_of_failure(text: str) -> bool:
@@ -16,15 +20,9 @@ def speaks_of_failure(text: str) -> bool:
     return _FAILURE.inside(text) is not None
 
 
-_ENDING = phrase("ending")
-
-
 def speaks_of_ending(text: str, notes: Sequence[str]) -> bool:
     """Whether a step, or a note on all of them, may mean that the program ends."""
     return any(_ENDING.inside(one) for one in (text, *notes))
-
-
-_OTHERS = phrase("others")
 
 
 def speaks_of_others(test: str) -> bool:

@@ -15,6 +15,9 @@ _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "asy
 _CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})
 _DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
+_TOO_DEEP = "the statement is nested too deeply; use variables"
+_TOO_LONG = "a number has too many digits; use a shorter one"
+
 
 class StatementReader:
     """Takes tokens, gives items. A statement is parsed once, when its end is seen; `broken` is set by a Broken."""
@@ -229,7 +232,3 @@ def _syntax_error(source: str) -> tuple[str, int] | None:
     except (RecursionError, MemoryError):
         return _TOO_DEEP, 1
     return None
-
-
-_TOO_DEEP = "the statement is nested too deeply; use variables"
-_TOO_LONG = "a number has too many digits; use a shorter one"

@@ -26,6 +26,8 @@ _PLAIN = (ast.Constant, ast.UnaryOp, ast.List, ast.Dict)
 _WITHIN_AN_ENDING = 6
 """The most tokens of an ending: "in the current value of $x"."""
 
+_Value = Literal["any", "worded", "exact", "plain", "step"]
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -50,9 +52,6 @@ class Setting:
         """The reading as its author could write it, so that it has no other."""
         value = in_symbols(self.value) if isinstance(self.value, Expression) else self.value
         return f"{', '.join(self.targets)} {self.operator}= {value}"
-
-
-_Value = Literal["any", "worded", "exact", "plain", "step"]
 
 
 @dataclass(frozen=True, slots=True)
