@@ -22,7 +22,7 @@ ASKS_AGAIN = phrase("asks again")
 ASKS_TO_DO_AGAIN = phrase("asks to do again")
 ASKS_FOR_IT = phrase("asks for it")
 _ANEW = re.compile(
-    r"\b(?:(?:another|different|new|other|valid|correct|real|better)\s+(?P<other>\w+(?:\s\w+)?)"
+    r"\b(?:(?:another|different|new|other|valid|correct|real|better|(?:short|long|small|bigg|larg|earli|lat|cheap|high|low)er)\s+(?P<other>\w+(?:\s\w+)?)"
     r"|(?:the|their|its|your|a|an)\s+(?P<same>\w+(?:\s\w+)?)\s+(?:again|once more|anew))\b",
     re.IGNORECASE,
 )

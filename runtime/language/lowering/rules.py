@@ -34,7 +34,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 39
+_VERSION = 40
 _DONE = "; done when "
 _KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
@@ -145,6 +145,9 @@ def _classifier(
     return Classifier(reach, within=playbook.name, meetings=others, meeting=meeting, attendees=present)
 
 
+_Place = tuple[Step | None, LoweredInstruction | None]
+
+
 class _StepLowering:
     def __init__(
         self, playbook: ParsedPlaybook, reach: Reach, classifier: Classifier, notes: list[Unclassified]
@@ -155,6 +158,8 @@ class _StepLowering:
         self._classifier = classifier
         self._notes = notes
         self._loops = 0
+        self._behind: _Place | None = None
+        """What stands before a heading without words, below which a sentence with both sides of a condition is."""
         self._occasions = Occasions(_triggers(playbook.triggers))
         self._answers: dict[str, str] = {}
         """The steps that depend on an answer alone, by their lines."""
@@ -171,13 +176,15 @@ class _StepLowering:
         may be the step `above` the list.
         """
         steps: list[Step] = []
+        behind, self._behind = self._behind, None
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
             asked = _ASKED.search(before.text if before is not None else above.text if above and above.talk else "")
             self._classifier.asked_before = asked and (asked[2] or "")
             line = _line(parent, number)
             item = replace(item, text=about_what_was_found(item.text, before, self._reach))
-            step = self._other_side(item, before, line) or self._lower(item, line, before, above)
+            around = (before, above) if steps or behind is None else behind
+            step = self._other_side(item, before, line) or self._lower(item, line, *around)
             waits, _, own = step.text.partition(_DONE)
             if before and asked and step.op is Op.YLD and waits == asked[1] and not before.children:
                 steps[-1] = replace(before, text=before.text[: asked.start()])
@@ -215,6 +222,7 @@ class _StepLowering:
         again = phrases.AGAIN_IF.begins(found.text) is not None
         if found.loop and found.known and not (again or _is_loop(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
+        self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
         said = phrases.plain(item.text)
         course = course_of(phrases.PREFIX.without(without_further(said)))
