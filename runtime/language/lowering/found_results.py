@@ -15,15 +15,22 @@ _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 
 def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
     """The condition *there is no such order* behind `$order = FindOrder($id)` as `$order is missing`; any other text as
-    it is."""
+    it is. *No such book* is what was looked for, whatever the variable is called."""
     branch = phrases.BRANCH_AT_START.begins(text) if before else None
     if branch is None or before is None:
         return text
     for state, found in _FOUND.items():
         said = found.begins(branch.rest)
-        if said and (name := _result(before, reach)) and _names(name, said["what"]):
+        if said and (name := _result(before, reach)) and (said["such"] or _names(name, said["what"])):
             return f"{text[: branch.end()]} ${name} is {state}{branch.rest[said.end() :]}"
     return text
+
+
+def without_what_was_found(text: str) -> str:
+    """A sentence without such a condition, whose words `$order is missing` replaces."""
+    branch = phrases.BRANCH_AT_START.begins(text)
+    said = next(filter(None, (found.begins(branch.rest) for found in _FOUND.values())), None) if branch else None
+    return said.rest if said else text
 
 
 def _result(before: Step, reach: Reach) -> str | None:

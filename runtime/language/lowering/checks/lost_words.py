@@ -27,7 +27,6 @@ _STOOD_FOR = {
     " tries up most more no maximum doing go iterate over through step steps down by"
     " following forever endlessly once twice thrice x every each passes cycles of"
     " doesnt dont didnt isnt arent wasnt werent hasnt havent",
-    **dict.fromkeys(("CND If $", "CND if $", "CND Unless $"), "found nothing none such exist exists"),
     "QUE Say": "say same show print display tell ask output reply respond answer announce write send greet"
     " whisper exactly saying",
     "QUE": "user users customer customers client guest player person all call run use execute invoke perform start"
