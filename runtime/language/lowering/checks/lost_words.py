@@ -10,6 +10,7 @@ from functools import lru_cache
 from runtime.core.times import NUMBER_WORDS
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
+from runtime.language.lowering.found_results import without_what_was_found
 from runtime.language.syntax.naming import spaced
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
@@ -89,6 +90,7 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     a word must stand in one of these.
     """
     rows = tuple(compiled)
+    said = _apart_from_what_was_found(said, rows)
     there = "\n".join(rows if operands is None else operands)
     sleeps = _sleeps(rows)
     if not sleeps and stands_in(said, there):
@@ -105,6 +107,12 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     return list(dict.fromkeys(lost))
 
 
+def _apart_from_what_was_found(said: str, rows: tuple[str, ...]) -> str:
+    """A text without *there is no such order*, where `$order is missing` is in its place."""
+    replaced = any(row.startswith("CND") and row.endswith((" is missing", " is given")) for row in rows)
+    return without_what_was_found(said) if replaced else said
+
+
 def stands_in(said: str, there: str) -> bool:
     """Whether a text stands in another one letter for letter, so that none of its words can be lost."""
     start = there.find(said) if said.isascii() else -1
@@ -116,6 +124,7 @@ def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
     """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
     than half of the words that carry meaning; a word is there when another one begins like it."""
     rows = tuple(compiled)
+    said = _apart_from_what_was_found(said, rows)
     there = "\n".join(rows)
     if stands_in(said, there):
         return []
