@@ -25,6 +25,8 @@ _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
 _WHEN = phrase("before a test")
 _NUMBER_WORD = phrase("number said")
+_AGREES_OR_REFUSES = phrase("agrees or refuses")
+_DIGITS = re.compile(r"-?\d+(?:[.,]\d+)*")
 _NUMBERS: Mapping[str, float] = {
     **dict.fromkeys(("a", "an", "once", "single"), 1),
     **dict.fromkeys(("couple", "pair", "both", "twice"), 2),
@@ -125,6 +127,8 @@ class Understanding:
         """The wanted values in the message. A value that it cannot contain counts as none."""
         if list(awaited.types.values()) == ["bool"]:
             [name] = awaited.types
+            if awaited.heard.rstrip().endswith("?") and not _AGREES_OR_REFUSES.inside(awaited.heard):
+                return {name: None}  # "How much is it?" is neither, whatever a small model takes it for
             return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
         given = await self._ask(self._questioner.given(line, awaited))
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
@@ -215,6 +219,16 @@ def was_said(value: Any, heard: str) -> bool:
         known = sum(token in said for token in tokens)
         return (known > 0 and 2 * known >= len(tokens)) or value.casefold() in said
     if isinstance(value, int | float) and not isinstance(value, bool):
-        spelt = _NUMBER_WORD.inside(said) or any(map(str.isdecimal, said))
-        return bool(spelt) or value in map(_NUMBERS.get, WORD.findall(said))
+        return bool(_NUMBER_WORD.inside(said)) or value in map(_NUMBERS.get, WORD.findall(said)) or _is_in(value, said)
     return True
+
+
+def _is_in(value: float, said: str) -> bool:
+    """Whether a number is one of those in digits, or their sum; "5k" or "3pm" may be any."""
+    found = _DIGITS.findall(said)
+    if any(said[match.end() :][:1].isalpha() for match in _DIGITS.finditer(said)):
+        return True
+    numbers = [float(one.replace(",", "")) for one in found if one.count(".") < 2]
+    decimal = [float(one.replace(",", ".")) for one in found if one.count(",") == 1 and "." not in one]
+    whole = "".join(filter(str.isdecimal, said))
+    return value in numbers or value in decimal or value == sum(numbers) or str(value) == whole

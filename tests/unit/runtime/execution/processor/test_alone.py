@@ -72,6 +72,14 @@ async def test_what_people_do_instead_of_answering_is_chosen_from_a_list_a_line_
         ("A couple", 30, False),
         ("none at all", 0, True),
         ("It is 7", 7, True),
+        ("Oh sorry, I meant 12 Hill Street.", 1, False),
+        ("Oh sorry, I meant 12 Hill Street.", 12, True),
+        ("2 adults and 1 child", 3, True),
+        ("1,500 it is", 1500, True),
+        ("about 1 500", 1500, True),
+        ("5k", 5000, True),
+        ("at 3pm", 15, True),
+        ("-4 or so", -4, True),
     ],
 )
 async def test_a_number_is_believed_where_one_was_said(
@@ -98,8 +106,18 @@ async def test_what_is_no_yes_and_no_no_gives_no_value(sandbox: MontySandbox) ->
     replies = ("Milk?", chosen("other"), chosen("question"), "From cows.", chosen("yes"))
     async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
         await walk.say("hi")
-        assert await walk.say("What milk is it?") == ["From cows.", "Milk?"]
+        assert await walk.say("Tell me what milk it is") == ["From cows.", "Milk?"]
         assert await walk.say("Fine, with milk") == ["true!"]
+
+
+async def test_a_question_is_no_yes_unless_it_has_one(sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
+    async with walking(
+        main(*asks), "Milk?", chosen("question"), "85 cents.", chosen("yes"), sandbox=sandbox, questions_alone=True
+    ) as walk:
+        await walk.say("hi")
+        assert await walk.say("How much is it?") == ["85 cents.", "Milk?"]
+        assert await walk.say("Yes, could you bring some?") == ["true!"]
 
 
 async def test_an_answer_that_is_all_somebody_wrote_is_no_trigger(sandbox: MontySandbox) -> None:
