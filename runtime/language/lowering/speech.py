@@ -310,7 +310,7 @@ class Speech:
             return self._reach.agents_in(agent[0])[0]
         if person:
             return self._person(person[0])
-        role = messages.TO_A_ROLE.begins(bare)
+        role = messages.TO_A_ROLE.begins(bare) or _TO_A_ROLE_BEHIND.begins(unquoted(bare))
         if role and not self._meeting and self._reach.is_the_user(role["who"]):
             return "user"
         if self._meeting:
