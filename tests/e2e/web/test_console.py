@@ -24,6 +24,22 @@ DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
 ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 PASSWORD = "a-password-for-the-console"
+PYTHON = """\
+# Baker
+Shares cakes.
+
+```python
+@playbook(triggers=["When program starts"])
+async def Begin():
+    await Say("user", "I share.")
+    return shared(12)
+
+
+def shared(people):
+    return people / 0
+```
+"""
+
 POET = """# Poet
 You write poems.
 
@@ -142,6 +158,9 @@ async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_on
         await bob.locator(".message.agent").last.hover()
         await expect(bob.get_by_role("button", name="Good answer").last).to_be_visible()
         await expect(bob.get_by_role("button", name="Answer again").last).to_be_hidden()
+        await say(bob, "0")
+        await expect(bob.get_by_text("Something went wrong").last).to_be_visible()
+        await expect(bob.get_by_text("division by zero")).to_have_count(0)  # which is for owners
 
         await parley(tmp_path, "access", "revoke", person)
         assert (await ada.request.get(f"{running.url}/bus/v1/status")).status == 401
@@ -265,6 +284,20 @@ async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path,
         await running.prints('"action": "DELETE"')
 
 
+async def test_the_line_of_python_that_failed_is_marked_and_said(tmp_path: Path, browser: Browser) -> None:
+    program = tmp_path / "python.pb"
+    program.write_text(PYTHON)
+    async with with_console(tmp_path, program) as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I share.")).to_be_visible()
+        page = await opened(browser, running, "#/decisions")
+        await page.get_by_role("link", name="1: ZeroDivisionError").click()
+        failed = page.locator(".card .bad").filter(has_text="It failed in Baker, Begin")
+        await expect(failed.locator("code").last).to_contain_text("python.pb:12 in shared")
+        await expect(page.locator(".program .line-failed")).to_contain_text("return people / 0")
+
+
 async def test_owners_answer_questions_and_see_who_was_first(tmp_path: Path, browser: Browser) -> None:
     async with with_console(tmp_path, DESK, PARLEY_CONSOLE__ACTS="true") as running:
         chat = await entered(browser, running.url, "Ada")
@@ -373,6 +406,10 @@ async def test_a_scratch_room_shows_text_while_it_grows(tmp_path: Path, browser:
             model.release()
             await expect(room.get_by_role("listitem").last).to_contain_text("Roses are red, and more")
             await expect(growing).to_have_count(0)
+            await page.get_by_text("The entries around it").click()
+            entries = page.get_by_role("region", name="Entries").get_by_role("row")
+            await expect(entries.filter(has_text="and more").first).to_be_visible()
+            assert await entries.filter(has_text="grew").count() <= 1
             await page.get_by_role("button", name="Delete").click()  # a copy that rests can be deleted
             await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
             await expect(page.get_by_role("option", name="scratch:")).to_have_count(0)
