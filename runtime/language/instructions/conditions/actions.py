@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.language.instructions.conditions.meanings import (
@@ -59,7 +59,11 @@ def _operand(_: str | None, token: ConditionToken) -> ValueMeaning:
 
 
 def _part_of(factor: str, value: ValueMeaning) -> ValueMeaning:
-    return ValueMeaning(f"({value.code} {factor[0]} {factor[1:]})", "computed")
+    return ValueMeaning(f"({value.code} {factor[0]} {factor[1:]})", "measured")
+
+
+def _together(first: ValueMeaning, commaed: Sequence[ValueMeaning], last: ValueMeaning) -> str:
+    return f"[{', '.join(value.code for value in (first, *commaed, last))}]"
 
 
 def _number_of_percent(token: ConditionToken, _: ConditionToken) -> ConditionToken | None:
@@ -73,8 +77,8 @@ def _lasting(halves: bool, count: str | ValueMeaning, unit: str) -> ValueMeaning
     return ValueMeaning(f"({whole} + {unit} / 2)" if halves else whole, "computed")
 
 
-def _computed(code: Callable[..., str]) -> Callable[..., ValueMeaning]:
-    return lambda *parts: ValueMeaning(code(*parts), "computed")
+def _computed(code: Callable[..., str], form: str = "computed") -> Callable[..., ValueMeaning]:
+    return lambda *parts: ValueMeaning(code(*parts), form)
 
 
 ACTIONS: Mapping[str, Callable[..., Any]] = {
@@ -149,10 +153,16 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "number_of_percent": _number_of_percent,
     "with_percent": _computed(lambda value, op, token: f"({value.code} {op} {value.code} * {token.text} / 100)"),
     "parenthesised": lambda _, value, __: value,
-    "counted": _computed(lambda *parts: f"len({parts[-1].code})"),
-    "sized": _computed(lambda function, value: f"{function}({value.code})"),
-    "average": _computed(lambda _, value: f"(sum({value.code}) / len({value.code}))"),
-    "percent": _computed(lambda token, _, value: f"({value.code} * {token.text} / 100)"),
+    "counted": _computed(lambda *parts: f"len({parts[-1].code})", "measured"),
+    "sized": _computed(lambda function, value: f"{function}({value.code})", "measured"),
+    "sized_together": lambda function, first, commaed, _, __, last: (
+        None if function == "len" else ValueMeaning(f"{function}({_together(first, commaed, last)})", "computed")
+    ),
+    "average": _computed(lambda _, value: f"(sum({value.code}) / len({value.code}))", "measured"),
+    "average_together": _computed(
+        lambda _, first, commaed, __, ___, last: f"(sum({_together(first, commaed, last)}) / {len(commaed) + 2})"
+    ),
+    "percent": _computed(lambda token, _, value: f"({value.code} * {token.text} / 100)", "measured"),
     "part_of": _part_of,
 }
 """What each action of the grammar makes of the meanings of its elements; None where they have none together."""

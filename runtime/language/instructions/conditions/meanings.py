@@ -119,7 +119,7 @@ def any_of(first: ClauseMeaning, others: tuple[tuple[bool, ClauseMeaning], ...])
 
 def _each_of(_: object, subjects: ListMeaning, predicate: PredicateMeaning) -> ClauseMeaning | None:
     together = predicate.many and subjects.joint == "and" and predicate.test.orders
-    if together or not all(value.testable or value.form == "computed" for value in subjects.values):
+    if together or not all(value.testable or value.form in ("computed", "measured") for value in subjects.values):
         return None  # what is so of several together, as a sum, is not so of each
     tests = tuple(predicate.test.of(value) for value in subjects.values)
     return ClauseMeaning(_joined(subjects.joint, tests), several=True)
@@ -200,7 +200,10 @@ def meeting(*_: object) -> ClauseMeaning:
     return ClauseMeaning(TestMeaning(f"${MEETING_ACTIVE}", f"(not ${MEETING_ACTIVE})"))
 
 
-def listing(value: ValueMeaning, others: ListMeaning) -> ListMeaning:
+def listing(value: ValueMeaning, others: ListMeaning) -> ListMeaning | None:
+    """None where the size of the first may be that of all: "the sum of $a and $b"."""
+    if value.form == "measured" and any(one.form not in ("computed", "measured") for one in others.values):
+        return None
     return replace(others, values=(value, *others.values))
 
 

@@ -53,7 +53,9 @@ def read_worded_value(text: str) -> Expression | None:
     if not source or len(source) > MAX_SOURCE or has_date(source):
         return None
     values = {value for value in _meanings(plain_marks(source), "amount") if isinstance(value, ValueMeaning)}
-    codes = {value.code for value in values if value.form in ("computed", "variable") or value.code.isdigit()}
+    codes = {
+        value.code for value in values if value.form in ("computed", "measured", "variable") or value.code.isdigit()
+    }
     return expression_of(source, codes.pop()) if len(values) == len(codes) == 1 else None
 
 

@@ -40,6 +40,9 @@ def holds(text: str, **names: Any) -> bool:
         ("$n exceeds 3", "$n exceeds 4"),
         ("$n reaches 4", "$n reaches 5"),
         ("$order.total is over 8", "$order.total is under 9"),
+        ("the sum of $n and $m is over 10", "the sum of $n and $m is 4"),
+        ("the largest of 3, $n and $m is 7", "the smaller of $n and $m is 7"),
+        ("the average of $n and $m is 5.5", "the average of $n, $m and 10 is over $m"),
         ("$n is between 1 and 4", "$n is between 5 and 9"),
         ("$n is not between 5 and $m", "$n is not between 1 and $m"),
         ("$n is even", "$m is even"),
@@ -274,3 +277,11 @@ def test_no_condition_ever_means_something_else_than_its_author_says() -> None:
             values = {name: rng.randrange(6) for name in "abc"}
             assert bool(found.evaluate(Lenient(values))) is bool(meant(values)), (text, values)
     assert exact > 600
+
+
+@pytest.mark.parametrize(
+    "size", ["the sum of", "the largest of", "the average of", "half of", "the length of", "10% of"]
+)
+def test_the_size_of_the_first_of_several_is_never_compared_beside_the_others_themselves(size: str) -> None:
+    for said in (f"{size} $n and $m is over 5", f"{size} $n, $m and $k is over 5", f"{size} $n or $m is 3"):
+        assert all("$m >" not in in_symbols(one) and "$m ==" not in in_symbols(one) for one in condition_readings(said))
