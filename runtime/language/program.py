@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,8 @@ from typing import Any, Literal
 from runtime.language.diagnostics import Span
 from runtime.language.value_types import may_be_none
 
+NOTE = re.compile(r"N(\d+)\b")
+"""The code of a note."""
 Mode = Literal["playbook", "react", "raw"]
 """How a playbook in natural language is executed: its steps in order, in a loop of thinking and calling until the
 model's exit conditions hold, or by one question to the model."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from runtime.execution.prompt.message_text import exchanged, heard_content, hear
 from runtime.execution.prompt.quoted_text import past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
-from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
+from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program, Step
 from runtime.language.syntax.naming import spaced
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import FrameState
@@ -48,7 +47,7 @@ def system_text(
         lines += [line for step in playbook.steps for line in _script(step, 0)]
     if playbook.notes:
         lines.append(f"\n{Form.NOTES}")
-        lines += [f"- {re.sub(r'^N[0-9]+ ', '', note)}" for note in playbook.notes]
+        lines += [f"- {NOTE.sub('', note, count=1).lstrip()}" for note in playbook.notes]
     return "\n".join(lines)
 
 

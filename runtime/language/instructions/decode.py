@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -22,12 +21,10 @@ from runtime.language.instructions.model import (
 )
 from runtime.language.instructions.steps.course import course_of
 from runtime.language.instructions.text import clauses_of
-from runtime.language.program import Op, PlaybookSpec, Step
+from runtime.language.program import NOTE, Op, PlaybookSpec, Step
 
 _ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})
 """The codes of steps with the same meaning everywhere."""
-
-_NOTE = re.compile(r"N(\d+)\b\s*(.*)", re.DOTALL)
 
 
 def decode_playbook(playbook: PlaybookSpec) -> Code:
@@ -39,7 +36,7 @@ def decode_playbook(playbook: PlaybookSpec) -> Code:
 def _decoded(steps: tuple[Step, ...], notes: tuple[str, ...]) -> Code:
     """The decoded steps, cached, because a program's sessions share them."""
     code = Code({}, steps[0].line if steps else None)
-    _place(steps, None, code, {found[1]: found[2] for note in notes if (found := _NOTE.match(note))})
+    _place(steps, None, code, {found[1]: note[found.end() :].lstrip() for note in notes if (found := NOTE.match(note))})
     return code
 
 
@@ -96,7 +93,7 @@ def _parts(step: Step, notes: dict[str, str]) -> tuple[Meaning, ...]:
         case Op.YLD:
             return _yielding(text)
         case Op.CHK:
-            number = _NOTE.match(text)
+            number = NOTE.match(text)
             note = notes.get(number[1], "") if number else ""
             return (Free(Prose(f"Apply the note: {note}" if note else text), "it applies a note"),)
         case Op.TNK:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.syntax.naming import NAME_PART
 from runtime.language.variable_names import VARIABLE
 from runtime.language.vocabulary.phrase import phrase, phrases_of
 
@@ -134,7 +135,7 @@ def _spelt(name: str) -> re.Pattern[str]:
 
 
 def _parts(name: str) -> list[str]:
-    return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name.replace("_", " ")) or [name]
+    return NAME_PART.findall(name.replace("_", " ")) or [name]
 
 
 def names_playbook(words: str, playbook: str) -> bool:

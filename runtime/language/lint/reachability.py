@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from runtime.language.lint.findings import Finding, SourceLines, as_written
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.language.syntax.naming import NAME_PART
 from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.word_list import WORD
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _LITTLE = frozenset({"a", "an", "the", "of", "to", "for", "and", "in", "on", "with"})
 
 
@@ -92,13 +91,13 @@ class _Text:
 
     @classmethod
     def of(cls, texts: list[str]) -> _Text:
-        sentences = tuple(frozenset(map(_stem, _PART.findall(text))) for text in texts)
+        sentences = tuple(frozenset(map(_stem, NAME_PART.findall(text))) for text in texts)
         words = frozenset(word for text in texts for word in WORD.findall(text))
         return cls(words, frozenset().union(*sentences), sentences)
 
     def names(self, name: str) -> bool:
         """Whether a playbook is named, in code or in words."""
-        parts = {_stem(part) for part in _PART.findall(name)} - _LITTLE
+        parts = {_stem(part) for part in NAME_PART.findall(name)} - _LITTLE
         if name in self.words:
             return True
         return bool(parts) and parts <= self.stems and any(parts <= sentence for sentence in self.sentences)

@@ -9,8 +9,9 @@ from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Leave, Loop
+from runtime.language.instructions.text import STRING
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.program import Op, Param, PlaybookSpec, Step
+from runtime.language.program import NOTE, Op, Param, PlaybookSpec, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
@@ -40,7 +41,6 @@ _TYPES = (
     "list."
 )
 _TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _BARE = phrase("condition alone")
 _WITHIN = frozenset(",:;")
 """Marks inside of a sentence."""
@@ -48,7 +48,6 @@ _THEN = phrase("what follows")
 _SECTIONS = words_of("sections")
 _NO_SECTIONS = words_of("no sections")
 _CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
-_NOTE = re.compile(r"N(\d+)\b")
 _MARKS = "*_`#- \t"
 
 
@@ -64,9 +63,9 @@ def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
     """Notes that steps refer to and that do not exist."""
-    known = {match[1] for note in playbook.notes if (match := _NOTE.match(note))}
+    known = {match[1] for note in playbook.notes if (match := NOTE.match(note))}
     for step in (step for step in playbook.walk_steps() if step.op is Op.CHK):
-        for number in _NOTE.findall(step.text):
+        for number in NOTE.findall(step.text):
             if number not in known:
                 yield Finding(step.span, f"{playbook.name} has no note N{number}", word=f"note {number}")
 
@@ -107,7 +106,7 @@ def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
     for step in playbook.walk_steps():
-        for name, word in _TYPED.findall(_QUOTED.sub("", step.text)):
+        for name, word in _TYPED.findall(STRING.sub("", step.text)):
             if word not in _TYPE_WORDS:
                 yield _unknown_type(step.span, f"${name}", word)
     for param in playbook.params:
@@ -116,7 +115,7 @@ def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 
 def _strange_words(param: Param) -> list[str]:
-    words = WORD.findall(_QUOTED.sub("", param.type or ""))
+    words = WORD.findall(STRING.sub("", param.type or ""))
     return [word for word in words if word not in _TYPE_WORDS and word.isidentifier()]
 
 

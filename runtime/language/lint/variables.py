@@ -22,8 +22,8 @@ from runtime.language.vocabulary.phrase import phrase
 _NAME = re.compile(r"(?<![\w$\\])\$([^\W\d]\w*)(:(?=[A-Za-z]))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNED = re.compile(r"\$(\w+)(?::[\w\[\], |]+?)?\s*=(?!=)\s*(.*)\Z", re.DOTALL)
-_FOR_EACH = re.compile(r"\bfor\s+(?:(?:each|every|all|any)\s+\$(\w+)|\$(\w+)\s+(?:in|from)\b)", re.IGNORECASE)
-_WAITS = re.compile(r"\bYLD for (?!call\b)")
+_FOR_EACH = phrase("each of a list")
+_WAITS = phrase("waits for somebody")
 _PEOPLE = phrase("of people")
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
 """Endings in which two names of the same variable may differ."""
@@ -161,12 +161,12 @@ def _named(text: str, span: Span, *, reads: bool) -> Iterator[_Use]:
 def _step(step: Step) -> Iterator[_Use]:
     text = step.text
     assigned = _ASSIGNED.match(text)
-    loop = _FOR_EACH.search(text)
+    loop = _FOR_EACH.inside(text)
     if assigned and step.op in (Op.EXE, Op.QUE, Op.TNK):
         yield _Use(assigned[1], step.span, reads=False)
         yield from _named(assigned[2], step.span, reads=_is_exact(assigned[2]))
     elif loop:
-        yield _Use(loop[1] or loop[2], step.span, reads=False)
+        yield _Use(loop["name"], step.span, reads=False)
         yield from _named(text[: loop.start()], step.span, reads=False)
         yield from _named(text[loop.end() :], step.span, reads=not _PEOPLE.inside(text))
     elif _reads(step):
@@ -179,11 +179,11 @@ def _reads(step: Step) -> bool:
     """Whether a step without an assignment sets no variable."""
     match step.op:
         case Op.QUE if step.text.startswith("Say("):
-            return not (_WAITS.search(step.text) or _INVENTS.inside(step.text))
+            return not (_WAITS.inside(step.text) or _INVENTS.inside(step.text))
         case Op.QUE | Op.RET:
-            return not _WAITS.search(step.text) and _is_exact(step.text)
+            return not _WAITS.inside(step.text) and _is_exact(step.text)
         case Op.CND | Op.LOP | Op.ELS:
-            return not _PEOPLE.inside(step.text) and not _WAITS.search(step.text)
+            return not _PEOPLE.inside(step.text) and not _WAITS.inside(step.text)
     return False
 
 

@@ -17,8 +17,6 @@ from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.nodes import ParsedPlaybook
 from runtime.language.vocabulary.phrase import phrase
 
-_VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
-_GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
 _BACKGROUND = phrase("in the background")
 _STARTS = phrase("start a task")
 _NAMED_AS = phrase("task named as")
@@ -106,7 +104,7 @@ class Background:
 
     def starting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Start a Researcher on $topic in the background": a task, if one playbook is meant for certain."""
-        given, rest = _given(bare)
+        given, rest = phrases.given_to(bare)
         around = _BACKGROUND.inside(unquoted(rest))
         if around is None:
             return None
@@ -175,7 +173,7 @@ class Background:
 
     def waiting(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Wait for the research": the result of the one task that it can mean."""
-        given, rest = _given(bare)
+        given, rest = phrases.given_to(bare)
         awaited = _AWAITS.begins(rest) or _GETS.begins(rest)
         if awaited is None:
             return None
@@ -274,12 +272,6 @@ def _numbered(what: str) -> str | None:
     """The task that "task 3" or "the task $order" is, as a call names it; None for other words."""
     name = found["task"] if (found := _TASK.begins(what)) else ""
     return f'"task {name}"' if name and not name.startswith("$") else name or None
-
-
-def _given(bare: str) -> tuple[str | None, str]:
-    """The variable that a step sets, and the rest of it."""
-    given = _GIVEN_TO.match(bare)
-    return (None, bare) if given is None else (given[1], phrases.PREFIX.without(bare[given.end() :]))
 
 
 def _fits(playbook: ParsedPlaybook, count: int) -> bool:

@@ -27,7 +27,7 @@ _KEPT = phrase("kept at the end")
 _FIGURES = phrase("figures out")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
-_ENDS = re.compile(r"; YLD for (?:exit|return)\b")
+_ENDS = ("; YLD for exit", "; YLD for return")
 _EACH = phrase("for each, at once")
 
 
@@ -108,7 +108,7 @@ class Certainty:
         elif found.loop and messages.lasts_until_a_time(found.text):
             why = messages.NO_CLOCK
         elif found.talk is not None and not found.after:
-            ends = _ENDS.search(found.text) is not None
+            ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"

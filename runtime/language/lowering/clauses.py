@@ -14,7 +14,7 @@ _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,(?!\d{3}\b)
 _ENDS = re.compile(r"[;.!?]")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
-_MARKS = re.compile(r"[\"'`(\[{\u201c\u201e\u00ab]")
+_MARKS = frozenset("\"'`([{\u201c\u201e\u00ab")
 """The marks that a text without quotes, brackets and code does not contain."""
 
 
@@ -50,7 +50,7 @@ def joints(text: str, most: int | None = None) -> Iterator[tuple[str, str]]:
 
 def unquoted(text: str) -> str:
     """The text with spaces in place of quotes, brackets and code."""
-    if _MARKS.search(text) is None:
+    if _MARKS.isdisjoint(text):
         return text
     open_places = outside(text)
     return "".join(char if index in open_places else " " for index, char in enumerate(text))
@@ -64,7 +64,7 @@ def open_text(text: str) -> str:
 @lru_cache(maxsize=256)
 def outside(text: str) -> Collection[int]:
     """The positions outside quotes, brackets and code; none if these do not match."""
-    if _MARKS.search(text) is None:
+    if _MARKS.isdisjoint(text):
         return range(len(text))
     closers: list[str] = []
     quote, places = "", set[int]()

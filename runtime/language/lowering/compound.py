@@ -25,7 +25,6 @@ _HOW_BEHIND = phrase("how, behind")
 _LASTS = frozenset({Op.RET, Op.JMP})
 _LONGEST_WAIT = 4
 """The number of words in "YLD for agent Cook"."""
-_SYMBOLIC = phrase("code")
 _OF_THE_CLAUSE = phrase("before a clause")
 _MANNER = phrase("nothing but manner")
 
@@ -294,7 +293,7 @@ class Compound:
             return (
                 self._sequence(text, [head, tail]) if apart else free(text, f"{tail!r} may be part of what is thought")
             )
-        if indirect and not _SYMBOLIC.begins(bare) and not goes_to_a_step(bare):
+        if indirect and not phrases.CODE.begins(bare) and not goes_to_a_step(bare):
             besides = self._for_another(found, bare) or (found.talk is not None and is_exact(tail))
             return free(text, f"{tail!r} may be part of what is said") if besides else None
         second = self._classify(tail)

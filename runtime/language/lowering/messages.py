@@ -67,12 +67,8 @@ _WHAT = phrase("what is said")
 HOW_OFTEN = phrase("how often")
 _ONE_AT_A_TIME = phrase("one at a time")
 _WHETHER = phrase("whether")
-_FINITE = re.compile(
-    r"\b(?:what|who|where|when|why|how|which|that)\b.*\b(?:is|was|went|has|does|did|happened)\b|\bwhat's\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(r"\b(?:to|can|could|must|should|may|might|will|would|please|they|we|you|i)\b", re.IGNORECASE)
-"""Words behind which a verb may go on with what is said: "how to save and quit", not "what is wrong and quit"."""
+_FINITE = phrase("finite")
+_OPEN = phrase("goes on")
 _PERHAPS_ASKED = phrase("perhaps asked")
 _GRANTS = frozenset({"give", "grant"})
 _GRANTED = frozenset(
@@ -127,7 +123,7 @@ def is_indirect(text: str) -> bool:
 
 def may_go_on(head: str) -> bool:
     """Whether an "and" with a verb behind it may go on with what a message says: "how to save", not "what is wrong"."""
-    return is_indirect(head) and not (_FINITE.search(unquoted(head)) and not _OPEN.search(head))
+    return is_indirect(head) and not (_FINITE.inside(unquoted(head)) and not _OPEN.inside(head))
 
 
 def is_a_thing(said: str) -> bool:

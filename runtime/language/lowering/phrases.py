@@ -101,6 +101,7 @@ WORKS_BY_CALL = re.compile(
 )
 """A sentence that says what its call is for: "Create the account with CreateAccount($email)"."""
 BY_A_CALL = phrase("by a call")
+CODE = phrase("code")
 KEEPS_RESULT = phrase("keeps the result")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 PERSON = re.compile(
@@ -127,6 +128,7 @@ _TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
 _WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
 _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
 _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[^\W\d]\w*(?:\.\w+)?\()")
+_GIVEN_TO = re.compile(r"^(\$[^\W\d]\w*(?::\w+)?)\s*=(?!=)\s*")
 RESULTLESS = frozenset({"Say", "Tell", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
@@ -147,6 +149,12 @@ def plain(text: str) -> str:
     if "`" in text:
         text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
     return _AWAITED.sub(r"\1", text) if "(" in text else text
+
+
+def given_to(bare: str) -> tuple[str | None, str]:
+    """The variable that a step sets, and the rest of it."""
+    given = _GIVEN_TO.match(bare)
+    return (None, bare) if given is None else (given[1], PREFIX.without(bare[given.end() :]))
 
 
 def whole_call(text: str) -> str | None:

@@ -10,8 +10,6 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 from runtime.language.vocabulary.phrase import phrase
 
-_VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
-_GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
 _KEPT_AS = phrase("memory kept as")
 _REMEMBERS = phrase("remember that")
 _REMEMBERS_VALUE = phrase("remember a value")
@@ -30,8 +28,7 @@ class Remembering:
         """The instruction of a step that remembers or recalls; None for any other step."""
         if not self._reach.has_memory:
             return None
-        given = _GIVEN_TO.match(bare)
-        target, rest = (None, bare) if given is None else (given[1], phrases.PREFIX.without(bare[given.end() :]))
+        target, rest = phrases.given_to(bare)
         rest = rest.rstrip("?.; ")
         said = text.rstrip(".; ")
         remembered = _REMEMBERS.begins(rest)
@@ -56,5 +53,5 @@ def _literal(words: str) -> str:
     written = words.strip().replace("\\", "\\\\").replace('"', '\\"')
     if not _NAMED.search(written):
         return f'"{written}"'
-    whole = _NAMED.sub(r"<\1>", written).replace("{", "{{").replace("}", "}}")
-    return 'f"' + re.sub(r"<(\w+)>", r"{$\1}", whole) + '"'
+    pieces = (one.replace("{", "{{").replace("}", "}}") for one in _NAMED.split(written))
+    return 'f"' + "".join(f"{{${one}}}" if at % 2 else one for at, one in enumerate(pieces)) + '"'

@@ -107,7 +107,7 @@ class Speech:
         whom = course.said or "user"
         if bare.lower().startswith("yield") and whom.lower() in _YIELDED:
             return LoweredInstruction(Op.YLD, f"for {whom.lower()}")
-        if re.search(r"\$[^\W\d]|\w\(", whom):
+        if phrases.CODE.inside(whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
         person = phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) is not None

@@ -15,6 +15,7 @@ import yaml
 from runtime.language.pbasm.step_lines import read_steps
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import (
+    NOTE,
     AgentKind,
     AgentSpec,
     Param,
@@ -38,7 +39,6 @@ from runtime.language.trigger_words import trigger_kind
 HEADER = "<!-- PBAsm 1 -->"
 _COMMENT = "<!--"
 _TRIGGER = re.compile(r"(T\d+):([A-Z]+)\s+(.+)\Z")
-_NOTE = re.compile(r"N\d+\b")
 
 
 def read(text: str, file: str) -> Program:
@@ -125,7 +125,7 @@ def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Tr
 def number_notes(notes: Sequence[ListItem]) -> tuple[str, ...]:
     """The notes with their codes: "N1 text"."""
     return tuple(
-        item.text if _NOTE.match(item.text) else f"N{number} {item.text}" for number, item in enumerate(notes, 1)
+        item.text if NOTE.match(item.text) else f"N{number} {item.text}" for number, item in enumerate(notes, 1)
     )
 
 

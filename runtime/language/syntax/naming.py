@@ -12,6 +12,7 @@ STATEMENTS = frozenset({"Say", "Step", "Var", "Return", "Yld", "Trigger"})
 """The statements of a model's replies, whose names no playbook can have."""
 
 
+NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _AROUND = " \t:;.,!?*`~'\""
 """What people put around a name in a heading."""
