@@ -94,7 +94,6 @@ class Assembly:
     """The parts that a session itself turns to."""
 
     pages: Pages
-    dispatcher: Dispatcher
     loops: AgentLoops
     invitations: Invitations
     builtins: Builtins
@@ -110,8 +109,6 @@ class Assembly:
     forks: Forks
     places: MeetingPlaces
     meeting_reports: MeetingReports
-    task_orders: TaskOrders
-    task_work: TaskWork
     own_events: OwnEvents
     watcher: StepWatcher | None
     logs: LogCalls
@@ -255,7 +252,6 @@ def assembled(
     )
     return Assembly(
         pages,
-        dispatcher,
         loops,
         invitations,
         builtins,
@@ -282,8 +278,6 @@ def assembled(
         Forks(record, journal, around, inbox),
         places,
         meeting_reports,
-        task_orders,
-        task_work,
         OwnEvents(
             pages,
             Merge(record, journal, around, inbox),

@@ -44,8 +44,10 @@ class OwnEvents:
         self.merge = merge
         """Gives back what came of a fork."""
         self._participants = participants
-        self._orders = orders
-        self._work = work
+        self.orders = orders
+        """What was ordered here."""
+        self.work = work
+        """What was ordered of the session itself."""
         self.questions = questions
         """What tasks ask."""
 
@@ -66,12 +68,12 @@ class OwnEvents:
         elif event.kind == PARTICIPANT and not broken:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
-            self._work.cancel()
+            self.work.cancel()
         elif event.kind == TASK_ASKS:
             self.questions.take(event)
         elif event.kind == TASK_AGAIN:
-            self._orders.order_again(event)
-        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self._orders.take(event)):
+            self.orders.order_again(event)
+        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self.orders.take(event)):
             self._pages.tell(told)
 
     async def _answer(self, event: InboxEvent) -> None:

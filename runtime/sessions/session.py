@@ -131,7 +131,7 @@ class Session:
                     return Outcome.REVERTED
                 self._obey_stops(backlog, tasks)
                 self._parts.start_posting(tasks)
-                self._parts.task_work.start(self._broken)
+                self._parts.own_events.work.start(self._broken)
                 self._parts.own_events.questions.start(tasks)
                 if self._broken is None:
                     self._parts.reminders.start(tasks)
@@ -177,7 +177,7 @@ class Session:
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
             self._journal.note(self._succession.fact)
-            await self._parts.task_orders.catch_up()
+            await self._parts.own_events.orders.catch_up()
         self._journal.note(SessionLoaded())
         await self._parts.places.restore(self._succession)
         self._parts.meeting_reports.restore()
@@ -217,7 +217,7 @@ class Session:
         self._consume(entry)
         event = self._parts.received_files.note(event)
         if event.kind == TASK:
-            self._parts.task_work.begin(event, self._broken)
+            self._parts.own_events.work.begin(event, self._broken)
             await self._taken(entry)
             return
         if event.kind == "message" or event.text:
@@ -228,7 +228,7 @@ class Session:
             self._parts.pages.tell(self._trouble())
         elif begun:
             self._tell_received(event)
-            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.author))
+            self._parts.event_handler.heard(event)
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
@@ -252,7 +252,7 @@ class Session:
             await self._parts.loops.all_posted()
         await self._parts.own_events.merge.give_back()
         await self._parts.all_posted()
-        await self._parts.task_work.give_back()
+        await self._parts.own_events.work.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED
 

@@ -98,11 +98,11 @@ class EventHandler:
         elif event.message_id is not None:
             self._journal.note(ExchangeJoined(event.message_id))
 
-    def heard(self, event: InboxEvent, agent: AgentId) -> None:
-        """Write down that a person's message went to `agent`."""
+    def heard(self, event: InboxEvent, agent: AgentId | None = None) -> None:
+        """Write down that a person's message went to `agent`, to whom it is meant for where that is None."""
         heard = MessageHeard(
             f"in.{event.id}",
-            agent,
+            agent or self._dispatcher.recipient(event.text, None, event.author),
             event.author,
             event.person_name,
             event.private,
