@@ -21,7 +21,6 @@ from runtime.language.value_types import FILE_TYPES, coerced
 from runtime.language.vocabulary.phrase import phrase
 from runtime.language.vocabulary.word_list import WORD
 
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
 _WHEN = phrase("before a test")
 _NUMBER_WORD = phrase("number said")
@@ -98,7 +97,7 @@ class Understanding:
             fitting = [one for one in heard[0].attachments if reference(one) and (kind == "file" or is_picture(one))]
             return Understood("answer", {name: file_value(fitting[0])}) if fitting else None
         text = heard[0].content.strip()
-        shape = {"int": _NUMBER, "float": _NUMBER, "": _CODE, "str": _CODE}.get(kind)
+        shape = {"int": _DIGITS, "float": _DIGITS, "": _CODE, "str": _CODE}.get(kind)
         if shape is None or not shape.fullmatch(text):
             return None
         try:
