@@ -63,7 +63,7 @@ class Compound:
             head = f"While the meeting is {lasting['how']}"
             first = f"{parts[0][: lasting.start()].rstrip()}{parts[0][lasting.end() :]}"
             rest = [re.sub(r"[,;]?\s*YLD for meeting\b", "", first).strip(" ,"), *parts[1:]]
-            kept = [part for part in rest if part and not re.match(r"YLD for meeting\W*$", part)]
+            kept = [part for part in rest if part.rstrip(" .;") not in ("", "YLD for meeting")]
             if kept and phrases.TAKE_PART.begins(kept[0]):
                 return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
         if len(parts) < 2 or phrases.IF_SO.begins(bare):

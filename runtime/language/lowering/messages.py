@@ -188,7 +188,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     several = _ONE_AT_A_TIME.inside(unquoted(bare)) if "questions" not in words else None
     before = bare[: several.start()] if several else ""
     told = is_indirect(before) or _WHETHER.inside(before) is not None
-    if several and (before.endswith((", ", "ask ")) or not told):
+    if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
         return "how often it is said is part of the sentence"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
     if not asks:
