@@ -44,9 +44,11 @@ class Writer:
     """Writes one text, and what should be seen of it."""
 
     def __init__(self, seed: int, *, quiet: bool = False) -> None:
-        """A `quiet` one names nobody and is GitHub's Markdown: without formulas, tags and other links."""
+        """A `quiet` one names nobody and is GitHub's Markdown: without formulas, tags, other links and brackets."""
         self._words = [word for word in WORDS if not quiet or word not in PINGS]
         self._quiet = quiet
+        self._addresses = [address for address in ADDRESSES if not quiet or "[" not in address]
+        self._labels = ["label", "the docs" if quiet else "the [docs] of_it", "文档"]
         self._chance = random.Random(seed)
         self.markdown = ""
         self.parts: list[list[list[Seen]]] = [[[]]]
@@ -92,7 +94,7 @@ class Writer:
             code = self._chance.choice(CODES)
             self._put(f"`{code}`", code, "c" + looks)
         elif part < 0.83:
-            address, after = self._chance.choice(ADDRESSES), self._chance.choice(AFTER)
+            address, after = self._chance.choice(self._addresses), self._chance.choice(AFTER)
             self._put(address, address, looks, address)
             self._put(after, after, looks)
         elif part < 0.95:
@@ -116,8 +118,8 @@ class Writer:
 
     def _link(self, looks: str) -> None:
         label, address = (
-            self._chance.choice(["label", "the [docs] of_it", "文档"]),
-            self._chance.choice([*ADDRESSES, LONG]),
+            self._chance.choice(self._labels),
+            self._chance.choice([*self._addresses, LONG]),
         )
         form = self._chance.randrange(1 if self._quiet else 4)
         written = [

@@ -83,6 +83,7 @@ async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser
                 "<https://e.org?a&amp;b|label> <b>fat *x*</b> <b>open",
                 "https://e.org/(a_(b))_c. <https://e.org|a|b> ~/_x_/y a*b*c",
                 "H<sub>2</sub>O <kbd>C</kbd> <u>u</u> __init__.py == __main__ x<!-- y -->",
+                "\\[a\\] __b__ \\[c\\]",
             ],
         )
         assert shown == [
@@ -94,4 +95,5 @@ async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser
             '<a href="https://e.org/(a_(b))_c">https://e.org/(a_(b))_c</a>. <a href="https://e.org">a|b</a> '
             "~/_x_/y a*b*c",
             "H<sub>2</sub>O <code>C</code> <em>u</em> __init__.py == __main__ x",
+            '<code class="tex block">a</code> <strong>b</strong> <code class="tex block">c</code>',
         ]
