@@ -20,7 +20,6 @@ READ_BY_PATTERNS = {
     "frames/outcomes.py": "places in errors, to leave them out for people",
     "frames/signatures.py": "types of messages that programs made up",
     "processor/exchange.py": "what agents said, to leave out what was for another",
-    "processor/prompt.py": "names and the codes of notes, to show them",
     "processor/questioner.py": "the $variables in words for a model, to put in their values; texts of triggers",
     "processor/understanding.py": "what people wrote",
     "prompt/step_words.py": "steps for people's eyes: their words without codes",
