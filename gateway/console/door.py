@@ -108,7 +108,7 @@ class _Desk:
         """The role of who is logged in, null for nobody, and what it may."""
         login = await self._door.found(request)
         if login is None:
-            return _answer({"role": None})
+            return _answer({"role": None} | ({} if self._door.logins.has_passwords else {"no_password": True}))
         scopes = client_of(login, acts=self._door.acts, private=self._door.private).scopes
         until = login.until.isoformat()
         may = {"words": scopes.content, "acts": scopes.gateway_write, "private": scopes.private}

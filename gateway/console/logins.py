@@ -53,6 +53,11 @@ class Logins:
         self._records = records
         self._clock = clock
 
+    @property
+    def has_passwords(self) -> bool:
+        """Whether a role has a password."""
+        return any(self._proofs.values())
+
     def role_of(self, password: str) -> str | None:
         """The role of a password. It is compared with every role's, whether one is found or not."""
         given, found = _digest(password), None

@@ -113,6 +113,8 @@ async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_on
         second = await (await browser.new_context()).new_page()
         await second.goto(link)
         await expect(second.get_by_role("alert")).to_contain_text("This link is not known, or it was used")
+        await expect(second.get_by_label("Password of the console")).to_have_count(0)  # there is none
+        await expect(second.get_by_text("This console has no password.")).to_be_visible()
         assert link.partition("#link=")[2] not in running.output.replace(link, "")
 
         ada, bob = await entered(browser, running.url, "Ada"), await entered(browser, running.url, "Bob")
@@ -160,7 +162,7 @@ async def test_an_owner_of_the_chat_enters_with_one_click_and_before_there_is_on
         await expect(bob.get_by_role("button", name="Answer again").last).to_be_hidden()
         await say(bob, "0")
         await expect(bob.get_by_text("Something went wrong").last).to_be_visible()
-        await expect(bob.get_by_text("division by zero")).to_have_count(0)  # which is for owners
+        await expect(bob.get_by_text("Divide failed")).to_have_count(0)  # which is for members
 
         await parley(tmp_path, "access", "revoke", person)
         assert (await ada.request.get(f"{running.url}/bus/v1/status")).status == 401

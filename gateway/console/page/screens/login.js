@@ -41,6 +41,9 @@ export function Login() {
     <main class="login">
       <form onSubmit=${submit}>
         <h1><img src="/assets/icon.svg" alt="" width="32" height="32" /> Parley console</h1>
+        ${session.value?.no_password ? html`
+        <p>This console has no password. Owners of the <a href="/">chat</a> enter by <b>Console</b> there. While the chat has no owner, the start of Parley prints a link to here.</p>
+        <p id="trouble" class="trouble" role="alert">${trouble}</p>` : html`
         <label for="who">Your name, which stands beside what you do</label>
         <input id="who" ref=${name} autocomplete="nickname" maxlength="40" required autofocus />
         <label for="password">Password of the console</label>
@@ -48,7 +51,7 @@ export function Login() {
           aria-describedby="trouble" />
         <p>Owners of the <a href="/">chat</a> need no password: it has a link to here.</p>
         <p id="trouble" class="trouble" role="alert">${trouble}</p>
-        <button class="main" disabled=${busy}>Log in</button>
+        <button class="main" disabled=${busy}>Log in</button>`}
       </form>
     </main>`;
 }

@@ -19,11 +19,15 @@ export class Announcer {
     this.waiting.push(entry);
   }
 
+  /** Leave nothing of a message that was deleted. */
+  unsay(id) {
+    for (const line of this.element.children) if (line.dataset.of === id) line.remove();
+  }
+
   flush() {
     const messages = this.waiting.splice(0).map((entry) => entry.message).filter((message) => !message.deleted);
-    const lines = messages.map(({ kind, name, text }) => (kind === "notice" ? plainText(text) : `${name}: ${plainText(text)}`));
-    const said = lines.length > MOST_AT_ONCE ? [`${lines.length} new messages`] : lines;
-    const shown = said.map((line) => el("p", {}, line));
+    const lines = messages.map(({ id, kind, name, text }) => el("p", { "data-of": id }, kind === "notice" ? plainText(text) : `${name}: ${plainText(text)}`));
+    const shown = lines.length > MOST_AT_ONCE ? [el("p", {}, `${lines.length} new messages`)] : lines;
     this.element.append(...shown);
     setTimeout(() => shown.forEach((line) => line.remove()), LASTS_MS);
   }

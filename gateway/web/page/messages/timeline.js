@@ -75,6 +75,7 @@ export class Timeline {
       entry.live = false;
       this.announcer.say(entry);
     }
+    if (message.deleted) this.announcer.unsay(message.id);
     const next = this.list.entries[this.list.entries.indexOf(entry) + 1];
     entry.message = message;
     entry.view?.update(message);
