@@ -25,6 +25,7 @@ _WORKS = phrase("works on something")
 _TO_PEOPLE = re.compile(r"\b(?:(?<!what )(?<!which )to|how|that they should|please)\s+\w+", re.IGNORECASE)
 _KEPT = phrase("kept at the end")
 _FIGURES = phrase("figures out")
+_FINDS_OUT = phrase("finds out from somebody")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
 _ENDS = ("; YLD for exit", "; YLD for return")
@@ -90,7 +91,7 @@ class Certainty:
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")
         head = bare[: kept.start()]
-        made = vocabulary.beginning(head, vocabulary.MAKES) and "(" not in head
+        made = vocabulary.beginning(head, vocabulary.MAKES) and "(" not in head and not phrases.ASK.begins(head)
         return LoweredInstruction(Op.EXE, f"{kept['target']} = {head}") if made else None
 
     def doubt(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
@@ -103,6 +104,10 @@ class Certainty:
             why = BOUND
         elif found.op is Op.TNK and vocabulary.variable_behind(plain, vocabulary.INTO):
             why = "what it thinks of goes to a variable"
+        elif found.op is Op.TNK and (acts := next((tail for head, tail in joints(plain) if _acts(head, tail)), "")):
+            why = f"{acts[:40]!r} is something else to be done"
+        elif found.op is Op.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
+            why = "who is asked is part of the sentence"
         elif found.op is Op.CND and says_that_nothing_came(unquoted(found.text)):
             why = "a time limit for an answer is part of the sentence"
         elif found.loop and messages.lasts_until_a_time(found.text):
@@ -113,6 +118,13 @@ class Certainty:
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
+
+
+def _acts(head: str, tail: str) -> bool:
+    """Whether a clause behind a thought is work: "Think of two more and add these"."""
+    bare = phrases.PREFIX.without(tail)
+    verb, _, rest = bare.partition(" ")
+    return rest != "" and verb.lower() in vocabulary.WORK | _LISTS and not messages.is_indirect(head)
 
 
 def _repeats_steps(bare: str) -> bool:

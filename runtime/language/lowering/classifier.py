@@ -279,7 +279,8 @@ class Classifier:
         elif (got := phrases.BY_A_CALL.begins(bare)) and phrases.whole_call(got.rest):
             expression = got.rest
             text = bare = f"{got['target']} = {expression}"
-        if (name := phrases.whole_call(expression.rstrip("."))) is not None:
+        name = phrases.whole_call(expression.rstrip("."))
+        if name is not None and (f"{name}(" in expression or self._reach.knows(name)):  # no "age (in years)"
             return self._calling(name, text.rstrip(".; "))
         if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
             return self._calling("Say", text.rstrip(".; "))

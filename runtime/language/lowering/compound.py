@@ -108,7 +108,8 @@ class Compound:
         if body is not None and body.known and not told:
             return self._sequence(text, [head, tail])
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
-        more = found.talk is None or any(self._taken_apart(found, text, *cut) for cut in behind)
+        more = found.talk is None or not (told or found.talk.asks)
+        more = more or any(self._taken_apart(found, text, *cut) for cut in behind)
         return free(text, "the scope of its condition is unclear") if more else None
 
     def _besides_a_value(self, text: str) -> LoweredInstruction | None:

@@ -191,14 +191,18 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
         return "how often it is said is part of the sentence"
     typed = _TYPED.findall(QUOTATION.sub(" ", bare))
+    if (
+        not meeting
+        and (asks or words[:1] in (["let"], ["have"]))
+        and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF)
+    ):
+        return "it asks several people, and one answer would end it"
     if not asks:
         typed += [kept["name"]] if (kept := ANSWER_KEPT.inside(bare)) else []
         new = next((name for name in typed if name not in given), None)
         if new is not None:
             return f"it does not say who gives ${new}"
         return "it may be more than words" if grants(bare) else ""
-    if not meeting and (words[1:2] in _EACH_ALONE or words[1:3] in _EACH_OF):
-        return "it asks several people, and one answer would end it"
     if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
     if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.inside(bare)):

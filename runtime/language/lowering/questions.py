@@ -24,6 +24,7 @@ _ASKS_SOMEBODY_AGAIN = phrase("asks somebody again")
 _ASKS_FOR_ANOTHER = phrase("asks for another")
 _EMPTIES = phrase("empties")
 _MAKES_ONE = phrase("makes a new one")
+_ASKS_ANYBODY = phrase("question begins")
 _SUBJECT = phrase("subject of a question")
 _GAVE = re.compile(r"; done when the user gave \$\w+(?: and \$\w+)*")
 
@@ -36,6 +37,8 @@ class AskedVariables:
         self._asked_last: list[str] = []
         self._asked: set[str] = set()
         """The variables of the last question, and of all questions."""
+        self._sure_last = False
+        """Whether the last question is one that is surely asked; there was one, then."""
         self.about: list[str] = []
         """The variables of the condition that a step stands under."""
         self.given: set[str] = set()
@@ -73,6 +76,14 @@ class AskedVariables:
             return added
         if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
+        again = messages.ASKS_AGAIN.inside(plain)
+        somebody = again and phrases.PERSON.search(again.whole)
+        named = phrases.VARIABLE.search(bare) or self._asked & {*self.about}
+        if again and not (self._meeting or self._sure_last or somebody or named):
+            return "what is asked again is not said"
+        about = self._asked & {*self.about}
+        if self.about and len(about) != 1 and _ASKS_FOR_ANOTHER.inside(plain) and not phrases.VARIABLE.search(bare):
+            return "which value it asks for is unclear"
         if _ASKS_SOMEBODY_AGAIN.inside(plain) and not messages.ASKS_AGAIN.inside(plain):
             return "what is asked again is not said"
         again = messages.ASKS_TO_DO_AGAIN.inside(plain)
@@ -159,6 +170,8 @@ class AskedVariables:
         gave = _GAVE.search(found.text)
         if gave or found.text.endswith("; done when the user answered"):
             self._asked_last = phrases.VARIABLE.findall(gave[0]) if gave else []
+            self._sure_last = True
+        self._sure_last = self._sure_last and (found.known or _ASKS_ANYBODY.inside(found.text) is None)
         self._asked |= set(self._asked_last)
         meant = decode_text(found.op, found.text)
         made, work = sets(meant), not found.known or any(isinstance(part, Free) for part in meant.parts)

@@ -34,7 +34,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 41
+_VERSION = 42
 _DONE = "; done when "
 _KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
@@ -43,6 +43,7 @@ _ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
 _ENDS_BEFORE = phrase("end of a loop")
+_EACH_ASKED = phrase("asks for each")
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
 
@@ -277,6 +278,7 @@ class _StepLowering:
             if first.known and first.op not in _CONTROL:
                 return replace(first, after=(*first.after, item.text[condition.end() :].lstrip()))
         asks = found.talk is not None and found.talk.asks and not phrases.KEEP_ASKING.begins(text)
+        asks = asks and not _EACH_ASKED.inside(text)
         if not found.after and phrases.REPEATS.inside(text) and not asks:
             return free(item.text, "whether the steps below it are done again is part of the sentence", whole=True)
         return found

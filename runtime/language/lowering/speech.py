@@ -290,10 +290,9 @@ class Speech:
             return True
         if target and phrases.ASK.begins(bare):
             from_agent = target != "user" and self._named.from_agent.search(bare)
-            if phrases.ASK_IF_OBJECT.begins(bare) and not (from_agent or self._spoken_to(bare)):
-                return False
-            return _LETS_KNOW.begins(bare) is None
-        asks = phrases.ASKS_INSIDE.inside(bare) if self._tells(bare, target or "user") else None
+            if from_agent or self._spoken_to(bare) or not phrases.ASK_IF_OBJECT.begins(bare):
+                return _LETS_KNOW.begins(bare) is None
+        asks = phrases.ASKS_INSIDE.inside(unquoted(bare)) if self._tells(bare, target or "user") else None
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
     def _with_somebody(self, bare: str) -> bool:
@@ -386,8 +385,9 @@ class Speech:
             when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until["what"]] if until else []
             return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
-        tells = phrases.TELL.begins(said) or vocabulary.beginning(said, vocabulary.HANDS)
-        asked = phrases.ASKS_INSIDE.inside(said) if tells else None
+        tells = any(one.begins(said) for one in (phrases.TELL, phrases.ASK_IF_OBJECT))
+        tells = tells or vocabulary.beginning(said, vocabulary.HANDS) != ""
+        asked = phrases.ASKS_INSIDE.inside(unquoted(said)) if tells else None
         kept = messages.ANSWER_KEPT.inside(said)
         wanted = anew or ([kept["name"]] if kept else self.questions.wanted(said[asked.start() :] if asked else said))
         kind = kept["type"] if kept and messages.ASKS_QUOTED.begins(said[: kept.start()]) else ""

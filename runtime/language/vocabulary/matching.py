@@ -45,7 +45,7 @@ def word(said: str, *, joined: bool = False) -> Maker:
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
             if at < len(words.words) and words.words[at] == said and (not joined or words.joined(at)):
-                return then(words, at + 1, groups)
+                return then(words, at + 1, groups) if joined or not words.is_a_name(at) else -1
             return -1
 
         return part
