@@ -12,10 +12,13 @@ from typing import Any, TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
+import gateway.built_in_calls  # noqa: F401 - those of features
 from evals.models import Measured, Meter, Scripted
 from evals.record import Happening, How, Record
 from evals.screen import Screen
 from evals.talks import PERSON, Call, Line, Talk
+from gateway.capabilities import tried
+from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -26,6 +29,7 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.conversation import Conversation
+from runtime.sessions.features import alone
 from runtime.sessions.node_context import NodeContext
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
@@ -127,6 +131,7 @@ class _Run:
             stage.clock,
             bus,
             questions_alone=stage.alone,
+            features=alone(tried(Settings(), program, stage.clock)),
         )
 
     async def live(self) -> tuple[How, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gateway.features.a2a.feature import a2a
 from gateway.features.approvals.feature import approvals
 from gateway.features.feedback.feature import feedback
@@ -15,4 +17,15 @@ from gateway.features.schedules.feature import schedules
 from gateway.features.scratch.feature import scratch
 from gateway.features.usage.feature import usage
 
+if TYPE_CHECKING:
+    from gateway.settings.tree import Settings
+    from runtime.core.clock import Clock
+    from runtime.language.program import Program
+    from runtime.sessions.features import NodePart
+
 FEATURES = (reports, memories, schedules, feedback, usage, hours, mcp, a2a, pushes, approvals, scratch, notebooks)
+
+
+def tried(settings: Settings, program: Program, clock: Clock) -> list[NodePart]:
+    """What features do in sessions that are held in memory alone. Raises ConfigError."""
+    return [part for one in FEATURES if (part := one.tried(settings, program, clock)) is not None]

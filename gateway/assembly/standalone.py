@@ -13,6 +13,7 @@ import anyio
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
+from gateway.capabilities import tried
 from gateway.extensions.loading import load_extensions
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.masking import Masking
@@ -31,6 +32,7 @@ from runtime.events.frames import FrameResumed, FrameWaiting, LLMFailed, Sandbox
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
+from runtime.sessions.features import alone
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -116,6 +118,7 @@ async def execute(
             tasks=settings.tasks.limits,
             extended=extended,
             calls=extensions.calls,
+            features=alone(tried(settings, program, clock)),
         )
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()

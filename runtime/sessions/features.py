@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -68,6 +68,11 @@ class NodePart:
     outside: Mapping[str, ExtensionCall] = {}
     """Calls of these programs that are outside effects, by name."""
 
+    @property
+    def alone(self) -> NodePart | None:
+        """What stands for it in sessions that keep nothing anywhere else; None where its calls are not possible."""
+        return None
+
     async def gained(self, lease: Lease, /) -> None:
         """A shard is ours now."""
 
@@ -92,6 +97,11 @@ class NodePart:
     async def put_aside(self, event: InboxEvent, record: SessionRecord, cause: str, /) -> None:
         """An event will never be taken, since it made sessions fail; `record` is of the last one that tried. `cause`
         begins with the type of the error. Raises StorageUnavailable."""
+
+
+def alone(parts: Iterable[NodePart]) -> list[NodePart]:
+    """What stands for these parts in sessions that keep nothing anywhere else."""
+    return [one for part in parts if (one := part.alone) is not None]
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient, Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.features import NodePart
+from runtime.sessions.features import NodePart, alone
 from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
@@ -46,7 +46,6 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 _ALONE: Mapping[str, Any] = {
     "events": None,
     "extended": None,
-    "features": (),
     "mailboxes": NoMailboxes(),
     "places": None,
     "seen": False,
@@ -162,7 +161,8 @@ class NodeContext:
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""
         if platform == SCRATCH:
-            return replace(self, **_ALONE, tool_rules=replace(self.tool_rules, careful=True))
+            careful = replace(self.tool_rules, careful=True)
+            return replace(self, **_ALONE, features=alone(self.features), tool_rules=careful)
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)
 

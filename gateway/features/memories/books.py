@@ -163,6 +163,10 @@ class Memories:
         """Whether a program remembers anything."""
         return bool(self._on(program))
 
+    def off(self) -> Memories:
+        """Memories by which no program remembers anything."""
+        return Memories(self.store, self.clock, lambda _: False, self.silence, self.limits)
+
     async def book(self, scope: Scope) -> Book:
         """The memories of a scope as they are now. Those that are too old are deleted."""
         version = await self.store.version(scope)

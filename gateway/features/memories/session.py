@@ -126,5 +126,9 @@ class NodeMemories(NodePart):
         self._memories = memories
         self._meanings = meanings
 
+    @property
+    def alone(self) -> NodeMemories:
+        return NodeMemories(self._memories.off())
+
     def session(self, parts: SessionParts, /) -> SessionMemories:
         return SessionMemories(parts, self._memories, self._meanings)

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
-from gateway.capabilities import FEATURES
+from gateway.capabilities import tried
 from gateway.extensions.loading import Extensions, load_extensions
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
@@ -206,7 +206,7 @@ class Stage:
             idle_s=float("inf"),
             files=ports.files.source(),
             intake=ports.files.intake(self.settings, self.texts),
-            features=[part for one in FEATURES if (part := one.tried(self.settings, program, ports.clock)) is not None],
+            features=tried(self.settings, program, ports.clock),
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,

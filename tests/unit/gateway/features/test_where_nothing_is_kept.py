@@ -1,0 +1,112 @@
+"""What the calls of features do in sessions that keep nothing anywhere else: each is here, in each of these places."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from evals.conversation import Stage, run_once
+from evals.models import Scripted
+from evals.talks import Expected, Talk
+from gateway.assembly.standalone import Terminal, execute
+from gateway.capabilities import FEATURES
+from gateway.features.memories.session import NodeMemories
+from gateway.programs.arguments import begun_by
+from gateway.settings.tree import Settings
+from runtime.core.clock import SystemClock
+from runtime.execution.frames.signatures import declared
+from runtime.language.compiler import compile_parsed
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.program import Program
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.clock import FakeClock
+from tests.fakes.memory.memories import MemoryMemories
+from tests.fakes.people.talk import Model, talking
+from tests.fakes.remembering import memories_of
+from tests.unit.gateway.talks.rig import differing
+from tests.unit.runtime.sessions.commands.test_fork import seen_at
+from tests.unit.runtime.sessions.commands.test_scratch import ROOM, copied, rest_before
+
+pytestmark = pytest.mark.anyio
+
+OFF = "not remembered: memory is off for this program"
+RECALLS = "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
+CAME = {
+    'Remember("The user has a dog")': OFF,
+    'Remember("We meet on Tuesdays", about="place")': OFF,
+    'Recall("dog")': "[]",
+    'Schedule("every day at 9", "stand up")': "Schedule is not possible here, as in a task or with parley exec",
+}
+TRIES = "\n".join(
+    f"    try:\n        said.append(str(await {call}))\n    except Exception as error:\n        said.append(str(error))"
+    for call in CAME
+)
+TRIED = "; ".join(CAME.values())
+ONCE = f"""# Desk
+```python
+@playbook(cli_entry=True, triggers=["When program starts"])
+async def Main():
+    await Say("user", await Tried())
+
+@playbook
+async def Tried():
+    said = []
+{TRIES}
+    return "; ".join(said)
+```
+"""
+EACH_TIME = ONCE.replace(
+    'await Say("user", await Tried())',
+    """while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", await Tried())""",
+)
+TALK = Talk(title="Calls", expect=Expected())
+IN_A_TASK = ONCE.replace("await Tried()", 'await Result(await Spawn("Desk", "Tried"))', 1)
+REMEMBERING = "---\nmemory: true\n---\n"
+
+
+async def compiled(text: str) -> Program:
+    return (await compile_parsed(parse(read_text(text, "desk.pb")), lowerer=RulesLowerer())).program
+
+
+def test_every_call_of_a_feature_is_tried() -> None:
+    calls = {one.name for feature in FEATURES for owner in feature.calls() for one in declared(owner)}
+    assert {call.partition("(")[0] for call in CAME} == calls
+
+
+@pytest.mark.parametrize(
+    ("text", "came"),
+    [(ONCE, TRIED), (REMEMBERING + ONCE, TRIED), (REMEMBERING + IN_A_TASK, TRIED.replace(OFF, RECALLS))],
+)
+async def test_with_parley_exec(text: str, came: str) -> None:
+    said, beside = io.StringIO(), io.StringIO()
+    made = begun_by(await compiled(text), {})
+    ended = await execute(Settings().model_copy(update={"language": "en"}), made, "", Terminal(said, beside))
+    assert (ended.how, said.getvalue(), beside.getvalue()) == ("done", f"{came}\n", "")
+
+
+async def test_in_a_scratch_room(sandbox: MontySandbox) -> None:
+    store = MemoryMemories()
+    kept = NodeMemories(memories_of(store, FakeClock(), "desk", "test"))
+    async with talking(await compiled(REMEMBERING + EACH_TIME), Model(), sandbox, features=[kept]) as talk:
+        for words in ("hi", "one"):
+            await talk.say(words)
+        remembered = store.texts()
+        await copied(talk, rest_before(talk, "one"))
+        await talk.say("one instead", at=ROOM)
+        assert seen_at(talk, ROOM)[-1] == TRIED
+    assert remembered == store.texts() != []
+
+
+def test_in_a_talk_with_a_program_that_does_not_say_that_it_remembers(tmp_path: Path) -> None:
+    assert differing(tmp_path, ONCE, f"## Once\n- Desk: {TRIED}\n") == []
+
+
+async def test_in_an_eval(sandbox: MontySandbox) -> None:
+    record = await run_once(await compiled(ONCE), TALK, Scripted([]), Stage(sandbox, SystemClock()))
+    assert (record.how, [shown.text for shown in record.shown]) == ("waiting", [TRIED])
