@@ -25,6 +25,7 @@ from runtime.language.program import Op, Step
 
 _IF = ("if ", "when ")
 _OPPOSITES = {"yes": "no", "no": "yes", "nothing": "", None: "no"}
+_SOMEBODY = frozenset({"they", "he", "she"})
 _WHETHER = (" whether ", " if ", " that ")
 
 
@@ -60,6 +61,10 @@ def answering(
     else:
         return free(found.text, "nothing stands before it that it answers", whole=True)
     if isinstance(head, Condition):
+        last = before.children[-1] if before is not None and before.children else None
+        asked = last is not None and _asks(decode(last).parts[-1])
+        if asked and not _SOMEBODY.isdisjoint(found.text.lower().split()):
+            return free(found.text, "what it answers is unclear", whole=True)
         if head.side is Side.IF and answer == _OPPOSITES[said_before]:
             return _with_test(found, "Otherwise")
         return free(found.text, "what it answers is unclear", whole=True)

@@ -108,7 +108,9 @@ class Compound:
         if body is not None and body.known and not told:
             return self._sequence(text, [head, tail])
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
-        more = found.talk is None or not (told or found.talk.asks)
+        does = [tail[cut.end() :] for cut in phrases.CLAUSE_START.finditer(tail)]
+        acts = any(part and not (phrases.INDIRECT.begins(part) or part.startswith("for ")) for part in does)
+        more = found.talk is None or (acts if found.talk.asks else not told)
         more = more or any(self._taken_apart(found, text, *cut) for cut in behind)
         return free(text, "the scope of its condition is unclear") if more else None
 

@@ -22,6 +22,7 @@ _EITHER = phrase("one or the other")
 _PUTS_INTO = phrase("puts into")
 _ASKS_SOMEBODY_AGAIN = phrase("asks somebody again")
 _ASKS_FOR_ANOTHER = phrase("asks for another")
+_ASKS_THE_SAME_AGAIN = phrase("asks the same again")
 _EMPTIES = phrase("empties")
 _MAKES_ONE = phrase("makes a new one")
 _ASKS_ANYBODY = phrase("question begins")
@@ -61,7 +62,7 @@ class AskedVariables:
         if about and (it := messages.ASKS_FOR_IT.inside(plain)):
             return f"{talk.said[: talk.said.rindex(it['it'])]}{_joined(about)}", about
         named = [name for name in about if name in self._asked]
-        if len(named) == 1 and (other := _ASKS_FOR_ANOTHER.inside(plain)):
+        if len(named) == 1 and (other := _ASKS_FOR_ANOTHER.inside(plain) or _ASKS_THE_SAME_AGAIN.inside(plain)):
             return f"{talk.said[: other.end()]} (${named[0]}){talk.said[other.end() :]}", named
         again = messages.ASKS_AGAIN.inside(plain) or messages.ASKS_TO_DO_AGAIN.inside(plain)
         names = named or self._asked_last
@@ -82,7 +83,12 @@ class AskedVariables:
         if again and not (self._meeting or self._sure_last or somebody or named):
             return "what is asked again is not said"
         about = self._asked & {*self.about}
-        if self.about and len(about) != 1 and _ASKS_FOR_ANOTHER.inside(plain) and not phrases.VARIABLE.search(bare):
+        if (
+            self.about
+            and len(about) != 1
+            and not phrases.VARIABLE.search(bare)
+            and any(one.inside(plain) for one in (_ASKS_FOR_ANOTHER, _ASKS_THE_SAME_AGAIN))
+        ):
             return "which value it asks for is unclear"
         if _ASKS_SOMEBODY_AGAIN.inside(plain) and not messages.ASKS_AGAIN.inside(plain):
             return "what is asked again is not said"
