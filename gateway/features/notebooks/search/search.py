@@ -67,15 +67,17 @@ class Search:
         if sealed:
             throw_away(path)
         self._index: SearchIndex | None = None
+        self._closed = False
         self._thread = anyio.CapacityLimiter(1)
         self._known: dict[str, tuple[int, Notebook]] = {}
         self._emptied = 0
         """How often the index was emptied."""
 
     def close(self) -> None:
-        """Close the file."""
-        if self._index is not None:
-            self._index.close()
+        """Close the file for good."""
+        self._closed, index, self._index = True, self._index, None
+        if index is not None:
+            index.close()
 
     async def keep_tidy(self, clock: Clock) -> None:
         """Forget deleted notebooks now and at times, until cancelled; then close the file. What fails is tried again
@@ -192,22 +194,29 @@ class Search:
         return upto if entries else last
 
     async def _opened(self) -> SearchIndex:
-        if self._index is None:
+        if self._index is None and not self._closed:
             try:
                 opened = await self._in_thread(partial(_open, self._path))
             except (sqlite3.Error, OSError) as error:
                 raise NoIndex(f"Nothing can be searched: {self._path} cannot be an index ({error}).") from error
-            self._index, other = opened, self._index  # which somebody else may have opened meanwhile
-            if other is not None:
-                other.close()
+            self._use(opened)
+        if self._index is None:
+            raise NoIndex("Nothing can be searched: Parley is stopping.")
         return self._index
+
+    def _use(self, opened: SearchIndex) -> None:
+        if self._index is None and not self._closed:
+            self._index = opened
+        else:  # somebody else was first
+            opened.close()
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         try:
             return await run_sync(work, limiter=self._thread)
         except sqlite3.DatabaseError as error:
             index = self._index
-            if index is not None and not isinstance(error, sqlite3.OperationalError):  # which is one that passes
+            passes = isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError)  # it was closed meanwhile
+            if index is not None and not passes:
                 self._index = None
                 index.discard()
             raise NoIndex(f"Nothing can be searched: {self._path} cannot be read ({error}). Try again.") from error

@@ -14,7 +14,7 @@ import pytest
 from gateway.features.notebooks.search import search as searching
 from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf
 from gateway.features.notebooks.search.routes import EXCERPT_CHARS, excerpts
-from gateway.features.notebooks.search.search import Search
+from gateway.features.notebooks.search.search import NoIndex, Search
 from gateway.features.notebooks.search.words import Phrase, distance, match_of, meant, words_of
 from gateway.features.notebooks.store import Draft, Entry, Stretch, entry_line
 from tests.fakes.clock import FakeClock
@@ -133,6 +133,55 @@ async def test_an_index_that_is_gone_spoilt_or_of_another_version_is_made_anew(d
         base.execute("PRAGMA user_version = 99")
     desk.search = Search(desk.store, desk.path)
     assert await desk.find("word") == [1]
+
+
+async def test_a_search_that_is_closed_finds_nothing_and_leaves_the_index_as_it_is(desk: Desk) -> None:
+    await desk.write("one apple")
+    assert await desk.find("apple") == [1]
+    index = desk.search._index
+    desk.close()
+    kept = desk.path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(NoIndex, match="Parley is stopping"):
+            await desk.find("apple")
+    assert index is not None
+    with pytest.raises(NoIndex):  # which a search has got before
+        await desk.search._in_thread(index.shelves)
+    assert (desk.path.read_bytes(), desk.search._index) == (kept, None)
+
+
+async def test_a_search_that_is_closed_while_another_one_opens_the_index_leaves_nothing_open(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.write("one apple")
+    opened: list[SearchIndex] = []
+
+    def opening(path: Path) -> SearchIndex:
+        opened.append(SearchIndex(path))
+        desk.close()
+        return opened[-1]
+
+    desk.path.touch()
+    monkeypatch.setattr(searching, "_open", opening)
+    with pytest.raises(NoIndex, match="Parley is stopping"):
+        await desk.find("apple")
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].shelves()
+
+
+async def test_searches_that_come_at_once_have_one_index(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    await desk.write("one apple")
+    thrown: list[Path] = []
+    monkeypatch.setattr(SearchIndex, "discard", lambda index: thrown.append(index._path))
+    found: list[list[int]] = []
+
+    async def find() -> None:
+        found.append(await desk.find("apple"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(find)
+    assert (found, thrown) == ([[1]] * 4, [])
 
 
 async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(desk: Desk) -> None:
