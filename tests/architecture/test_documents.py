@@ -110,6 +110,25 @@ def test_readme_names_the_two_commands() -> None:
     assert "make test" in text
 
 
+FILES = [
+    f"/{path.relative_to(ROOT)}"
+    for folder in ("adapters", "benchmarks", "evals", "examples", "gateway", "parley", "runtime", "scripts", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+]
+
+
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_python_files_named_by_the_documents_exist(document: Path) -> None:
+    """A test without a directory is one of those of sessions, as the journal says."""
+    wrong: list[str] = []
+    for name in re.findall(r"`(?:python )?([\w/]+\.py)`", document.read_text()):
+        found = [path for path in FILES if path.endswith(f"/{name}")]
+        if name.startswith("test_"):
+            found = [path for path in found if path.startswith("/tests/unit/runtime/sessions/")]
+        wrong += [name] if not found or (name.startswith("test_") and len(found) > 1) else []
+    assert wrong == []
+
+
 def test_modules_named_by_the_architecture_exist() -> None:
     text = (ROOT / "docs" / "inside" / "architecture.md").read_text()
     paths = re.findall(r"`((?:gateway|adapters|runtime)/[\w/]+(?:\.py)?/?)`", text)
