@@ -24,12 +24,13 @@ def close_open(text: str) -> str:
     """
     lines = text.split("\n")
     fence: OpenFence | None = None
-    begins = 0
+    begins = ends = 0
     for number, line in enumerate(lines[:-1]):
         before, fence = fence, after_line(line, fence)
         begins = number if before is None else begins
+        ends = ends if before is None or fence is not None else number + 1
     if fence is None or fence.is_left_by(lines[-1]):
-        return _close_block(lines)
+        return _close_block(lines, ends)
     last = lines[-1].strip(" \t>")
     if not last or set(last) == {fence.marks[0]}:
         lines.pop()
@@ -38,11 +39,13 @@ def close_open(text: str) -> str:
     return "\n".join([*lines, fence.closer])
 
 
-def _close_block(lines: list[str]) -> str:
-    """Outside a fence: hold back the last line if its meaning may change, and close the last block's marks."""
+def _close_block(lines: list[str], first: int = 0) -> str:
+    """Outside a fence: hold back the last line if its meaning may change, and close the marks of the last block, which
+    begins at line `first` or later.
+    """
     if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or FENCE_LINE.match(lines[-1])):
         lines = lines[:-1]
-    head, tail = _last_block(_without_half_table(lines))
+    head, tail = _last_block(_without_half_table(lines), first)
     shown = InlineMarks(tail).closed()
     lines = head.split("\n")
     return (head + shown if shown or not _HELD_LINE.match(lines[-1]) else "\n".join(lines[:-1])).rstrip()
@@ -57,15 +60,15 @@ def close_marks(text: str) -> tuple[str, str]:
     return (text.rstrip() + inline.marks, inline.openers) if inline.certain else (text, "")
 
 
-def _last_block(lines: list[str]) -> tuple[str, str]:
+def _last_block(lines: list[str], first: int = 0) -> tuple[str, str]:
     """The inline text of the last block, and the text before it."""
-    start = len(lines) - 1
-    while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
+    start = max(first, len(lines) - 1)
+    while start > first and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
         start -= 1
-    tail = "\n".join(lines[max(0, start) :])
+    tail = "\n".join(lines[start:])
     marker = _BLOCK_START.match(tail)
     skip = marker.end() if marker else 0
-    head = "".join(f"{line}\n" for line in lines[: max(0, start)])
+    head = "".join(f"{line}\n" for line in lines[:start])
     return head + tail[:skip], tail[skip:]
 
 

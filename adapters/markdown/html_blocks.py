@@ -32,7 +32,9 @@ _CODE_ENDS = {
     "pre": re.compile(r"(?:</code>[ \t]*)?</pre>", re.IGNORECASE),
     "code": re.compile(r"</code>", re.IGNORECASE),
 }
-_CODE_BEGUN = re.compile(rf"(?<!<pre>){_CODE_ALONE}", re.IGNORECASE)
+_CODE_BEGUN = re.compile(_CODE_ALONE, re.IGNORECASE)
+_NAMED = re.compile(r"[ \t](?=[^\W\d_])|[ \t]?[.,:;!?)](?=[ \t]|\Z)")
+"""What stands behind a tag of code that a sentence names."""
 _CODE = re.compile(r"[ \t]*<code([^<>\n]*)>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\b(?:language-|lang=[\"']?)([\w+#.-]+)", re.IGNORECASE)
 _OTHER = {"": ".", ".": ")", ")": "."}
@@ -89,7 +91,6 @@ class _Written:
         """The sign behind the numbers of the list that is written, or that nothing but spaces follows yet."""
         self._closed = False
         self._fence = ""
-        self._endless = set[str]()
 
     def text(self) -> str:
         """What is written, without a sign that no words follow."""
@@ -129,17 +130,22 @@ class _Written:
             self._text_line(line)
             return None
         self._indent = "" if inside else line[: len(line) - len(line.lstrip())]
-        code = self._pieces(line, start)
+        code = self._pieces(line, start, last=last)
         self._indent = ""
         return code
 
-    def _pieces(self, line: str, start: int) -> int | None:
-        written = 0
+    def _pieces(self, line: str, start: int, *, last: bool) -> int | None:
+        written, endless = 0, set[str]()
         for found in self._tags(line):
             name, closes, end = found["name"].casefold(), bool(found["end"]), found.end()
             is_code = not closes and name in _CODE_ENDS
-            if is_code and not self._has_end(name, start + end):
-                continue
+            if is_code and (name in endless or not _CODE_ENDS[name].search(line, end)):
+                endless.add(name)
+                if last:  # what follows says whether code begins
+                    line = line[: found.start()]
+                    break
+                if _NAMED.match(line, end):
+                    continue
             self._words(line[written : found.start()])
             written = end
             if is_code:
@@ -171,12 +177,6 @@ class _Written:
             )
             return apart or (closes and name not in self._open)
         return name == "code"
-
-    def _has_end(self, name: str, start: int) -> bool:
-        """Whether code that begins there is closed, or may yet be."""
-        if not self._growing and name not in self._endless and not _CODE_ENDS[name].search(self._source, start):
-            self._endless.add(name)
-        return name not in self._endless
 
     def _code(self, name: str, about: str, start: int) -> int:
         """Begin lines of code; returns where the first one does."""

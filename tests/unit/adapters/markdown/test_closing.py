@@ -56,6 +56,8 @@ def visible(text: str) -> str:
         ('> a\n>   - <a href="https://e.org">', "> a"),
         ("an ![alt te", "an alt te"),
         ("item\n\n-", "item"),
+        ("```\na\n\nb\n```\nend", "```\na\n\nb\n```\nend"),
+        ("```\na\n\n**b\n```\n**end", "```\na\n\n**b\n```\n**end**"),
         ("item\n\n- ", "item"),
         ("a\n\n- -", "a"),
         ("1", ""),

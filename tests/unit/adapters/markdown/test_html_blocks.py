@@ -51,17 +51,29 @@ HTML = [
     ("<li>write <p> and </p> here</li>", "- write <p> and </p> here"),
     ("<p>\na\n</p>\n\n<p>b\nc</p>", "a\n\n\nb\nc\n"),
     ("<pre> is a tag\nand <code> too", "<pre> is a tag\nand <code> too"),
+    ("<code> is for code.\n\n*So* it is.", "<code> is for code.\n\n*So* it is."),
+    ("<pre>, <code> and <kbd>: tags\nin words", "<pre>, <code> and <kbd>: tags\nin words"),
+    ("<pre>  /\\_/\\\n ( o )\n</pre>\nx", "```\n  /\\_/\\\n ( o )\n```\nx"),
+    ("<pre> one </pre> two\n<pre> is", "```\n one \n```\n two\n<pre> is"),
 ]
-WHOLE = [html for html, _ in HTML if "<pre> is" not in html and "<pre>```" not in html]
-"""Without code that never ends, and a fence in it: what grows is taken for code at once."""
+CUT_OFF = [
+    ("Here:\n\n<pre>\na\n  <p>\nc", "Here:\n\n```\na\n  <p>\nc"),
+    ("<pre><code class='language-c'>\na &lt; b</code>\nc", "```c\na < b\nc"),
+    ("<ul><li>a <pre> keeps\n</li><li>b <pre>\ncode", "- a <pre> keeps\n- b \n  ```\n  code"),
+    ("<blockquote><pre>\na", "> ```\n> a"),
+    ("<code>x\ny", "```\nx\ny"),
+]
+"""Code that has no end, behind which everything is code."""
+WHOLE = [html for html, _ in HTML if "<pre>```" not in html]
+"""Without a fence in code, which makes the fence around it longer."""
 
 
-@pytest.mark.parametrize(("html", "markdown"), HTML)
+@pytest.mark.parametrize(("html", "markdown"), HTML + CUT_OFF)
 def test_html_is_the_markdown_that_it_means(html: str, markdown: str) -> None:
     assert html_as_markdown(html) == markdown
 
 
-@pytest.mark.parametrize("html", [html for html, _ in HTML])
+@pytest.mark.parametrize("html", [html for html, _ in HTML + CUT_OFF])
 def test_what_is_markdown_stays_so(html: str) -> None:
     once = html_as_markdown(html)
     assert html_as_markdown(once) == once
@@ -74,3 +86,11 @@ def test_what_grows_is_only_added_to(seed: int) -> None:
     for end in range(len(text)):
         shown = html_as_markdown(text[:end], growing=True).rstrip()
         assert whole.startswith(shown), text[:end]
+
+
+@pytest.mark.parametrize("html", WHOLE + [html for html, _ in CUT_OFF])
+def test_a_text_cut_off_anywhere_is_what_its_beginnings_were_shown_as(html: str) -> None:
+    shown = [html_as_markdown(html[:end], growing=True).rstrip() for end in range(len(html) + 1)]
+    for end in range(len(html) + 1):
+        whole = html_as_markdown(html[:end])
+        assert [part for part in shown[: end + 1] if not whole.startswith(part)] == [], html[:end]
