@@ -110,7 +110,10 @@ class Compound:
         behind = (cut for cut in joints(text) if len(cut[0]) > len(head))
         does = [tail[cut.end() :] for cut in phrases.CLAUSE_START.finditer(tail)]
         acts = any(part and not (phrases.INDIRECT.begins(part) or part.startswith("for ")) for part in does)
-        more = found.talk is None or (acts if found.talk.asks else not told)
+        acts = acts and not (
+            tail.lower().startswith("when ") or (told and found.talk is not None and not found.talk.asks)
+        )
+        more = found.talk is None or acts
         more = more or any(self._taken_apart(found, text, *cut) for cut in behind)
         return free(text, "the scope of its condition is unclear") if more else None
 
