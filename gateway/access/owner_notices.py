@@ -17,6 +17,8 @@ from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 
 OWNER_PLACES_TABLE = "access:owner-places"
 
+_AMONG_OTHERS = "among others"
+
 IsOwner = Callable[[str], Awaitable[bool]]
 """Whether a person, by their id, is an owner now."""
 
@@ -38,9 +40,10 @@ class OwnerNotices:
         self.came = Listeners[None]()
         """Told when an owner has another place than before: what nobody could be told may be told now."""
 
-    async def seen(self, person_id: str, address: Address) -> None:
-        """An owner wrote where only they read."""
-        place = json.dumps([address.platform, address.conversation, address.thread])
+    async def seen(self, person_id: str, address: Address, *, alone: bool = True) -> None:
+        """An owner wrote where only they read, or, if not `alone`, where a notice is for their eyes alone."""
+        among = [] if alone else [_AMONG_OTHERS]
+        place = json.dumps([address.platform, address.conversation, address.thread, *among])
         if self._known.get(person_id) != place:
             await self._places.put(person_id, place)
             self._known[person_id] = place
@@ -50,13 +53,22 @@ class OwnerNotices:
         """Tell them a text, by its key; whether there was somebody to tell. A notice is said once, by its id."""
         told = False
         offered = tuple({"id": choice.id, "label": choice.label} for choice in choices)
-        places = what_can_be_read(await self._places.all(), lambda place: address_from(json.loads(place)))
-        for person_id, address in places.items():
+        places = what_can_be_read(await self._places.all(), _place)
+        for person_id, (address, alone) in places.items():
             texts = self._texts.get(address.platform)
             if texts is None or not await self._is_owner(person_id):
                 continue
             text, now = texts(key, **values), self._clock.now()
             with suppress(InboxFull):  # the log says it too
-                await self._inbox.add(InboxEvent(notice, address, person_id, "", text, now, NOTICE, offered))
+                await self._inbox.add(
+                    InboxEvent(notice, address, person_id, "", text, now, NOTICE, offered, private=alone)
+                )
                 told = True
         return told
+
+
+def _place(stored: str) -> tuple[Address, bool]:
+    """Where an owner is told, and whether nobody else reads there."""
+    *address, last = json.loads(stored)
+    among = last == _AMONG_OTHERS
+    return address_from(address if among else [*address, last]), not among

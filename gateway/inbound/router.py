@@ -132,7 +132,7 @@ class InboundRouter:
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
             if judged.role is Role.OWNER and self._access.is_private(event):
-                await self._entrance.owners.seen(event.person_id, event.address)
+                await self._entrance.owners.seen(event.person_id, event.address, alone=event.private)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)

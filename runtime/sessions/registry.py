@@ -204,7 +204,8 @@ class Registry:
         repetitions shows it once."""
         id_ = hashlib.sha256(f"{entry.event.address.key} {entry.event.id}".encode()).hexdigest()[:_PAGE_CHARS]
         choices = tuple(Choice(one["id"], one["label"]) for one in entry.event.attachments)
-        page = self._around.outbox.page(PageSpec(id_, entry.event.address, GATEWAY, choices=choices), UNRECORDED)
+        spec = PageSpec(id_, entry.event.address, GATEWAY, choices=choices, alone=entry.event.asker)
+        page = self._around.outbox.page(spec, UNRECORDED)
         with suppress(AdapterError):  # nobody can be told there
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it

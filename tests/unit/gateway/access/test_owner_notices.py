@@ -30,6 +30,24 @@ async def test_an_owner_is_known_by_the_place_where_they_last_wrote_in_private()
     assert await door.owner_places.all() == {"test:42": '["test", "2", null]'}
 
 
+async def test_where_guests_read_along_an_owner_is_told_alone() -> None:
+    store = people(_42=Role.OWNER)
+    door = Door(await opened("open", store=store, enclosed=True), store=store)
+    await door.take(event(chat="3", private=False))
+    inbox, places = MemoryInbox(MemoryLeaseStore()), door.owner_places
+
+    async def is_owner(person: str) -> bool:
+        return True
+
+    await OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock()).tell("n1", "debug.is_left", number=7)
+    (entry,) = await inbox.read({shard_of("test:3"): "0"}, wait_s=0)
+    assert (entry.event.address, entry.event.asker) == (Address("test", "3"), "test:42")
+    await door.take(event(chat="2", id="b"))
+    await OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock()).tell("n2", "debug.is_left", number=8)
+    (entry,) = await inbox.read({shard_of("test:2"): "0"}, wait_s=0)
+    assert (entry.event.address, entry.event.asker) == (Address("test", "2"), "")
+
+
 async def test_a_notice_comes_once_to_those_who_are_owners_now() -> None:
     inbox, places = MemoryInbox(MemoryLeaseStore()), MemoryRecords()
 

@@ -196,6 +196,14 @@ async def test_a_notice_is_said_once_whatever_goes_on_and_begins_no_session(sand
         assert later.chat == ["You were let in."]
 
 
+@pytest.mark.parametrize("private", [True, False])
+async def test_a_notice_to_somebody_among_others_is_for_them_alone(private: bool, sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        talk.post("It failed.", kind=NOTICE, message_id=None, private=private)
+        await talk.until(lambda: bool(talk.world.dismissed))
+        assert [bool(spec.alone) for spec in talk.world.specs] == [not private]
+
+
 async def test_session_names_commands_as_people_write_them_on_its_platform(sandbox: MontySandbox) -> None:
     code = "async def Main():\n    await Say('user', 'done')\n"
     quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
