@@ -54,7 +54,8 @@ class _Wanted:
         record = known.record
         if self.state and known.state != self.state:
             return False
-        if record.program != self.program if self.program else record.program == _LOOKING and not self.inside:
+        named = self.inside or self.text in (_LOOKING, record.id.lower())
+        if record.program != self.program if self.program else record.program == _LOOKING and not named:
             return False
         return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
 

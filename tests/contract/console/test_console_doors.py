@@ -332,7 +332,7 @@ async def test_what_looks_into_failures_is_listed_where_there_are_several_nodes_
     async with console(valkey_socket) as world, world.logged_in() as owner:
         lease = await shard_lease(world.leases)
         for program in ("parley-debug", "shop"):
-            record = SessionRecord(SessionId(program), HERE, program, T0, 0)
+            record = SessionRecord(SessionId(f"about-{program}"), HERE, program, T0, 0)
             await world.sessions.commit(Commit(lease, record.id, 0, begin=record))
 
         async def listed(**query: str) -> list[str]:
@@ -341,6 +341,10 @@ async def test_what_looks_into_failures_is_listed_where_there_are_several_nodes_
         nodes = RedisNodeStore(world.ground.connection)
         await nodes.announce(LeaseHolder("a", 60))
         assert (await listed(), await listed(program="parley-debug")) == (["shop"], ["parley-debug"])
+        for text in ("parley-debug", " Parley-Debug", "about-parley-debug"):
+            assert await listed(text=text) == ["parley-debug"]
+        for text in ("about", "e", HERE.key):
+            assert await listed(text=text) == ["shop"]
         await nodes.announce(LeaseHolder("b", 60))
         assert await listed() == ["parley-debug", "shop"]
 
