@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
@@ -50,9 +49,6 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
-
-if TYPE_CHECKING:
-    from runtime.storage.redis.client.connection import RedisConnection
 
 
 def intake_of(

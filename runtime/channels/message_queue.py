@@ -131,11 +131,6 @@ class MessageQueue:
         self._check_open()
         return self._take(self._find(match, max_messages))
 
-    def peek(self, match: Match | None = None) -> Message | None:
-        """The oldest message that matches, which stays in the queue; None without one."""
-        numbers = self._find(match, 1)
-        return self._messages[numbers[0]] if numbers else None
-
     def remove(self, match: Match) -> int:
         """Discard the messages that match; returns their number."""
         return len(self._take(self._find(match, None)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 from tests.architecture.source_tree import PACKAGES, ROOT, classes, modules, named, tracked
@@ -27,6 +29,17 @@ def test_no_module_is_longer_than_the_limit() -> None:
 def test_no_module_or_class_has_a_name_that_says_nothing() -> None:
     names = [path.stem for path in modules()] + [node.name for _, node in classes()]
     assert [name for name in names if any(EMPTY_NAMES.fullmatch(word) for word in WORD.findall(name))] == []
+
+
+def test_no_module_imports_the_same_name_twice() -> None:
+    twice: list[str] = []
+    for path in modules():
+        body = ast.parse(path.read_bytes()).body
+        checked = [node for one in body if isinstance(one, ast.If) for node in one.body]
+        imports = [node for node in (*body, *checked) if isinstance(node, ast.Import | ast.ImportFrom)]
+        names = Counter(name.asname or name.name for node in imports for name in node.names)
+        twice += [f"{named(path)}: {name}" for name, count in names.items() if count > 1]
+    assert twice == []
 
 
 def test_every_package_says_in_one_docstring_what_it_is_and_exports_nothing() -> None:

@@ -18,7 +18,6 @@ from runtime.core.near_names import file_advice, name_advice
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
 
     from gateway.database import GatewayDatabase
 

@@ -24,6 +24,11 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+def oldest(queue: MessageQueue, match: Match | None = None) -> Message | None:
+    """The oldest message that matches, which stays in the queue."""
+    return next((queue._messages[number] for number in queue._find(match, 1)), None)
+
+
 @pytest.fixture
 def queue(clock: FakeClock) -> MessageQueue:
     return MessageQueue(100, clock)
@@ -52,8 +57,8 @@ async def test_an_index_holds_only_what_can_be_read_by_it(queue: MessageQueue) -
     for index in range(50):
         queue.put(direct(str(index)))
     queue.put(broadcast("m", C))
-    assert queue.peek(FromSender(C)) is queue.peek(InMeeting(MEETING)) is not None
-    assert queue.peek(FromSender(B)) is None
+    assert oldest(queue, FromSender(C)) is oldest(queue, InMeeting(MEETING)) is not None
+    assert oldest(queue, FromSender(B)) is None
 
 
 async def test_a_reader_waits_until_what_it_wants_comes(queue: MessageQueue, clock: FakeClock) -> None:
@@ -173,15 +178,10 @@ async def test_a_priority_message_comes_first_for_every_reader(queue: MessageQue
     queue.put(broadcast("a"))
     queue.put(broadcast("b"), priority=True)
     assert (
-        texts([m for m in (queue.peek(), queue.peek(FromSender(A)), queue.peek(InMeeting(MEETING))) if m]) == ["b"] * 3
+        texts([m for m in (oldest(queue), oldest(queue, FromSender(A)), oldest(queue, InMeeting(MEETING))) if m])
+        == ["b"] * 3
     )
     assert texts(await queue.get_batch()) == ["b", "a"]
-
-
-async def test_peeking_takes_nothing(queue: MessageQueue) -> None:
-    assert queue.peek() is None
-    queue.put(direct("a"))
-    assert [queue.peek(), len(queue)] == [queue.peek(), 1]
 
 
 async def test_removing_and_clearing_tell_how_many_went(queue: MessageQueue) -> None:
@@ -189,7 +189,7 @@ async def test_removing_and_clearing_tell_how_many_went(queue: MessageQueue) -> 
         queue.put(direct("x", sender))
     assert queue.remove(FromSender(A)) == 2
     assert queue.clear() == 2
-    assert queue.peek(FromSender(C)) is None
+    assert oldest(queue, FromSender(C)) is None
 
 
 async def test_readers_are_served_in_order_and_each_message_goes_to_one(queue: MessageQueue, clock: FakeClock) -> None:
@@ -218,7 +218,7 @@ async def test_a_reader_of_many_does_not_keep_messages_from_a_reader_of_one(
         tasks.cancel_scope.cancel()
 
 
-async def test_a_reader_of_many_that_came_first_is_served_first(queue: MessageQueue, clock: FakeClock) -> None:
+async def test_a_reader_of_many_that_came_first_is_served_oldest(queue: MessageQueue, clock: FakeClock) -> None:
     got: list[list[str]] = []
 
     async def read(match: Match | None, least: int) -> None:
@@ -344,7 +344,7 @@ def test_the_queue_agrees_with_a_plain_list(operations: list[tuple[str, AgentId 
         else:
             match: Match | None = FromSender(sender) if sender else InMeeting(MEETING) if flag else None
             expected = [message for message in model if match is None or match(message)]
-            assert queue.peek(match) == (expected[0] if expected else None)
+            assert oldest(queue, match) == (expected[0] if expected else None)
             if match is not None and flag:
                 assert queue.remove(match) == len(expected)
                 model = [message for message in model if message not in expected]
