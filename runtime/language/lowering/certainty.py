@@ -52,7 +52,7 @@ class Certainty:
         if noted and vocabulary.variable_behind(bare, vocabulary.INTO):
             readings = settings_of(bare)
             return free(text, two_ways(readings) if readings[1:] else "it may replace the value or add to it")
-        if goes_to_a_file(unquoted(bare)) and "$" in bare:
+        if "$" in bare and goes_to_a_file(unquoted(bare)):
             return free(text, "a file is something else than a variable")
         if _repeats_steps(bare):
             return free(text, "the repeated steps are not below it")

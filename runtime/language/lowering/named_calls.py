@@ -58,6 +58,8 @@ class NamedCalls:
         """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
         stays free.
         """
+        if "$" not in bare:
+            return None
         *verb, variable = [word for word in bare.split() if word.lower() not in ("the", "a", "an")] or [""]
         name, typed, _ = variable.removeprefix("$").partition(":")
         known = self.meant(" ".join([*verb, name.replace("_", " ")])) if variable.startswith("$") and verb else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from runtime.language.vocabulary.phrase import words_of
@@ -32,8 +33,15 @@ TELLS_A_PERSON: Final = words_of("tells a person")
 def beginning(text: str, phrases: frozenset[str]) -> str:
     """The longest of these phrases with which a text begins; "" for none."""
     words = text.lower().replace(",", " ").split(maxsplit=_LONGEST)[:_LONGEST]
+    if not words or words[0] not in _firsts(phrases):
+        return ""
     starts = (" ".join(words[:count]) for count in range(len(words), 0, -1))
     return next((start for start in starts if start in phrases), "")
+
+
+@cache
+def _firsts(phrases: frozenset[str]) -> frozenset[str]:
+    return frozenset(one.partition(" ")[0] for one in phrases)
 
 
 def variable_behind(text: str, phrases: frozenset[str]) -> str:

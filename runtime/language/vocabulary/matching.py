@@ -44,7 +44,7 @@ def word(said: str, *, joined: bool = False) -> Maker:
 
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
-            if at < len(words.words) and words.words[at] == said and (not joined or words.joined(at)):
+            if words.ended[at] == said and (not joined or words.joined(at)):
                 return then(words, at + 1, groups) if joined or not words.is_a_name(at) else -1
             return -1
 
@@ -58,8 +58,7 @@ def word_beginning(starts: tuple[str, ...]) -> Maker:
 
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
-            fits = at < len(words.words) and words.words[at].startswith(starts)
-            return then(words, at + 1, groups) if fits else -1
+            return then(words, at + 1, groups) if words.ended[at].startswith(starts) else -1
 
         return part
 
@@ -83,8 +82,7 @@ def one_of(choices: Sequence[Maker], firsts: Sequence[frozenset[str] | None]) ->
         }
 
         def chosen(words: WordList, at: int, groups: Groups) -> int:
-            fitting = by_word.get(words.words[at], anywhere) if at < len(words.words) else anywhere
-            for part in fitting:
+            for part in by_word.get(words.ended[at], anywhere):
                 end = part(words, at, groups)
                 if end >= 0:
                     return end

@@ -105,7 +105,7 @@ class PhrasePattern:
         """The phrase with which a text begins."""
         words = words_of_text(text)
         part, firsts = self._read
-        if (firsts is not None and words.first not in firsts) or text[:1].isspace():
+        if (firsts is not None and words.ended[0] not in firsts) or words.indented:
             return None
         return _begun(part, words)
 
@@ -115,6 +115,9 @@ class PhrasePattern:
 
     def inside(self, text: str) -> PhraseMatch | None:
         """The first place of a text that is this phrase."""
+        firsts = self._read[1]
+        if firsts is not None and firsts.isdisjoint(words_of_text(text).words):
+            return None
         return _first_inside(self, text)
 
     def all_inside(self, text: str) -> Iterator[PhraseMatch]:

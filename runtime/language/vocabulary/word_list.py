@@ -16,7 +16,9 @@ class WordList:
         self.text = text
         self.words = tuple(map(str.lower, PIECE.findall(text.replace("\u2019", "'"))))
         """All of them, in order."""
-        self.first = self.words[0] if self.words else ""
+        self.ended = *self.words, ""
+        """The words, and "" for the end."""
+        self.indented = text[:1].isspace()
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:

@@ -25,8 +25,8 @@ class ConditionChart:
         self._actions = actions
         self._tokens = tokens
         self._words = tuple("" if token.kind == "OPERAND" else token.text for token in tokens)
-        self._begins = tuple(one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens)
-        self._kinds = tuple(one.kind for one in tokens)
+        self._begins = [one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens]
+        self._kinds = [one.kind for one in tokens]
         self._known: dict[tuple[str, int], Meanings] = {}
 
     def meanings(self, rule: str) -> tuple[Any, ...]:

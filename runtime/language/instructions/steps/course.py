@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
-from runtime.language.instructions.conditions.grammar import FILE, grammar_of
+from runtime.language.instructions.conditions.grammar import FILE, Grammar, grammar_of
 from runtime.language.instructions.conditions.meanings import ValueMeaning
 from runtime.language.instructions.conditions.reading import in_symbols, plain_marks, read_answer, read_condition
 from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
@@ -72,7 +72,7 @@ def jump_behind(text: str) -> CourseReading | None:
     than one."""
     source = text.strip().rstrip(".;!").rstrip()
     said = source.lower()
-    if not said.startswith("if ") or grammar_of(*_FILES).firsts["jump"].isdisjoint(said.split()):
+    if not said.startswith("if ") or _grammar().firsts["jump"].isdisjoint(said.split()):
         return None
     chart, tokens = _chart(source)
     for at in range(2, len(tokens)):
@@ -94,6 +94,7 @@ def begins_to_wait(text: str) -> bool:
     return _begins(text) and _chart(text)[0].begins("waiting", 0)
 
 
+@lru_cache(maxsize=4096)
 def without_further(text: str) -> str:
     """A wait without the "and then continue" at its end, which says nothing else than what comes next."""
     if not text[:11].lower().startswith(("wait", "please wait")):
@@ -104,13 +105,18 @@ def without_further(text: str) -> str:
 
 
 def _begins(source: str) -> bool:
-    first = source.partition(" ")[0].lower().rstrip(",")
-    return any(first in grammar_of(*_FILES).firsts[rule] for rule in ("course", "leading"))
+    first, firsts = source.partition(" ")[0].lower().rstrip(","), _grammar().firsts
+    return first in firsts["course"] or first in firsts["leading"]
+
+
+@cache
+def _grammar() -> Grammar:
+    return grammar_of(*_FILES)
 
 
 def _chart(source: str) -> tuple[ConditionChart, tuple[ConditionToken, ...]]:
     tokens = leading_tokens(plain_marks(source))
-    return ConditionChart(grammar_of(*_FILES), _ACTIONS, tokens), tokens
+    return ConditionChart(_grammar(), _ACTIONS, tokens), tokens
 
 
 def _conditional(source: str, chart: ConditionChart, tokens: tuple[ConditionToken, ...]) -> Iterator[CourseReading]:
