@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 TYPE = r"[A-Za-z]\w*(?:\[[^\]=]*\])?(?:\s*\|\s*[A-Za-z]\w*(?:\[[^\]=]*\])?)*"
@@ -11,6 +12,7 @@ CALL = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)?)\s*\(")
 KEYWORD = re.compile(r"\$?([^\W\d]\w*)\s*=(?!=)\s*")
 YIELD = re.compile(r";\s*YLD for .*\Z", re.DOTALL)
 STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+_NO_MARKS = frozenset(f"{string.ascii_letters}{string.digits} ")
 _QUOTATION = re.compile(
     '"[^"\n]*"|\u201c([^\u201c\u201d"\n]*)\u201d|\u201e([^\u201c-\u201e"\n]*)[\u201c\u201d]'
     '|\u00ab([^\u00ab\u00bb"\n]*)\u00bb|\u2018([^\u2018\u2019"\n]*)\u2019(?!\\w)'
@@ -64,7 +66,7 @@ def _outside(text: str, mark: str) -> Iterator[int]:
 
 
 def _outside_quotes(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """The characters from `start` on that are neither in quotes nor quotes, with their positions."""
+    """The marks from `start` on that are neither in quotes nor quotes, with their positions."""
     quote = ""
     for at in range(start, len(text)):
         char = text[at]
@@ -74,7 +76,7 @@ def _outside_quotes(text: str, start: int) -> Iterator[tuple[int, str]]:
             quote = char
         elif char in "\u201c\u201e\u00ab":
             quote = _closing(text, at)
-        else:
+        elif char not in _NO_MARKS:
             yield at, char
 
 

@@ -174,7 +174,7 @@ def only_waits(bare: str) -> bool:
 def about_what_is_given(bare: str, given: Collection[str]) -> bool:
     """Whether a question is "about their $email", which has a value: it may be asked for again."""
     words = bare.rstrip(".!?").split()
-    at = next((at for at, word in enumerate(words) if word.lower() in _OWN and at and words[at - 1] == "about"), None)
+    at = next((at for at, word in enumerate(words) if at and words[at - 1] == "about" and word.lower() in _OWN), None)
     return at is not None and len(words) - _NEAR <= at + 1 < len(words) and words[at + 1].removeprefix("$") in given
 
 

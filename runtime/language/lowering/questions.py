@@ -116,11 +116,11 @@ class AskedVariables:
     def adding(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Put $ticket in $urgent" and "Clear $urgent", a list; "Write a short $note", which is new. None
         for any other step."""
-        if (empties := _EMPTIES.begins(bare)) and empties["target"].removeprefix("$") in self.lists:
+        if self.lists and (empties := _EMPTIES.begins(bare)) and empties["target"].removeprefix("$") in self.lists:
             return LoweredInstruction(Op.EXE, f"Set {empties['target']} to []")
         if (new := _MAKES_ONE.begins(bare)) and new["target"].removeprefix("$") not in self.given:
             return LoweredInstruction(Op.EXE, f"{new['target']} = {bare}")
-        found = _PUTS_INTO.begins(bare)
+        found = _PUTS_INTO.begins(bare) if self.lists else None
         grows = found and found["target"].removeprefix("$") in self.lists and read_value(found["what"]) is not None
         return LoweredInstruction(Op.EXE, f"Add {found['what']} to {found['target']}") if found and grows else None
 

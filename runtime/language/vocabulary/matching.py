@@ -36,7 +36,14 @@ def step(end_of: Callable[[WordList, int], int]) -> Maker:
 
 def word_where(fits: Callable[[WordList, int], bool]) -> Maker:
     """One word or mark that fits."""
-    return step(lambda words, at: at + 1 if at < len(words.words) and fits(words, at) else -1)
+
+    def maker(then: Part) -> Part:
+        def part(words: WordList, at: int, groups: Groups) -> int:
+            return then(words, at + 1, groups) if words.ended[at] and fits(words, at) else -1
+
+        return part
+
+    return maker
 
 
 def word(said: str, *, joined: bool = False) -> Maker:

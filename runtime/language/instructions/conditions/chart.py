@@ -24,9 +24,9 @@ class ConditionChart:
         self._grammar = grammar
         self._actions = actions
         self._tokens = tokens
-        self._words = tuple("" if token.kind == "OPERAND" else token.text for token in tokens)
-        self._begins = [one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens]
-        self._kinds = [one.kind for one in tokens]
+        self._words = (*("" if token.kind == "OPERAND" else token.text for token in tokens), "")
+        self._begins = [*(one.text if one.kind in ("WORD", "MARK") else one.kind for one in tokens), ""]
+        self._kinds = [*(one.kind for one in tokens), ""]
         self._known: dict[tuple[str, int], Meanings] = {}
 
     def meanings(self, rule: str) -> tuple[Any, ...]:
@@ -54,8 +54,6 @@ class ConditionChart:
         return self._known[key]
 
     def _ways(self, rule: str, at: int) -> tuple[RuleWay, ...]:
-        if at == len(self._tokens):
-            return ()
         begins, kind = self._begins[at], self._kinds[at]
         ways = self._grammar.starting.get((rule, begins), ())
         return ways if begins == kind else ways + self._grammar.starting.get((rule, kind), ())
@@ -65,7 +63,8 @@ class ConditionChart:
         for element in elements:
             if not ways:
                 break
-            ways = [(end, (*parts, meaning)) for place, parts in ways for end, meaning in self._element(element, place)]
+            found = self._element if element.times else self._once
+            ways = [(end, (*parts, meaning)) for place, parts in ways for end, meaning in found(element, place)]
         return ways
 
     def _element(self, element: Element, at: int) -> list[tuple[int, Any]]:
@@ -83,7 +82,7 @@ class ConditionChart:
     def _once(self, element: Element, at: int) -> list[tuple[int, Any]]:
         if element.name in self._grammar.rules:
             firsts = self._grammar.firsts[element.name]
-            if at == len(self._begins) or not (self._begins[at] in firsts or self._kinds[at] in firsts):
+            if self._begins[at] not in firsts and self._kinds[at] not in firsts:
                 return []
             return [(end, one) for end, some in self.ends(element.name, at).items() for one in some]
         if element.name in self._grammar.classes:
@@ -94,7 +93,7 @@ class ConditionChart:
         return [(at + 1, token)]
 
     def _phrases(self, name: str, at: int) -> list[tuple[int, str]]:
-        found = self._grammar.by_word.get((name, self._words[at])) if at < len(self._words) else None
+        found = self._grammar.by_word.get((name, self._words[at]))
         return [
             (at + len(words), value)
             for words, value in found or ()

@@ -107,6 +107,7 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     return list(dict.fromkeys(lost))
 
 
+@lru_cache(maxsize=256)
 def _apart_from_what_was_found(said: str, rows: tuple[str, ...]) -> str:
     """A text without *there is no such order*, where `$order is missing` is in its place."""
     replaced = any(row.startswith("CND") and row.endswith((" is missing", " is given")) for row in rows)
