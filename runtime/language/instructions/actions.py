@@ -83,7 +83,7 @@ def actions_of(text: str) -> Iterator[Action]:
     clauses = clauses_of(text)
     waits = [found.rest for clause in clauses if (found := _YIELD.begins(clause))]
     done = next((found.rest for clause in clauses if (found := DONE.begins(clause))), None)
-    plain = clauses if not waits and done is None else [clause for clause in clauses if not _YIELD.begins(clause) and not DONE.begins(clause)]
+    plain = [clause for clause in clauses if not _YIELD.begins(clause) and not DONE.begins(clause)]
     sources = [wait for wait in waits if wait.lower() not in ("call", "exit", "return")]
     ends = next((wait.lower() for wait in waits if wait.lower() in ("exit", "return")), None)
     actions = _talk(plain, sources, done) or [action for clause in plain for action in _plain_actions(clause)]

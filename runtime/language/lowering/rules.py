@@ -372,7 +372,7 @@ def _may_end_the_loop(found: LoweredInstruction, said: str) -> bool:
 def _lost(said: str, step: Step) -> list[str]:
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
     operands = [text for inner in step.walk() for text in _meant(inner)]
-    if "gave $" in step.text and (answer := messages.ANSWER_KEPT.inside(said)) and f"gave ${answer['name']}" in step.text:
+    if "gave" in step.text and (answer := messages.ANSWER_KEPT.inside(said)) and f"gave ${answer['name']}" in step.text:
         said = f"{said[: answer.start()]} ${answer['name']}"
     elif " = " in step.text and (made := _KEPT.inside(said)) and step.text.startswith(f"{made['target']} = "):
         said = f"{said[: made.start()]} {made['target']}"
