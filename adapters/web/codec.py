@@ -58,7 +58,8 @@ The gateway says:
 
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
 text}, files? [{id, name, type, size, alt?}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
-deleted?, to?, meeting?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person
+deleted?, to?, meeting?, written?}; `live`: its text still grows; `written`: what its author wrote, where `text` has
+Markdown in the place of HTML; `deleted`: nothing is left of it; `to`: it is said to the person
 of this name, and others read it too; `meeting`: what the meeting is about in which it is said. `[@Name](person:<id>)`
 in a text mentions somebody. A room is {id, seq, title?, kind? (private | direct), archived?}; `seq` is its newest
 message's. Frames of one connection are in order, and `joined` is one cut through a room: what comes behind it applies
@@ -74,6 +75,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adapters.markdown.html_blocks import html_as_markdown
 from adapters.web.charters.charter import Charter
 from adapters.web.requests import MAX_FILES
 from runtime.core.files import FILE_URL
@@ -119,6 +121,7 @@ def _frame(t: str, **fields: Any) -> str:
 
 
 def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
+    text = message.text if live else html_as_markdown(message.text)
     extras = {
         "quote": _quote(message),
         "files": _files(message),
@@ -128,6 +131,7 @@ def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
         "deleted": message.deleted,
         "to": message.to,
         "meeting": message.meeting,
+        "written": message.text if text != message.text and message.author_kind == "person" else "",
     }
     return {
         "id": message.id,
@@ -136,7 +140,7 @@ def _message(message: RoomMessage, live: bool) -> dict[str, Any]:
         "by": message.author_id,
         "name": message.author_name,
         "kind": message.author_kind,
-        "text": message.text,
+        "text": text,
         "at": message.sent_at.isoformat(),
         "live": live,
         "thread": message.thread,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
 from runtime.tape.facts.agents import AgentCreated, AgentStopped
@@ -83,7 +84,9 @@ class StripMark:
             "frame": self.frame,
         }
         if content:
-            found |= {"text": self.text[:MAX_TEXT], "result": self.result[:MAX_TEXT]}
+            said = self.kind in ("heard", "said")
+            text = html_as_markdown(self.text, growing=self.last is None) if said else self.text
+            found |= {"text": text[:MAX_TEXT], "result": self.result[:MAX_TEXT]}
             found |= {"options": list(self.options), "chosen": self.chosen}
         return found
 

@@ -15,7 +15,7 @@ export class Acts {
   }
 
   change(message, text) {
-    return text === message.text || this.send({ t: "change", id: message.id, text });
+    return text === (message.written ?? message.text) || this.send({ t: "change", id: message.id, text });
   }
 
   react(message, mark) {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from playwright.async_api import Browser, expect
 
 from runtime.core.address import Address, Speaker
+from runtime.core.room import RoomPost
 from tests.e2e.browsing import entered
+from tests.e2e.web.test_web_page import listening
 from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -97,3 +101,25 @@ async def test_a_text_is_read_on_the_page_as_on_other_platforms(browser: Browser
             "H<sub>2</sub>O <code>C</code> <em>u</em> __init__.py == __main__ x",
             '<code class="tex block">a</code> <strong>b</strong> <code class="tex block">c</code>',
         ]
+
+
+async def test_html_is_a_list_as_it_comes_and_after_a_reload_and_its_author_changes_what_he_wrote(
+    browser: Browser,
+) -> None:
+    written = "<ul>\n<li>Tea</li>\n<li>Milk</li>\n</ul>"
+    async with web_chat() as chat, listening(chat):
+        await chat.store.put("lobby", RoomPost("old", "1000", "Guide", "agent", written, datetime.now(UTC)))
+        page = await entered(browser, chat.url, "Ada")
+        await page.locator("#room-composer textarea").fill(written)
+        await page.locator("#room-composer textarea").press("Enter")
+        lists = page.locator(".message .body ul")
+        await expect(lists).to_have_count(2)
+        await expect(page.locator(".message.pending")).to_have_count(0)
+        live = await page.locator(".message .body").evaluate_all("all => all.map((one) => one.innerHTML)")
+        await page.reload()
+        await expect(lists).to_have_count(2)
+        assert await page.locator(".message .body").evaluate_all("all => all.map((one) => one.innerHTML)") == live
+        await expect(lists.last.locator("li")).to_have_text(["Tea", "Milk"])
+        await page.locator(".message.person").hover()
+        await page.locator(".message.person").get_by_role("button", name="Edit", exact=True).click()
+        await expect(page.locator("#room-composer textarea")).to_have_value(written)

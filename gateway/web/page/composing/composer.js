@@ -137,8 +137,8 @@ export class Composer {
   /** Edit this message: the field's text replaces its text. */
   edit(message) {
     this.setContext({ edit: message }, "Editing your message", "");
-    this.value = message.text;
-    this.input.setSelectionRange(message.text.length, message.text.length);
+    this.value = message.written ?? message.text;
+    this.input.setSelectionRange(this.value.length, this.value.length);
   }
 
   setContext(about, title, text) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from adapters.web import codec
 from adapters.web.requests import BadFrame, command_of, read_request, room_id
+from runtime.core.room import AuthorKind, RoomMessage
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+LIST = "<ul>\n<li>Tea</li>\n<li>Milk</li>\n</ul>"
 
 
 def applied(before: str, frame: str) -> str:
@@ -65,3 +68,23 @@ def test_a_command_begins_with_its_name(text: str, command: tuple[str | None, st
 
 def test_a_room_may_be_named_in_any_script() -> None:
     assert room_id("  Zoë's Küche / 台所 ") == "zoë-s-küche-台所"
+
+
+@pytest.mark.parametrize(("kind", "written"), [("person", LIST), ("agent", None)])
+def test_html_in_what_is_stored_is_markdown_in_every_frame_and_what_people_wrote_is_kept(
+    kind: AuthorKind, written: str | None
+) -> None:
+    kept = RoomMessage("m", 1, 1, "web:1", "Ada", kind, LIST, datetime(2026, 1, 1, tzinfo=UTC), final=True)
+    shown = codec.ShownMessage(kept, live=False)
+    cut = codec.RoomCut((shown,), reset=True, more=False)
+    frames = [
+        codec.message("lobby", shown),
+        codec.joined("lobby", cut, codec.Presence((), 0)),
+        codec.older("lobby", cut),
+        codec.found("lobby", "tea", [("lobby", shown)], more=False, whole=True),
+    ]
+    for frame in map(json.loads, frames):
+        message = frame["message"] if "message" in frame else frame["messages"][0]
+        assert (message["text"], message.get("written")) == ("- Tea\n- Milk\n", written)
+    live = json.loads(codec.message("lobby", codec.ShownMessage(kept, live=True)))["message"]
+    assert (live["text"], "written" in live) == (LIST, False)  # to which the page adds what comes

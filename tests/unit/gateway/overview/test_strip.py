@@ -150,3 +150,15 @@ def test_what_tasks_and_orderers_are_told_is_a_mark_with_whom_it_is_for() -> Non
         ("word", "1000", "task 1", "it is late"),
         ("word", "1000", "orderer", "half is done"),
     ]
+
+
+def test_html_that_people_and_models_write_is_shown_as_in_the_chat() -> None:
+    text = "<ul>\n<li>Tea</li>\n</ul>"
+    told: Sequence[tuple[str, str, Mapping[str, Any]]] = [
+        ("session", "heard", {**HEARD, "text": text}),
+        ("1000", "page", {"f": "1000.0", "agent": "1000", "to": "human", "reply": None}),
+        ("1000", "grew", {"page": "2", "at": 0, "text": text[:14]}),
+        ("1000", "fin", {"page": "2", "text": text}),
+    ]
+    assert [mark.data(content=True)["text"] for mark in strip_of(facts(told))] == ["- Tea\n"] * 2
+    assert strip_of(facts(told[:3]))[1].data(content=True)["text"] == "- Tea"
