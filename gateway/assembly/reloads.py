@@ -146,15 +146,11 @@ def reloading_of(
 
 
 async def _read_again(foundation: Foundation, reloading: Reloading) -> None:
-    """Have a second reader look at the programs. A model inside this process has people to answer first."""
+    """Have a second reader look at the programs."""
     settings, bus, models = foundation.settings, foundation.bus, foundation.models
     board = foundation.debugger if isinstance(foundation.debugger, DevBoard) else None
-    if (
-        models is None
-        or settings.asks_alone
-        or not settings.programs.second_reader
-        or (board and not board.reads_again)
-    ):
+    reads = settings.programs.second_reader and not settings.asks_alone
+    if models is None or not reads or (board and not board.reads_again):
         return
 
     def heard(name: str, reading: SecondReading) -> None:

@@ -141,7 +141,7 @@ def _read_again(settings: Settings, program: Program) -> Sequence[Diagnostic]:
             with Console(stderr=True).status(f"asking {model.model if model else 'no model'}"):
                 yield model
 
-    if not settings.programs.second_reader:
+    if settings.asks_alone or not settings.programs.second_reader:  # a small model suspects a third of the right lines
         return ()
     try:
         reading = anyio.run(SecondReader(settings, opened, answers.append).read, program)

@@ -234,7 +234,7 @@ async def test_what_is_served_is_read_beside_it_and_after_each_change(tmp_path: 
         assert (await receive.receive())[1].found == ()  # the connection broke off, and what is served is served
         done.tell(Reloaded())
         assert places((await receive.receive())[1]) == [7]
-        desk.file.write_text(SHOP.replace("kindly", "twice"))
+        desk.file.write_text(SHOP.replace("kindly", "politely"))
         programs["shop"] = await compiled(desk.file)
         done.tell(Reloaded())
         assert places((await receive.receive())[1]) == [8]

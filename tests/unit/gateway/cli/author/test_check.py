@@ -66,9 +66,11 @@ async def test_refused_token_is_exit_code_1(tmp_path: Path) -> None:
 PROGRAM = "# Shop\n\n## Main\ncli_entry: true\n- Set $limits to [1, 500]\n- Return $limits\n"
 
 
-@pytest.mark.parametrize(("reads", "asked"), [("true", 1), ("false", 0)])
+@pytest.mark.parametrize(
+    ("reads", "questions", "asked"), [("true", "auto", 1), ("false", "auto", 0), ("true", "alone", 0)]
+)
 async def test_what_a_second_reader_names_in_a_program_is_a_warning_and_no_failure(
-    tmp_path: Path, reads: str, asked: int
+    tmp_path: Path, reads: str, questions: str, asked: int
 ) -> None:
     (tmp_path / "shop.pb").write_text(PROGRAM)
     async with OpenAIServer([Reply("L1: one number, 1500")]) as model:
@@ -78,6 +80,7 @@ async def test_what_a_second_reader_names_in_a_program_is_a_warning_and_no_failu
                 "PARLEY_MODEL": "small",
                 "PARLEY_MODEL_BASE_URL": model.base_url,
                 "PARLEY_PROGRAMS__SECOND_READER": reads,
+                "PARLEY_EXECUTION__QUESTIONS": questions,
                 **key_in(tmp_path),
             },
         )
