@@ -10,8 +10,10 @@ from adapters.markdown.table_head import DELIMITER_ROW
 
 _BEFORE_ROW = " \t>"
 _BLOCK_START = re.compile(r"[ \t>]*+(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])|[ \t]*>")
+_BOX = re.compile(r"\[[ xX]\]")
 _HELD_LINE = re.compile(
-    r"[ \t>]*+(?:[-*+=_]+(?:[ \t]+[-*_]+)*+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z"
+    r"[ \t>]*+(?:[-*+=_]+(?:[ \t]+[-*_]+)*+|\d{1,9}[.)]?|#{1,6}|`+|~+"
+    r"|(?:[-*+]|\d{1,9}[.)])[ \t]*+(?:[`~]*+|\[[ xX]\]))?[ \t]*+\Z"
 )
 
 
@@ -48,7 +50,11 @@ def _close_block(lines: list[str], first: int = 0) -> str:
     head, tail = _last_block(_without_half_table(lines), first)
     shown = InlineMarks(tail).closed()
     lines = head.split("\n")
-    return (head + shown if shown or not _HELD_LINE.match(lines[-1]) else "\n".join(lines[:-1])).rstrip()
+    return (
+        head + shown
+        if (shown and not _BOX.fullmatch(shown)) or not _HELD_LINE.match(lines[-1])
+        else "\n".join(lines[:-1])
+    ).rstrip()
 
 
 def close_marks(text: str) -> tuple[str, str]:

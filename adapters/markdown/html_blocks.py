@@ -1,4 +1,4 @@
-"""HTML's paragraphs, titles, lists, quotations and code, which models write, as the Markdown that they mean. Pure.
+"""HTML's paragraphs, titles, lists, tables, quotations and code, which models write, as the Markdown they mean. Pure.
 
 A line is read so if it begins with such a tag, or ends with one that closes. A tag that stands as a word is a word:
 between spaces, or where it closes nothing. What stands in `<pre>` is code to the letter.
@@ -11,18 +11,19 @@ import re
 from collections.abc import Iterator
 
 from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.html_tables import rows_of, table_ends
 
 _SPACES_MAX = 50
 """The number of characters in front of a tag in which words are looked for. Chosen."""
 _LEVELS_MAX = 8
 """The number of lists and quotations in each other beyond which the inner ones are written as the outer one."""
-_NAME = r"(?:p|div|center|section|details|summary|h[1-6]|ul|ol|li|hr|blockquote|pre)"
+_NAME = r"(?:p|div|center|section|details|summary|h[1-6]|ul|ol|li|hr|blockquote|pre|table)"
 _CODE_ALONE = r"<code(?:[ \t][^<>\n]*)?>(?![^\n]{0,999}</code>)"
 _TAG = rf"(?:</?{_NAME}(?:[ \t][^<>\n]*)?/?>|{_CODE_ALONE})"
 _ANY = re.compile(_TAG, re.IGNORECASE)
 _BEGINS = re.compile(rf" {{0,3}}{_TAG}", re.IGNORECASE)
 _BEGINS_INSIDE = re.compile(rf"[ \t]*{_TAG}", re.IGNORECASE)
-_ENDS = re.compile(rf"</{_NAME}>[ \t]*\Z", re.IGNORECASE)
+_ENDS = re.compile(rf"(?:</{_NAME}|<table(?:[ \t][^<>\n]*)?)>[ \t]*\Z", re.IGNORECASE)
 _PIECE = re.compile(
     rf"(?P<marks>`+)[^`\n]*(?P=marks)"
     rf"|<(?P<end>/?)(?P<name>{_NAME}|code(?=[^<>\n]*>(?![^\n]{{0,999}}</code>)))(?P<about>(?:[ \t][^<>\n]*)?)/?>",
@@ -32,6 +33,8 @@ _CODE_ENDS = {
     "pre": re.compile(r"(?:</code>[ \t]*)?</pre>", re.IGNORECASE),
     "code": re.compile(r"</code>", re.IGNORECASE),
 }
+_ROWS_BEGIN = re.compile(r"\s*<(?:thead|tbody|tr|t[hd]|caption|colgroup|!--)", re.IGNORECASE)
+_ROWS_MAY_BEGIN = re.compile(r"\s*(?:<[a-z!-]{0,9})?\Z", re.IGNORECASE)
 _CODE_BEGUN = re.compile(_CODE_ALONE, re.IGNORECASE)
 _NAMED = re.compile(r"[ \t](?=[^\W\d_])|[ \t]?[.,:;!?)](?=[ \t]|\Z)")
 """What stands behind a tag of code that a sentence names."""
@@ -64,7 +67,7 @@ def html_as_markdown(text: str, *, growing: bool = False) -> str:
     start = 0
     for line in text.split("\n"):
         before = fence
-        fence = None if written.ends_code else after_line(line, fence)
+        fence = None if written.ends_code or start < written.reads_on_at else after_line(line, fence)
         if before is None and fence is None:
             written.line(line, start)
         else:
@@ -77,6 +80,8 @@ class _Written:
     def __init__(self, source: str, *, growing: bool) -> None:
         self.ends_code: re.Pattern[str] | None = None
         """The tag that ends the code in which the next line stands."""
+        self.reads_on_at = 0
+        """Where the table ends that is written already."""
         self._source, self._growing = source, growing
         self._parts: list[str] = []
         self._newlines = 2
@@ -104,14 +109,13 @@ class _Written:
         end, last = start + len(line), self._growing and start + len(line) == len(self._source)
         if last and (begun := _CODE_BEGUN.search(line)):
             line, end = line[: begun.start()], start + begun.start()
-        at: int | None = start
-        while at is not None:
+        at: int | None = max(start, self.reads_on_at)
+        while at is not None and (at == start or at < end):
             if self.ends_code is not None:
                 at = self._code_line(line[at - start :], self.ends_code, last=last) + at
                 at = at if line[at - start :].strip() else None
             else:
                 at = self._read(line[at - start :], at, last=last)
-                at = None if at == end else at
 
     def _read(self, line: str, start: int, *, last: bool) -> int | None:
         """Write a line, or the rest of one; returns where code begins in it."""
@@ -138,7 +142,9 @@ class _Written:
         written, endless = 0, set[str]()
         for found in self._tags(line):
             name, closes, end = found["name"].casefold(), bool(found["end"]), found.end()
-            is_code = not closes and name in _CODE_ENDS
+            is_code, is_table = not closes and name in _CODE_ENDS, not closes and name == "table"
+            if is_table and not self._has_rows(start + end):
+                continue
             if is_code and (name in endless or not _CODE_ENDS[name].search(line, end)):
                 endless.add(name)
                 if last:  # what follows says whether code begins
@@ -148,6 +154,8 @@ class _Written:
                     continue
             self._words(line[written : found.start()])
             written = end
+            if is_table:
+                return self._table(start + end)
             if is_code:
                 return self._code(name, found["about"], start + end)
             self._tag(name, found["about"], closes=closes)
@@ -171,12 +179,30 @@ class _Written:
             return name == "code" and closes
         if name in ("ul", "ol", "blockquote"):
             return closes and not self._around
-        if name in ("pre", "p", "div", "center", "section", "details"):
+        if name in ("pre", "table", "p", "div", "center", "section", "details"):
             apart = (
                 before[-1:].isspace() and (closes or after.isspace()) and not (name == "p" and self._open[-1:] == ["p"])
             )
             return apart or (closes and name not in self._open)
         return name == "code"
+
+    def _has_rows(self, start: int) -> bool:
+        maybe = _ROWS_MAY_BEGIN.match(self._source, start) if self._growing else None
+        return bool(maybe or _ROWS_BEGIN.match(self._source, start))
+
+    def _table(self, start: int) -> int:
+        """Write a table; returns where it ends."""
+        until, self.reads_on_at = table_ends(self._source, start, growing=self._growing)
+        above, rows = rows_of(self._source[start:until])
+        before = "".join(self._around) or self._indent
+        self._break(2)
+        self._words(above)
+        self._break(2)
+        for row in rows:
+            self._put(before * (self._newlines >= 0) + row)
+            self._break(1)
+        self._break(2)
+        return self.reads_on_at
 
     def _code(self, name: str, about: str, start: int) -> int:
         """Begin lines of code; returns where the first one does."""

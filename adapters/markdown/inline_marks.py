@@ -104,14 +104,14 @@ class InlineMarks:
         if whole > at:
             return whole
         if char == "\\":
-            if at + 1 == self._end:
+            if at + 1 == self._end or (at + 2 == self._end and self._text[at + 1] == "\n"):
                 self._end = at
             return at + 2
         if char == "`":
             return self._read_code(at)
         if char in "*_~":
             return self._read_run(at)
-        if char == "[":
+        if char == "[" and not self._text.startswith("^", at + 1):
             image = at > 0 and self._text[at - 1] == "!"
             self._brackets.append((at - image, 1 + image))
         elif char == "]" and self._brackets:

@@ -43,11 +43,14 @@ _SURE = regex.compile(r"(?<=[\n -~])[ -~]", regex.REVERSE)
 _LABEL_MAX = 300
 """The longest label of a link that is kept whole. Chosen."""
 _LINK_BEGUN = re.compile(
-    rf"(?:(?<!\\)!?\[(?:[^\[\]\n]|\[[^\[\]\n]{{0,80}}\]?+){{0,{_LABEL_MAX}}}+(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?)?)?"
+    rf"(?:(?<!\\)!?\[(?:[^\[\]\n]|\[[^\[\]\n]{{0,80}}\]?+){{0,{_LABEL_MAX}}}+"
+    rf"(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?|\[[^\[\]\n]{{0,80}}\]?)?)?"
     r"|<(?:a |https?:)[^<>\n]*|<[A-Za-z][^<>\n]{0,40}|<a [^<>\n]*>(?:(?!</a>)[^\n])*"
     r"|(?P<bare>(?<![A-Za-z0-9+.-])https?://\S*))\Z"
 )
-_LINE_BEGUN = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*")
+_LINE_BEGUN = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*(?:\[[ xX]\][ \t]*)?")
+_BREAK_SIGN = re.compile(r"(?<=[^\\])\\\n?\Z")
+"""The sign of a break of a line, of which nothing is seen. Another one before it makes it a word."""
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
@@ -154,6 +157,8 @@ def cut_pages(
         end, fence = filling.end() if filling.overflows or not growing or ended else filling.settled()
         over = filling.overflows or end == room.ends_at
         piece, spaces = without_margin(text[start:end], margin, opener, whole=whole)
+        if over and fence is None and (piece.endswith("\n") or text.startswith("\n", end)):
+            piece = _BREAK_SIGN.sub("", piece)
         body, reopened = _body(head, piece, fence, spaces) if over else (head + piece, "")
         if body.strip():
             pages.append(Cut(body, end, start, len(head), fence is not None, opener))

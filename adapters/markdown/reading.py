@@ -35,6 +35,9 @@ PACKAGE = re.compile(r"(?<![\w@/.])@[a-z0-9][\w.-]*/[a-z0-9](?:[\w.-]*[\w-])?(?:
 """The name of a package in a scope. Without marks of code, platforms take its scope for a person."""
 _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?\Z", re.IGNORECASE)
 _LABELLED = re.compile(r"<((?:https?://|mailto:|tel:)[^\s<>|]+)\|([^<>\n]+)>")
+_TASK = re.compile(r"\[([ xX])\](?=[ ]|\Z)")
+BOXES = "☐☑"
+"""What an entry of a list of tasks begins with: to be done, and done."""
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]:")
 _BREAK = re.compile(r"<br[ \t]*/?>", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--(?:(?!-->|<!--)[\s\S]){0,2000}-->")
@@ -221,8 +224,9 @@ def _name_links(state: StateInline) -> None:
 
 
 def _definition(state: StateBlock, line: int, until: int, silent: bool) -> bool:
-    """The target of links. One that no link here uses is shown: the link may be in another message."""
-    start, found = state.bMarks[line] + state.tShift[line], reference(state, line, until, silent)
+    """The target of links. One that no link here uses is shown: the link may be elsewhere; so is a footnote."""
+    start = state.bMarks[line] + state.tShift[line]
+    found = not state.src.startswith("[^", start) and reference(state, line, until, silent)
     label = _LABEL.match(state.src, start) if found and not silent else None
     if label is not None and state.src.casefold().count(f"[{label[1].casefold()}]") == 1:
         _push_paragraph(state, line, before="\\")
@@ -304,4 +308,9 @@ PARSER = _made()
 def parsed(markdown: str) -> list[Token]:
     """The blocks of a text. Raises TooMuchMarkdown."""
     check_bounds(markdown)
-    return PARSER.parse(markdown)
+    tokens = PARSER.parse(markdown)
+    for entry, inline in zip(tokens, tokens[2:], strict=False):
+        task = _TASK.match(inline.content) if entry.type == "list_item_open" and inline.children else None
+        if task is not None and (first := (inline.children or [entry])[0]).content.startswith(task[0]):
+            first.content = BOXES[task[1] != " "] + first.content[task.end() :]
+    return tokens

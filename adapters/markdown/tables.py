@@ -58,7 +58,7 @@ def aligned(table: Table) -> tuple[str, int]:
     if len(texts) < min(2, 1 + len(table.rows)):
         return "", 0
     lines: list[str] = []
-    for row in texts:
+    for row in texts[not any(map(cell_text, table.head)) :]:
         for number in range(max(map(len, row))):
             parts = [cell[number] if number < len(cell) else "" for cell in row]
             padded = [_padded(*part) for part in zip(parts, widths, table.aligns, strict=True)]

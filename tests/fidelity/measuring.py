@@ -75,13 +75,20 @@ class Score:
     links: int = 0
     characters: int = 0
     looks: int = 0
+    begun: int = 0
     steady: int = 0
     differing: list[tuple[int, str]] = field(default_factory=list)
+    regrouped: list[int] = field(default_factory=list)
+    """The texts of which a beginning does not stay."""
 
     def row(self, name: str, *, steady: bool = True) -> str:
         """A line of the table; `steady` with how many beginnings stay."""
         text, code, links, stays = (
-            f"{100 * part / self.texts:.2f} %" for part in (self.text, self.code, self.links, self.steady)
+            f"{100 * part / (of or 1):.2f} %"
+            for part, of in (
+                *((one, self.texts) for one in (self.text, self.code, self.links)),
+                (self.steady, self.begun),
+            )
         )
         looks = f"{100 * self.looks / self.characters:.2f} %"
         return f"| {name} | {text} | {code} | {links} | {looks} |" + (f" {stays} |" if steady else "")
@@ -103,7 +110,30 @@ def measured(platform: Shown, seeds: Sequence[int]) -> Score:
         for case in cases:
             shown, begun = ([one for _ in pages for one in next(read)] for pages in (case.pages, case.begun))
             score_of(score, case.seed, case.written, shown, signs=platform.signs)
-            score.steady += words(without_rules(shown)).startswith(words(without_rules(begun)))
+            stays = words(without_rules(shown)).startswith(words(without_rules(begun)))
+            score.begun += not case.written.refers
+            score.steady += stays and not case.written.refers
+            score.regrouped += [] if stays or case.written.refers else [case.seed]
+    return score
+
+
+def cut_everywhere(platform: Shown, written: Writer, least: int) -> Score:
+    """The score of a text that is cut at every limit from `least`, and what its rows and head need, to its length.
+    Pages that come again are read once.
+    """
+    rows = [line for line in html_as_markdown(written.markdown).split("\n") if line.startswith("|")]
+    head = len("".join(rows[:2]))
+    least = max(least, 4 * head + 8, *(head + 2 * len(row) for row in rows))
+    unit, text = measure_of(platform.capabilities.text_unit), with_mentions(written.markdown, {NAME: platform.person})
+    cuts = {
+        tuple(cut.text for cut in cut_pages(text, limit, unit, max_pieces=platform.capabilities.max_pieces)): limit
+        for limit in range(unit(text), least - 1, -1)
+    }
+    pages = sorted({page for one in cuts for page in one})
+    read = dict(zip(pages, platform.read(pages), strict=True))
+    score = Score()
+    for one, limit in cuts.items():
+        score_of(score, limit, written, [char for page in one for char in read[page]], signs=platform.signs)
     return score
 
 
@@ -157,8 +187,10 @@ def _meant(written: Writer, shown: list[Seen], *, signs: bool) -> list[Seen]:
     return meant
 
 
-def _agreement(way: list[Seen], shown: list[Seen]) -> int:
-    return sum(("c" in one.looks) == ("c" in two.looks) for one, two in zip(way, shown, strict=False))
+def _agreement(way: list[Seen], shown: list[Seen]) -> tuple[int, int]:
+    """How many characters are code as they are meant, and how many have the emphasis."""
+    coded = sum(("c" in one.looks) == ("c" in two.looks) for one, two in zip(way, shown, strict=False))
+    return coded, equal_looks(shown, way)
 
 
 def _difference(shown: list[Seen], meant: list[Seen]) -> str:

@@ -72,6 +72,8 @@ class _Rich(HTMLParser):
         self._numbers: list[int] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "input":
+            self.shown += seen("☑" if "checked" in dict(attrs) else "☐")
         if tag in _EMPTY:
             return
         given, (_, looks, target) = dict(attrs), self._open[-1]

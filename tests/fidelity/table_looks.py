@@ -15,7 +15,11 @@ def rows_seen(head: list[Cell], rows: list[list[Cell]]) -> list[list[list[Seen]]
     found = []
     for number, row in enumerate(rows):
         grid, code = _plain(row), _coded(row)
-        headed = [_plain(head) + grid, _coded(head) + seen("-", "c") + code]
+        headed = (
+            [_plain(head) + grid, _coded(head) + seen("-", "c") + code]
+            if any(name for name, _ in head)
+            else [grid, code]
+        )
         found.append([_listed(head, row), *headed, *([grid, code] if number else [])])
     return found
 
@@ -37,5 +41,5 @@ def _listed(head: list[Cell], row: list[Cell]) -> list[Seen]:
     found: list[Seen] = []
     for number, (name, cell) in enumerate(zip(head, row, strict=True)):
         if number == 0 or cell[0]:
-            found += _plain([name]) + seen(":") + _plain([cell])
+            found += (_plain([name]) + seen(":") if name[0] else []) + _plain([cell])
     return found

@@ -36,7 +36,7 @@ _LITERAL_IN_LABEL = re.compile(rf"{_LITERAL.pattern}|[\[\]]")
 _LITERAL_START = re.compile(r"\A(?:#{1,3}(?=\s)|-#|>|[-*+](?=\s)|\d{1,9}(?=[.)]\s))")
 _NO_END = frozenset("].,:;\"'")
 """Characters with which Discord lets no address end."""
-_AFTER_ADDRESS = frozenset(".,:;\"'<")
+_AFTER_ADDRESS = ".,:;\"'<"
 _LANGUAGE = re.compile(r"[\w+.#-]+", re.ASCII)
 
 
@@ -139,6 +139,8 @@ class _Writer(MarkdownWriter):
         sign = _SIGNS.get(kind, "")
         sign = "" if sign in self._marks else sign
         self._marks.append(sign)
+        if sign == "**" and self._parts[-1:] == ["*"]:  # three signs begin strong text
+            self._append(_BREAK)
         if sign:
             self._write(sign)
 
@@ -186,7 +188,7 @@ class _Writer(MarkdownWriter):
         if not text:
             return
         if self._address:
-            if not (text[0].isspace() or text[0] in _AFTER_ADDRESS):
+            if not (text.lstrip(_AFTER_ADDRESS) or " ")[0].isspace():
                 self._parts[-1] = f"<{self._address}>"
             self._address = ""
         super()._append(text)

@@ -37,7 +37,7 @@ _USER_NAME = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|(?<!\w)@(?=\w{{2}})", 
 _BREAK = "@\u2060"
 """An @ that mentions nobody, followed by an invisible word joiner, which no user name contains."""
 
-_AFTER_ADDRESS: Final = frozenset(".,:;!?)\"'")
+_AFTER_ADDRESS: Final = ".,:;!?)\"'"
 _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
 _KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "italic", "s": "strikethrough"}
@@ -210,7 +210,7 @@ class _Writer(MarkdownWriter):
 
     def _append(self, text: str) -> None:
         """Add text. Where it would be taken for the end of the address before it, that address becomes an entity."""
-        if self._address is not None and not (text[0].isspace() or text[0] in _AFTER_ADDRESS):
+        if self._address is not None and not (text.lstrip(_AFTER_ADDRESS) or " ")[0].isspace():
             self._entities.append(self._address)
         self._address = None
         super()._append(text)

@@ -13,11 +13,11 @@ from typing import Final
 
 from markdown_it.token import Token
 
-from adapters.markdown.reading import parsed
+from adapters.markdown.reading import BOXES, parsed
 from adapters.telegram.codec.link_targets import PERSON, is_link
 from adapters.telegram.limits import MAX_RICH_BLOCKS, MAX_RICH_COLUMNS, MAX_RICH_DEPTH
 
-_TASK: Final = re.compile(r"\[([ xX])\][ ]+")
+_TASK: Final = re.compile(f"([{BOXES}])[ ]+")
 _TAGS: Final[Mapping[str, str]] = {
     "strong": "b",
     "em": "i",
@@ -129,7 +129,7 @@ class _RichWriter:
         """Write text; where it begins an entry of a list, with its box to tick."""
         task = _TASK.match(text) if begins else None
         if task is not None:
-            self._parts.append(f'<input type="checkbox"{"" if task[1] == " " else " checked"}>')
+            self._parts.append(f'<input type="checkbox"{" checked" if task[1] == BOXES[1] else ""}>')
             text = text[task.end() :]
         self._text(text)
 

@@ -7,7 +7,7 @@ const END = "?!.,:;*_~'";
 const INSIDE = `(?:(?:(?!\\*\\*|~~)[${END}]){0,99}[^${NONE}${END}])`;
 const INNER = `\\((?:${INSIDE}|[${END}]{0,99}\\([^${NONE}]*\\))*[${END}]{0,99}\\)`;
 const ROUND = `\\((?:${INSIDE}|[${END}]{0,99}${INNER})*[${END}]{0,99}\\)`;
-const ADDRESS = new RegExp(`^https?://(?=[\\p{L}\\p{N}\\[])(?:${INSIDE}|[${END}]{0,99}(?:${ROUND}|\\[[^${NONE}]*\\])|/)*`, "iu");
+const ADDRESS = new RegExp(`^https?://(?=[\\p{L}\\p{N}\\[])(?:${INSIDE}|[${END}]{0,99}(?:${ROUND}|\\[(?!\\^)[^${NONE}]*\\])|/)*`, "iu");
 const LABELLED = /^<((?:https?:\/\/|mailto:|tel:)[^\s<>|]+)\|([^<>\n]+)>/;
 const TAG = /^<(b|strong|i|em|u|ins|mark|s|del|strike|sub|sup|code|kbd|samp|a)(?:[ \t]+href=(?:"([^"<>]*)"|'([^'<>]*)'))?[ \t]*>([^]{1,2000}?)<\/\1[ \t]*>/i;
 const MEANING = {
@@ -36,7 +36,15 @@ function sign(src, masked, before) {
   return isPath || isProduct || isSum ? { type: "text", raw: run, text: run } : false;
 }
 
+const DEFINITION = /^ {0,3}\[((?:[^\[\]\\]|\\.)+)\]:/;
+let source = "";
+
 const tokenizer = {
+  /** The target of links. A footnote is shown, and one that no link here uses: the link may be in another message. */
+  def(src) {
+    const label = DEFINITION.exec(src)?.[1].toLowerCase();
+    return label && (label.startsWith("^") || source.split(`[${label}]`, 3).length < 3) ? undefined : false;
+  },
   url(src) {
     const found = ADDRESS.exec(src);
     return found ? link(found[0], found[0], found[0]) : false;
@@ -77,5 +85,10 @@ const tag = {
   },
 };
 
+function preprocess(text) {
+  source = text.toLowerCase();
+  return text;
+}
+
 /** What Marked uses, in this order. */
-export const readings = [cjkFriendly(), { tokenizer }, { extensions: [labelled, tag, raised] }];
+export const readings = [cjkFriendly(), { tokenizer, hooks: { preprocess } }, { extensions: [labelled, tag, raised] }];

@@ -39,6 +39,8 @@ PATTERNS = {
     "tables": "| a | b |\n|---|---|\n",
     "tags": "<a ",
     "lists of HTML": "<ul><li>",
+    "tables of HTML": "<table><tr><td>",
+    "tables of HTML that end": "<table><tr><td>a</td></tr></table>",
     "code of HTML": "<pre>",
     "code of HTML in lines": "<pre>a\n",
     "code of HTML that ends": "<pre>a</pre>",

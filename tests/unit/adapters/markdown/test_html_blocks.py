@@ -55,6 +55,36 @@ HTML = [
     ("<pre>, <code> and <kbd>: tags\nin words", "<pre>, <code> and <kbd>: tags\nin words"),
     ("<pre>  /\\_/\\\n ( o )\n</pre>\nx", "```\n  /\\_/\\\n ( o )\n```\nx"),
     ("<pre> one </pre> two\n<pre> is", "```\n one \n```\n two\n<pre> is"),
+    (
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><a href='https://e.org'>x|y</a></td></tr></table>",
+        "| a | b |\n| --- | --- |\n| 1 | <a href='https://e.org'>x\\|y</a> |\n",
+    ),
+    (
+        "So: <table border=1>\n  <caption>Prices</caption>\n  <thead>\n    <tr>\n      <th>City</th>\n      "
+        "<th>Cost</th>\n"
+        "    </tr>\n  </thead>\n  <tbody>\n    <tr>\n      <td>\n        Rome\n      </td>\n      "
+        "<td><code class='x'>a|b</code></td>"
+        "\n    </tr><!-- more -->\n    <tr><td colspan=2>all</td></tr>\n  </tbody>\n</table>\nend",
+        "So: \n\nPrices\n\n| City | Cost |\n| --- | --- |\n| Rome | <code>a\\|b</code> |\n| all |  |\n\nend",
+    ),
+    (
+        "<table><tr><td>k<td>v<td></tr><tr><td>1<td>2<td>3<td>4</table> and so",
+        "|  |  |  |\n| --- | --- | --- |\n| k | v |  |\n| 1 | 2 | 3 4 |\n\n and so",
+    ),
+    ("<table> is a tag\nuse <table>\nand </table>", "<table> is a tag\nuse <table>\nand </table>"),
+    (
+        "<ul><li>x<table><tr><th>a</th></tr><tr><td><p>1</p><ul><li>q</li></ul><pre><code>f\n  g</code></pre></td></tr>"
+        "</table></li><li>y</li></ul>",
+        "- x\n\n  | a |\n  | --- |\n  | 1<br>• q<br><code>f</code><br><code>  g</code> |\n\n- y\n",
+    ),
+    ("<table><tr><th>a</th></tr><tr><td>1</td></tr>\n\nMore\n\n## H", "| a |\n| --- |\n| 1 |\n\nMore\n\n## H"),
+    (
+        "<table><tr><th>a</th></tr><tr><td><table><tr><td>i</td><td>j</td></tr></table>k</td></tr></table>",
+        "| a |\n| --- |\n| i<br>j<br>k |\n",
+    ),
+    ("<div>\n<table>\n<tr><th>a</th></tr>\n</table>\n</div>\nend", "| a |\n| --- |\n\nend"),
+    ("`<table>`\n```\n<table><tr><td>\n```", "`<table>`\n```\n<table><tr><td>\n```"),
+    ("1. see\n   <table>\n   <tr><th>a</th></tr></table>\n2. b", "1. see\n\n   | a |\n   | --- |\n\n2. b"),
 ]
 CUT_OFF = [
     ("Here:\n\n<pre>\na\n  <p>\nc", "Here:\n\n```\na\n  <p>\nc"),
