@@ -52,7 +52,8 @@ def word(said: str, *, joined: bool = False) -> Maker:
     def maker(then: Part) -> Part:
         def part(words: WordList, at: int, groups: Groups) -> int:
             if words.ended[at] == said and (not joined or words.joined(at)):
-                return then(words, at + 1, groups) if joined or not words.is_a_name(at) else -1
+                named = not joined and words.ended[at - 1] == "$" and words.joined(at)  # `$until`, a variable's name
+                return -1 if named else then(words, at + 1, groups)
             return -1
 
         return part

@@ -30,10 +30,6 @@ class WordList:
         end = self.places[at - 1][1] if at else -1
         return end == (self.places[at][0] if at < len(self.words) else len(self.text))
 
-    def is_a_name(self, at: int) -> bool:
-        """Whether a word is the name of a variable: "until" in `$until`."""
-        return at > 0 and self.words[at - 1] == "$" and self.joined(at)
-
 
 @lru_cache(maxsize=4096)
 def words_of_text(text: str) -> WordList:
