@@ -16,6 +16,8 @@ _INDENT_MAX = 3
 """The most spaces before an entry that stands in no other (CommonMark)."""
 _BLANK = re.compile(r"\n*")
 _ENTRY = re.compile(r"(?:[-*+]|\d{1,9}[.)]) {1,4}")
+_LATE = re.compile(r"( {0,3}(?!0{0,8}1\))\d{1,9})\)(?= )")
+"""The number of an entry that is none below words (CommonMark): only a first one is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def without_margin(piece: str, margin: Margin, fence: OpenFence | None, *, whole
     """
     if not margin.spaces:
         return piece, 0
-    lines, spaces = list[str](), margin.spaces
+    lines, spaces, words = list[str](), margin.spaces, fence is None
     for number, line in enumerate(piece.split("\n")):
         if number or whole:
             quotes, rest = _split(line, margin.quotes)
@@ -61,7 +63,10 @@ def without_margin(piece: str, margin: Margin, fence: OpenFence | None, *, whole
                 spaces = 0
             elif fence is None and rest.strip():
                 spaces = min(spaces, indent)
-            lines.append(line[: len(line) - len(rest)] + rest[min(indent, spaces) :])
+            rest, around = rest[min(indent, spaces) :], line[: len(line) - len(rest)]
+            late = number and _LATE.match(rest)
+            words = words and fence is None and bool(late or (rest.strip() and not _ENTRY.match(rest.lstrip(" "))))
+            lines.append(around + (_LATE.sub(r"\1.", rest, count=1) if words and late else rest))
         else:
             lines.append(line)
         fence = after_line(line, fence)

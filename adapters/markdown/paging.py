@@ -13,6 +13,7 @@ from math import inf
 
 import regex
 
+from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.closing import close_marks
 from adapters.markdown.fences import OpenFence, after_line
 from adapters.markdown.margins import margin_at, without_margin
@@ -44,10 +45,10 @@ _LABEL_MAX = 300
 """The longest label of a link that is kept whole. Chosen."""
 _LINK_BEGUN = re.compile(
     rf"(?:(?<!\\)!?\[(?:[^\[\]\n]|\[[^\[\]\n]{{0,80}}\]?+){{0,{_LABEL_MAX}}}+"
-    rf"(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?|\[[^\[\]\n]{{0,80}}\]?)?)?"
-    r"|<(?:a |https?:)[^<>\n]*|<[A-Za-z][^<>\n]{0,40}|<a [^<>\n]*>(?:(?!</a>)[^\n])*"
-    r"|(?P<bare>(?<![A-Za-z0-9+.-])https?://\S*))\Z"
+    rf"(?:\](?:\([^\s()]*(?:\([^\s()]*\)?[^\s()]*)?(?: (?:\"[^\"\n]{{0,80}}\"?)?)?|\[[^\[\]\n]{{0,80}}\]?)?)?"
+    r"|<(?:a |https?:)[^<>\n]*|<[A-Za-z][^<>\n]{0,40}|<a [^<>\n]*>(?:(?!</a>)[^\n])*)\Z"
 )
+_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?://")
 _LINE_BEGUN = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*(?:\[[ xX]\][ \t]*)?")
 _BREAK_SIGN = re.compile(r"(?<=[^\\])\\\n?\Z")
 """The sign of a break of a line, of which nothing is seen. Another one before it makes it a word."""
@@ -183,7 +184,7 @@ def _resumed(text: str, start: int, marks: str) -> tuple[int, str]:
         start += 1
     end = start + len(marks)
     closed = text[start:end] == marks[::-1] and text[end : end + 1] != marks[0]
-    return (end, "") if closed else (start, marks)
+    return (end, "") if closed else (start, marks if start < len(text) else "")
 
 
 def _body(head: str, piece: str, fence: OpenFence | None, spaces: int) -> tuple[str, str]:
@@ -316,20 +317,34 @@ def _closing(fence: OpenFence | None) -> int:
 
 def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
     """`at`, or the start of the link that it would cut, or of the word, if that is not far back."""
-    from_line = max(start, text.rfind("\n", start, at) + 1)
-    link = _LINK_BEGUN.search(text, from_line, at) if " " in gaps else None
-    whole = link is not None and link["bare"] is not None and (at == len(text) or text[at].isspace())
-    if link is not None and not whole and link.start() > start:
-        line = text.rfind("\n", start, link.start()) + 1
-        return line if line > start and _LINE_BEGUN.fullmatch(text, line, link.start()) else link.start()
-    if at < len(text) and text[at] in gaps:
-        return at
+    whole = _whole_link(text, start, at) if " " in gaps else at
+    if whole < at or (at < len(text) and text[at] in gaps):
+        return whole
     gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
     at = _whole_character(text, start, gap + 1 if gap >= start else at)
-    run = at
+    run = _whole_link(text, start, at) if " " in gaps else at
     while start + 1 < run < len(text) and text[run - 1] == text[run] in "*_~`":
         run -= 1
-    return run
+    return run if run > start + 1 else at
+
+
+def _whole_link(text: str, start: int, at: int) -> int:
+    """`at`, or the start of the link that it would cut, with the marks in front of it."""
+    from_line = max(start, text.rfind("\n", start, at) + 1)
+    link = _LINK_BEGUN.search(text, from_line, at)
+    begun = link.start() if link is not None else at
+    for found in _SCHEME.finditer(text, from_line, begun):
+        if ADDRESS.fullmatch(text, found.start(), at, partial=True):
+            begun = at if at == len(text) or text[at].isspace() else found.start()
+            break
+        address = ADDRESS.match(text, found.start(), at)
+        begun = max(begun, address.end() if address else 0)
+    while start + 1 < begun < at and text[begun - 1] in "*_~`" and text[begun - 2] != "\\":
+        begun -= 1
+    if start < begun < at:
+        line = text.rfind("\n", start, begun) + 1
+        return line if line > start and _LINE_BEGUN.fullmatch(text, line, begun) else begun
+    return at
 
 
 def _whole_character(text: str, start: int, at: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adapters.discord.codec.markup import render as discord
 from adapters.markdown.closing import close_open
 from adapters.markdown.margins import Margin, margin_at
 from adapters.markdown.paging import cut_pages
@@ -55,6 +56,25 @@ def test_what_stands_in_a_list_is_the_same_on_all_pages(name: str, limit: int) -
     if limit >= 90:
         assert lines == code
     assert "".join("".join(lines).split()) == "".join("".join(code).split())
+
+
+NUMBERED = ["1) {w}\n2) two\n3) three", "> 1) {w}\n> 2) two\n> 3) three", "1) {w}\n2) two\n   - x\n3) three"]
+
+
+@pytest.mark.parametrize("text", [one.format(w="one two " * 9 + lines) for one in NUMBERED for lines in ("end", "")])
+def test_below_the_words_of_an_entry_the_numbers_look_as_in_a_list(text: str) -> None:
+    def shown(page: str) -> str:
+        return "".join(discord(page).replace("> ", "").translate(dict.fromkeys(b"-\\")).split())
+
+    for limit in range(40, len(text)):
+        pages = [cut.text for cut in cut_pages(text, limit, measure_codepoints)]
+        assert "".join(map(shown, pages)) == shown(text), pages
+
+
+def test_code_below_the_words_of_an_entry_keeps_its_numbers() -> None:
+    text = f"1) {'word ' * 12}\n   ```\n   2) code\n   ```\n2) two"
+    cuts = cut_pages(text, 60, measure_codepoints)
+    assert [line for cut in cuts for line in read(cut.text)[1]] == ["2) code"]
 
 
 def test_code_that_stands_in_no_list_has_no_margin() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.markdown.paging import split_pages
+from adapters.markdown.paging import cut_pages, split_pages
 
 LONG = "https://e.org/" + "a" * 200
 FORMS = [f"[the docs]({LONG})", f"<{LONG}|the docs>", f'<a href="{LONG}">the docs</a>', LONG, f"<{LONG}>"]
@@ -19,6 +19,43 @@ def test_a_link_longer_than_a_quarter_of_a_page_goes_to_the_next_one_whole(form:
     assert sum(form in page for page in pages) == 1
     assert all(len(page) <= 300 for page in pages)
     assert "".join("".join(pages).split()) == "".join(text.split())
+
+
+SHORT = "https://e.org/a_(b)"
+LINKS = [
+    *(f"[the docs]({SHORT})", f"![the docs]({SHORT})", f"[the docs](<{SHORT}>)", f'[the docs]({SHORT} "the title")'),
+    *(f"<{SHORT}|the docs>", f"<{SHORT}>", f'<a href="{SHORT}">the docs</a>', f"**[the docs]({SHORT})**"),
+    *(f"[{SHORT}]({SHORT})", f"_{SHORT}_", f"`{SHORT}`", SHORT, "https://e.org/a_[b]"),
+]
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("after", ["", "，", "。然后重启服务器", "[^1]", ".", "**fat**", "\\"])
+def test_wherever_a_page_ends_behind_a_link_it_does_not_end_within(link: str, after: str) -> None:
+    text = f"{'words ' * 15}{link}{after} {'more ' * 12}"
+    begins, ends = text.index(link), text.index(link) + len(link)
+    for limit in range(len(link) + 20, len(text)):
+        for cut in cut_pages(text, limit, len):
+            marks = len(link) - len(link.rstrip("*_`"))
+            assert not begins < cut.end < ends - marks, (limit, cut.text)
+            assert cut.text.rstrip()[-1:] not in "*_" or link in cut.text or "fat**" in cut.text
+
+
+def test_words_without_spaces_behind_an_address_fill_the_page() -> None:
+    first, *_ = split_pages(f"(https://e.org/a)，{'请重启' * 200}", 300, len)
+    assert len(first) > 250
+
+
+@pytest.mark.parametrize("text", ["_" * 3000, "a " + "*" * 3000 + " b", "https://e.org/" + "~" * 3000])
+def test_signs_that_fill_more_than_a_page_are_cut_as_words(text: str) -> None:
+    pages = split_pages(text, 1000, len)
+    assert len(pages) <= 5
+    assert "".join(pages).count(text[-9]) >= 3000
+
+
+def test_a_sign_written_as_such_before_a_link_stays_so() -> None:
+    text = f"{'words ' * 15}\\*[the docs]({SHORT}) {'more ' * 12}"
+    assert not [page for limit in range(60, 140) for page in split_pages(text, limit, len) if page.endswith("\\")]
 
 
 def test_a_link_longer_than_a_page_is_cut_as_its_text() -> None:
