@@ -21,6 +21,7 @@ from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.found_results import about_what_was_found
 from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import LoweredInstruction, free
+from runtime.language.lowering.loop_people import LoopPeople
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
 from runtime.language.lowering.meeting_waits import MeetingWaits
 from runtime.language.lowering.occasions import Occasions
@@ -34,7 +35,7 @@ from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook,
 from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
-_VERSION = 44
+_VERSION = 45
 _DONE = "; done when "
 _KEPT = phrase("kept at the end")
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
@@ -159,6 +160,7 @@ class _StepLowering:
         self._classifier = classifier
         self._notes = notes
         self._loops = 0
+        self._loop_people = LoopPeople()
         self._behind: _Place | None = None
         """What stands before a heading without words, below which a sentence with both sides of a condition is."""
         self._occasions = Occasions(_triggers(playbook.triggers))
@@ -209,19 +211,18 @@ class _StepLowering:
         found, item = self._understood(item)
         if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
             found = free(item.text, "there is no such step")
-        said = item.text.strip()
-        if self._loops and (_may_end_the_loop(found, said) or starts_over(said)):
+        if self._loops and (_may_end_the_loop(found, said := item.text.strip()) or starts_over(said)):
             found = free(item.text, "it may be about the loop, or about the whole playbook")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
         found, item = self._in_full(found, item, line, before, above)
         once = found.known and found.op is Op.CND and not found.loop
         later = self._occasions.why_later(found.text, in_a_loop=self._loops > 0) if once else ""
-        if why := later or (self._questions.whether_known(found.text) if once else ""):
+        known = self._questions.whether_known(found.text) if once else ""
+        if why := later or known or self._loop_people.doubt(found, item.text):
             found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
-        again = phrases.AGAIN_IF.begins(found.text) is not None
-        if found.loop and found.known and not (again or _is_loop(found.text)):
+        if found.loop and found.known and not (phrases.AGAIN_IF.begins(found.text) or _is_loop(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
@@ -295,21 +296,16 @@ class _StepLowering:
         self._questions.note(found)
         self._classifier.background.note(found.text)
         self._loops += found.loop
-        with self._classifier.background.inside(line if found.op is Op.CND else None):
+        with self._classifier.background.inside(line if found.op is Op.CND else None), self._loop_people.inside(found):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)
             children = self.lower_all(_below(item, found), line, found)
             self._questions.about = about
         self._loops -= found.loop
         asked = _ASKED.search(found.text) if found.talk else None
-        if (
-            asked
-            and children
-            and children[0].op is Op.YLD
-            and children[0].text == asked[1]
-            and not children[0].children
-        ):
+        first = children[0] if children else None
+        if asked and first and first.op is Op.YLD and first.text == asked[1] and not first.children:
             found = replace(found, text=found.text[: asked.start()])
-            children = (replace(children[0], text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
+            children = (replace(first, text=f"{asked[1]}{_awaited(asked[2])}"), *children[1:])
         if found.loop and children and not _leaves(children[-1]):
             children += (Step(_line(line, len(children) + 1), Op.JMP, line, item.span),)
         return Step(line, found.op, found.text, item.span, children)

@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from runtime.language.instructions.conditions.actions import ACTIONS
 from runtime.language.instructions.conditions.chart import ConditionChart
@@ -67,9 +68,12 @@ def lasts_a_time(text: str) -> bool:
 
 
 def says_that_nothing_came(text: str) -> bool:
-    """Whether a text says that something did not happen for a time: "nobody answers within a day"."""
-    denied = {token.text for token in tokens_of(plain_marks(text)) or () if token.kind == "WORD"} & _DENIES
-    return bool(denied) and lasts_a_time(text)
+    """Whether a text says that something did not happen for a time: "nobody answers within a day", "unless they answer
+    within a day", but not "unless the date is within a day"."""
+    words = [token.text for token in tokens_of(plain_marks(text)) or () if token.kind == "WORD"]
+    happens = any(two == "within" and one not in ("is", "are", "was", "were") for one, two in pairwise(words))
+    denied = not _DENIES.isdisjoint(words) or ("unless" in words and happens)
+    return denied and lasts_a_time(text)
 
 
 @lru_cache(maxsize=4096)
