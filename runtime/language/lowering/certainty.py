@@ -28,6 +28,7 @@ _FIGURES = phrase("figures out")
 _FINDS_OUT = phrase("finds out from somebody")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
+_OVER_TIME = phrase("over time")
 _ENDS = ("; YLD for exit", "; YLD for return")
 _EACH = phrase("for each, at once")
 
@@ -115,6 +116,7 @@ class Certainty:
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
+            why = why or _goes_on(plain)
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
@@ -141,6 +143,13 @@ def _beside_fixed_words(text: str) -> str:
     behind = (phrases.PREFIX.without(tail) for head, tail in joints(text) if phrases.SAYS_QUOTED_WHOLE.begins(head))
     acts = any(not (begins_to_wait(bare.rstrip(" .")) or any(one.begins(bare) for one in talks)) for bare in behind)
     return "something else is to be done, too" if acts else ""
+
+
+def _goes_on(plain: str) -> str:
+    """Why a message is said again and again while others speak, "as they come"; "" where it is said once."""
+    over = _OVER_TIME.inside(plain)
+    on = over is not None and not messages.is_indirect(plain[: over.start()])
+    return "it is to be done over some time, not once" if on else ""
 
 
 def _of_a_message(text: str, *, asks: bool, ends: bool) -> str:
