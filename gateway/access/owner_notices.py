@@ -17,14 +17,12 @@ from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 
 OWNER_PLACES_TABLE = "access:owner-places"
 
-_AMONG_OTHERS = "among others"
-
 IsOwner = Callable[[str], Awaitable[bool]]
 """Whether a person, by their id, is an owner now."""
 
 
 class OwnerNotices:
-    """Tells all owners who have ever written in private; others have no place where only they read. Raises
+    """Tells all owners who have ever written in private, or in a chat that asks everybody in. Raises
     StorageUnavailable, and nothing else."""
 
     def __init__(
@@ -41,8 +39,9 @@ class OwnerNotices:
         """Told when an owner has another place than before: what nobody could be told may be told now."""
 
     async def seen(self, person_id: str, address: Address, *, alone: bool = True) -> None:
-        """An owner wrote where only they read, or, if not `alone`, where a notice is for their eyes alone."""
-        among = [] if alone else [_AMONG_OTHERS]
+        """An owner wrote where only they read. If others read there, too (not `alone`), a notice is shown to the owner
+        alone."""
+        among = [] if alone else ["among others"]
         place = json.dumps([address.platform, address.conversation, address.thread, *among])
         if self._known.get(person_id) != place:
             await self._places.put(person_id, place)
@@ -68,7 +67,9 @@ class OwnerNotices:
 
 
 def _place(stored: str) -> tuple[Address, bool]:
-    """Where an owner is told, and whether nobody else reads there."""
-    *address, last = json.loads(stored)
-    among = last == _AMONG_OTHERS
-    return address_from(address if among else [*address, last]), not among
+    """Where an owner is told, and whether nobody else reads there. Raises ValueError."""
+    match json.loads(stored):
+        case [*address, "among others"]:
+            return address_from(address), False
+        case address:
+            return address_from(address), True

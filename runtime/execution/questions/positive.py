@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-NOT_SO = "it is not so that "
-"""Words before a condition that deny all of it."""
+from runtime.language.instructions.operands import NOT_SO
 
 _DENIED: Mapping[str, str] = {
     **{f"{verb}n't": verb for verb in ("is", "are", "was", "were", "has", "have", "had", "do", "does", "did")},

@@ -129,10 +129,14 @@ def argument_operand(text: str) -> Operand:
     return Prose(text)
 
 
+NOT_SO = "it is not so that "
+"""Words before a condition in words that deny all of it."""
+
+
 def negated(test: Operand) -> Operand:
     if isinstance(test, Prose):
-        return Prose(f"it is not so that {test.text}")
-    return read_condition(f"not ({test.source})") or Prose(f"it is not so that {test.source}")
+        return Prose(f"{NOT_SO}{test.text}")
+    return read_condition(f"not ({test.source})") or Prose(f"{NOT_SO}{test.source}")
 
 
 def condition_of(text: str) -> Operand:

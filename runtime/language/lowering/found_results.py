@@ -16,8 +16,8 @@ _IT = frozenset({"", "it", "that", "anything", "something", "one"})
 def about_what_was_found(text: str, before: Step | None, reach: Reach) -> str:
     """The condition *there is no such order* behind `$order = FindOrder($id)` as `$order is missing`; any other text as
     it is. *No such book* is what was looked for, whatever the variable is called."""
-    branch = phrases.BRANCH_AT_START.begins(text) if before else None
-    if branch is None or before is None:
+    branch = phrases.BRANCH_AT_START.begins(text)
+    if before is None or branch is None:
         return text
     for state, found in _FOUND.items():
         said = found.begins(branch.rest)
