@@ -15,6 +15,7 @@ from gateway.features.pushes.feature import pushes
 from gateway.features.reports.feature import reports
 from gateway.features.schedules.feature import schedules
 from gateway.features.scratch.feature import scratch
+from gateway.features.tasks.feature import tasks
 from gateway.features.usage.feature import usage
 
 if TYPE_CHECKING:
@@ -23,7 +24,21 @@ if TYPE_CHECKING:
     from runtime.language.program import Program
     from runtime.sessions.features import NodePart
 
-FEATURES = (reports, memories, schedules, feedback, usage, hours, mcp, a2a, pushes, approvals, scratch, notebooks)
+FEATURES = (
+    reports,
+    memories,
+    tasks,
+    schedules,
+    feedback,
+    usage,
+    hours,
+    mcp,
+    a2a,
+    pushes,
+    approvals,
+    scratch,
+    notebooks,
+)
 
 
 def tried(settings: Settings, program: Program, clock: Clock) -> list[NodePart]:

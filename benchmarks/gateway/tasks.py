@@ -22,16 +22,14 @@ from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.idle import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
@@ -40,6 +38,7 @@ from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import TASK, InboxEvent, shard_of
+from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.people.talk import Model

@@ -24,13 +24,13 @@ from gateway.cli.operate.backup import backup, restore
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
-from gateway.cli.operate.tasks import app as tasks
 from gateway.cli.output.terminal import DATA_DIR, note
 from gateway.cli.serve.run import run
 from gateway.cli.setup.commands import app as setup
 from gateway.features.feedback.cli import feedback
 from gateway.features.reports.cli import app as debug
 from gateway.features.schedules.cli import app as schedule
+from gateway.features.tasks.cli import app as tasks
 from gateway.features.usage.cli import app as usage
 from gateway.version import VERSION
 

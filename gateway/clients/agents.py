@@ -14,7 +14,7 @@ from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import Feed
 from gateway.clients.requests import answer, whole
 from gateway.clients.scopes import JOURNAL
-from runtime.sessions.tasks.letters import session_of
+from runtime.core.address import session_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.operation.nodes import Living
 from runtime.tape.view import AGENT_SPAWN

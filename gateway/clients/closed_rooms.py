@@ -11,10 +11,9 @@ from starlette.exceptions import HTTPException
 from adapters.web.charters.charter import is_closed
 from gateway.clients.admission import Client
 from gateway.clients.scopes import CONSOLE, PRIVATE, Scopes
-from runtime.core.address import Address
+from runtime.core.address import Address, session_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import KnownSession
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as

@@ -9,8 +9,8 @@ from typing import Literal
 
 from runtime.core.address import CLIENT
 from runtime.core.cloud_event import is_pattern, matches
-from runtime.sessions.tasks.letters import Order
 from runtime.stores.inbox import TASK, InboxEvent
+from runtime.stores.orders import Order
 
 CONTENT = "content"
 """The scope of who may read what people and models write."""

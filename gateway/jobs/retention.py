@@ -11,10 +11,10 @@ from gateway.jobs.erasure import Erasure
 from gateway.jobs.runner import Job, every
 from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
+from runtime.core.address import session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, SessionBusy
 from runtime.events.service import ArchiveFailed, SessionsRetired
-from runtime.sessions.tasks.letters import session_of
 from runtime.stores.archive import PutsAway
 from runtime.stores.catalog import KnownSession, SessionCatalog
 

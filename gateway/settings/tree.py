@@ -22,6 +22,7 @@ from gateway.features.memories.settings import MemorySettings
 from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
+from gateway.features.tasks.settings import TaskSettings
 from gateway.settings.connections.clients import ClientSettings, PublisherSettings, client_tokens
 from gateway.settings.connections.console import ConsoleSettings
 from gateway.settings.connections.participants import ParticipantSettings
@@ -45,7 +46,6 @@ from gateway.settings.programs.execution import (
     LogSettings,
     MeetingSettings,
     SandboxSettings,
-    TaskSettings,
 )
 from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes

@@ -22,18 +22,17 @@ from gateway.talks.staging.stage import Ports, Seats, Stage, TalkStore
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
-from runtime.core.address import Address
+from runtime.core.address import Address, address_of
 from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameOpened, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.participants import participant_of
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import PARTICIPANT, SESSION_COMMANDS, TASK, InboxEvent, shard_of
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState

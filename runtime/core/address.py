@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from runtime.core.ids import FIRST_AGENT
+from runtime.core.ids import FIRST_AGENT, SessionId
 
 CLIENT = "client"
 """The platform of the addresses of clients, other programs that order tasks: no adapter has it, and nobody sees what
 is said there."""
 
+TASK_PLATFORM = "task"
+"""The platform of the addresses of tasks: no adapter has it, and people reach none of them."""
 
 SCRATCH = "scratch"
 """The platform of scratch rooms, in which owners try a copy of a session at the console: no adapter has it, and what is
@@ -33,6 +35,16 @@ class Address:
         """One string for one conversation; equal addresses have equal keys."""
         base = f"{self.platform}:{self.conversation}"
         return base if self.thread is None else f"{base}#{self.thread}"
+
+
+def address_of(task: SessionId) -> Address:
+    """The address of a task's own conversation, by its id."""
+    return Address(TASK_PLATFORM, task)
+
+
+def session_of(address: Address) -> SessionId | None:
+    """The session of a task, by its address; None for a conversation of people."""
+    return SessionId(address.conversation) if address.platform == TASK_PLATFORM else None
 
 
 def thread_name(message: str) -> str:

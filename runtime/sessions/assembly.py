@@ -22,6 +22,7 @@ from runtime.agents.session_channels import SessionChannels
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.participant import Participant
 from runtime.channels.registry import Channels
+from runtime.core.address import session_of
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
@@ -70,7 +71,6 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.published import PublishedEvents
 from runtime.sessions.spoken_answers import SpokenAnswers
-from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import QuestionThreads, TaskQuestions
 from runtime.sessions.tasks.work import TaskWork

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from runtime.core.address import CLIENT, SCRATCH
+from runtime.core.address import CLIENT, SCRATCH, TASK_PLATFORM, session_of
 from runtime.core.ids import SessionId
 from runtime.sessions.commands.fork import scratch_of, why_lost
-from runtime.sessions.tasks.letters import PLATFORM as TASKS
-from runtime.sessions.tasks.letters import session_of
 from runtime.stores.inbox import FORK, TASK, InboxEntry
 from runtime.stores.sessions import SessionStore
 
 _AMONG_PEOPLE = frozenset({"message", "start", "new", FORK})
 _ELSEWHERE: Mapping[str, frozenset[str]] = {
-    TASKS: frozenset({TASK}),
+    TASK_PLATFORM: frozenset({TASK}),
     SCRATCH: frozenset({FORK}),
     CLIENT: frozenset(),
 }

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import UNRECORDED, PageSpec
-from runtime.core.address import GATEWAY
+from runtime.core.address import GATEWAY, session_of
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
@@ -35,7 +35,6 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.rest import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
-from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
 from runtime.sessions.tasks.questions import is_below_question
 from runtime.sessions.tasks.words import word_late

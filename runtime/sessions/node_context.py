@@ -18,7 +18,6 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import FileAccess
 from runtime.execution.calls.publishing import EventDoor
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
@@ -32,6 +31,7 @@ from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import SessionStore
 from runtime.voice.listener import Listener
 from runtime.voice.speaker import VoiceSpeaker

@@ -12,7 +12,7 @@ from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
 from runtime.core.signals import Signal
 from runtime.execution.calls.publishing import EventDoor
-from runtime.sessions.tasks.letters import RETRY_S
+from runtime.stores.inbox import RETRY_S
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.session import EventHandedOn, EventPublished
 from runtime.tape.journal import Journal

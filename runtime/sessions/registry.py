@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.channels.outbox import UNRECORDED, PageSpec
-from runtime.core.address import GATEWAY, platform_in
+from runtime.core.address import GATEWAY, platform_in, session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
@@ -22,7 +22,6 @@ from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import session_of
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 

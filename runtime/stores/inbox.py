@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from runtime.core.address import Address, platform_in
+from runtime.core.clock import Clock
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.ids import PersonId, person_id
 from runtime.core.message import SpokenMessage
@@ -47,7 +48,7 @@ ALTERED = "altered"
 `runtime.sessions.commands.alter.Alteration` writes."""
 
 TASK = "task"
-"""The kind of the event that begins a task; `text` is what `runtime.sessions.tasks.letters.Order` writes."""
+"""The kind of the event that begins a task; `text` is what `runtime.stores.orders.Order` writes."""
 
 TASK_CANCEL = "task_cancel"
 """The kind of the event that ends a task; its text says why."""
@@ -81,6 +82,10 @@ CONVERSATION_BOUND = 200
 PERSON_BOUND = 300
 """The events of one person, or of one client, that may wait in a shard, in all conversations and of all kinds but a
 stop."""
+
+
+RETRY_S = 1.0
+"""The pause before another try with a full inbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +231,23 @@ _ALL = (
 )
 
 SESSION_COMMANDS: Mapping[str, SessionCommand] = {command.kind: command for command in _ALL}
+
+
+async def offer(event: InboxEvent, inbox: Inbox) -> bool:
+    """Put an event into an inbox; False where that has no room now."""
+    try:
+        await inbox.add(event)
+    except InboxFull:
+        return False
+    return True
+
+
+async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
+    """Put an event into an inbox, as soon as that has room."""
+    while not await offer(event, inbox):
+        await pause(clock)
+
+
+async def pause(clock: Clock) -> None:
+    """Wait before another try with a full inbox."""
+    await clock.sleep_until(clock.monotonic() + RETRY_S)

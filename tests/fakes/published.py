@@ -8,9 +8,9 @@ from gateway.clients.scopes import Scopes
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
 from gateway.clients.triggers import EventTriggers, ProgramEvents
 from runtime.core.address import Address
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.stores.inbox import KnownEvent
+from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import World
 
 

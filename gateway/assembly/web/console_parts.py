@@ -31,8 +31,8 @@ from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.database import GatewayDatabase
 from gateway.feature import FeatureDoor, FeatureGround
-from gateway.jobs.task_register import TaskRegister
 from gateway.overview.decisions import DecisionRoutes
+from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.programs import ProgramRoutes
@@ -44,7 +44,6 @@ from gateway.overview.services.tools import ToolRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
 from gateway.overview.status import NodeRoutes, StatusRoute
-from gateway.overview.work import MeetingRoutes, WorkRoutes
 from gateway.programs.pins import PIN_NEWS
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE
@@ -140,7 +139,6 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
             *(door, catalog, tapes, Journals(catalog, inbox, inbox.known, clock), RedisModelCalls(connection).spent),
             *(delete, file_of, shards.nodes.living),
         ),
-        WorkRoutes(door, TaskRegister(catalog, tapes, inbox, clock)),
         DecisionRoutes(door, people, database.letters, tell_approved),
         PeopleRoutes(door, people, person_limits_in(connection), database.erasure.person),
         PracticeRoute(

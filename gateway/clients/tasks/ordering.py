@@ -10,14 +10,13 @@ from typing import Any, Protocol, TypeAlias
 from starlette.exceptions import HTTPException
 
 from gateway.clients.admission import Client
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, Inbox, InboxEvent, KnownEvent, shard_of
+from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.tape import TapeReader
 

@@ -17,14 +17,14 @@ from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, person_of, task_id
 from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
+from runtime.core.address import address_of
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.signatures import LONGEST_WAIT_S
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import TASK_CANCEL, InboxEvent, KnownEvent
+from runtime.stores.orders import TaskLimits
 
 _KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
 _ANY = 1e12

@@ -16,9 +16,8 @@ from gateway.clients.admission import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.card import exposed
 from gateway.features.a2a.messages import Named, task_of
-from runtime.core.address import CLIENT
+from runtime.core.address import CLIENT, session_of
 from runtime.core.plain_text import whole_number
-from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 
 MAX_LOOKED_AT = 1_000

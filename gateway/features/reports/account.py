@@ -15,12 +15,11 @@ from adapters.web.charters.charter import is_closed
 from gateway.clients.closed_rooms import is_closed_task
 from gateway.features.reports.store import Report
 from gateway.observability.masking import Masking
-from runtime.core.address import Address
+from runtime.core.address import TASK_PLATFORM, Address, session_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
-from runtime.sessions.tasks.letters import PLATFORM, session_of
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ProgramBroken
@@ -150,7 +149,7 @@ class Accounts:
 
 def can_go_on(report: Report) -> bool:
     """Whether a conversation can hear again what has led to a failure: people speak to it, and not a task."""
-    return bool(report.session) and not report.conversation.startswith(f"{PLATFORM}:")
+    return bool(report.session) and not report.conversation.startswith(f"{TASK_PLATFORM}:")
 
 
 def _how(failed: Fact) -> tuple[str, RaisedAt | None]:

@@ -14,15 +14,15 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.features.reports.account import inert
 from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, AskedModel, Inquiry
 from gateway.features.reports.store import Report
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.execution.calls.extensions import ExtensionCall, call_of, with_calls
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, PythonFence
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, Inbox, InboxEvent
+from runtime.stores.orders import Order
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import TapeReader

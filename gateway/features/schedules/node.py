@@ -17,7 +17,7 @@ from gateway.features.schedules.schedules import Schedules
 from gateway.features.schedules.store import RunStatus, run_of
 from gateway.inbound.origins import CHOSEN_TABLE
 from gateway.inbound.routing import Routes
-from runtime.core.address import Address
+from runtime.core.address import Address, session_of
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.ids import ScheduleId, schedule_id
@@ -26,7 +26,6 @@ from runtime.events.service import ScheduleFailing
 from runtime.execution.calls.reminders import ZoneOf
 from runtime.sessions.failures import Failure, report
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
-from runtime.sessions.tasks.letters import session_of
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.inbox import NOTICE, InboxEvent

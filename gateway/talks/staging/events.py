@@ -14,7 +14,7 @@ from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.ids import SessionId
 from runtime.language.event_triggers import arguments_of, begun_on_events
 from runtime.language.program import Program
-from runtime.sessions.tasks.letters import Order
+from runtime.stores.orders import Order
 from runtime.stores.sessions import SessionStore
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState

@@ -16,13 +16,13 @@ from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import WaitBegun, WaitEnded

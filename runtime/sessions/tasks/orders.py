@@ -7,7 +7,7 @@ import json
 from anyio.abc import TaskGroup
 
 from runtime.agents.dispatcher import Dispatcher
-from runtime.core.address import address_data
+from runtime.core.address import address_data, address_of, session_of
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, QueueFull
@@ -17,15 +17,15 @@ from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.calls.tasks import ended_in_words, note_order
 from runtime.execution.standing import may_still_recall
 from runtime.meetings.taking_part import within
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, TaskAgain, address_of, bring, offer, pause, session_of
+from runtime.sessions.tasks.letters import Result, TaskAgain
 from runtime.sessions.tasks.words import TaskWords, stands_for
-from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
+from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, bring, offer, pause, shard_of
+from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.content import ADDRESS, RAISED_AT, Content

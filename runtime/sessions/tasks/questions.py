@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import CLIENT, Address, thread_name, threads_below
+from runtime.core.address import CLIENT, Address, address_of, thread_name, threads_below
 from runtime.core.background import OnDemand
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import TaskAsking, address_of, bring
-from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, Inbox, InboxEvent
+from runtime.sessions.tasks.letters import TaskAsking
+from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, Inbox, InboxEvent, bring
 from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from anyio.abc import TaskGroup
 
 from runtime.agents.dispatcher import Dispatcher
-from runtime.core.address import Address
+from runtime.core.address import Address, address_of
 from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
 from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, SessionId
@@ -18,8 +18,8 @@ from runtime.events.channels import MessageUndelivered
 from runtime.meetings.taking_part import within
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of, offer, pause
-from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent, shard_of
+from runtime.sessions.tasks.letters import TakenWords, TaskWord
+from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent, offer, pause, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
 from runtime.tape.facts.calls import WaitEnded

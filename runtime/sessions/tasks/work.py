@@ -15,8 +15,9 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import Order, Result, bring
-from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
+from runtime.sessions.tasks.letters import Result
+from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent, bring
+from runtime.stores.orders import Order
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted

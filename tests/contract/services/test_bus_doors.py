@@ -37,11 +37,10 @@ from gateway.clients.tasks.service import TaskService
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.health import health_routes
 from gateway.web.server import serve
+from runtime.core.address import address_of
 from runtime.core.clock import SystemClock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.execution.calls.task_limits import TaskLimits
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -51,6 +50,7 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import SHARDS, Commit, Lease, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.tasks import OrderOver

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from runtime.core.address import address_of
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.tasks import OrderOver

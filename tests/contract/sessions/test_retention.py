@@ -12,11 +12,10 @@ from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Done, Retention
 from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
-from runtime.core.address import Address
+from runtime.core.address import TASK_PLATFORM, Address
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
 from runtime.events.happening import Event
-from runtime.sessions.tasks.letters import PLATFORM
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -48,7 +47,7 @@ class House:
     ) -> None:
         """A session whose last fact is of that day; `of`: it replaces another from its first fact on; `task`: it is
         one, which has ended or not."""
-        address = Address("telegram" if task is None else PLATFORM, of or name)
+        address = Address("telegram" if task is None else TASK_PLATFORM, of or name)
         lease = await shard_lease(RedisLeaseStore(self.connection), shard=shard_of(address.key))
         parent = None if of is None else Branch(SessionId(of), 1)
         seq = 1 if of is None else 2

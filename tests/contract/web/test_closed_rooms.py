@@ -15,9 +15,8 @@ import pytest
 from websockets.asyncio.client import connect
 
 from gateway.features.scratch import rooms
-from runtime.core.address import SCRATCH, Address
+from runtime.core.address import SCRATCH, Address, address_of
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.agents import AgentCreated

@@ -42,7 +42,6 @@ from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
@@ -52,6 +51,7 @@ from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
+from runtime.stores.orders import TaskLimits
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.web_chat import named_alone

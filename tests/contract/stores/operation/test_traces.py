@@ -18,13 +18,13 @@ from adapters.web.charters.shown_files import FILES_TABLE
 from gateway.features.schedules.redis import RedisSchedules
 from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
-from runtime.core.address import Address
+from runtime.core.address import Address, address_of
 from runtime.core.errors import SessionBusy
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbound.participants import Act
-from runtime.sessions.tasks.letters import TakenWords, TaskWord, address_of
+from runtime.sessions.tasks.letters import TakenWords, TaskWord
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys

@@ -10,9 +10,9 @@ import pytest
 from adapters.web.charters.charter import Charter
 from adapters.web.charters.charters import CHARTERS_TABLE, Charters
 from gateway.features.approvals.register import QUESTIONS_TABLE
+from runtime.core.address import address_of
 from runtime.core.ids import SessionId
 from runtime.core.quote import Quote
-from runtime.sessions.tasks.letters import address_of
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.records import RedisRecords

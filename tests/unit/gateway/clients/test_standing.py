@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gateway.clients.scopes import refusals_of, scopes_from
+from runtime.core.address import address_of
 from runtime.core.ids import SessionId
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, InboxEvent
+from runtime.stores.orders import Order
 from tests.contract.storage_samples import T0
 
 HOME: list[str | None] = ["client", "ci", None]

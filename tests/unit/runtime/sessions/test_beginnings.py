@@ -11,16 +11,16 @@ import pytest
 import gateway
 import runtime
 from gateway.features.schedules.facts import SCHEDULE
-from runtime.core.address import CLIENT, SCRATCH, Address
+from runtime.core.address import CLIENT, SCRATCH, Address, address_of
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.beginning import Beginning
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.encoding import codec
 from runtime.stores import inbox
 from runtime.stores.inbox import FORK, NOTICE, SESSION_COMMANDS, TASK, InboxEntry, InboxEvent
+from runtime.stores.orders import Order
 from runtime.stores.sessions import TIMER
 from tests.contract.storage_samples import T0
 from tests.fakes.crashes.world import ADDRESS

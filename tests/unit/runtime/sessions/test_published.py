@@ -11,10 +11,10 @@ from gateway.clients.scopes import Scopes
 from gateway.clients.triggers import ProgramEvents
 from gateway.features.reports.node import NodeReports
 from runtime.execution.calls.publishing import MAX_HOPS
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
+from runtime.stores.orders import TaskLimits
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import EventPublished
 from runtime.tape.tape import tape_owner

@@ -14,15 +14,14 @@ from gateway.clients.readers import Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
-from runtime.core.address import CLIENT, Address
+from runtime.core.address import CLIENT, Address, address_of
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
-from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import KnownEvent, shard_of
 from runtime.stores.operation.event_log import EventLog
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageFinished

@@ -15,10 +15,10 @@ from gateway.features.reports.store import Report
 from gateway.features.reports.task import DebugTasks, task_of
 from gateway.settings.programs.models import leads_to
 from gateway.settings.tree import load
+from runtime.core.address import address_of
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
-from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.tape.facts.session import ModelAnswered

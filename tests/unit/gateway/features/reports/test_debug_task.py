@@ -13,13 +13,13 @@ from gateway.features.reports.desk import AGAIN, LEAVE
 from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.reports.task import calls_of, programs_of, task_of
+from runtime.core.address import address_of
 from runtime.core.errors import LLMUnavailable
 from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
-from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import shard_of
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver

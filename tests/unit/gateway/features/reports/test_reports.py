@@ -18,12 +18,11 @@ from gateway.features.reports.inquiry import AskedModel
 from gateway.features.reports.task import DebugTasks, task_of
 from gateway.observability.masking import Masking
 from runtime.bus import Bus
-from runtime.core.address import Address
+from runtime.core.address import Address, address_of
 from runtime.core.texts import english
 from runtime.language.program import Op, Program, Step
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
-from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
 from tests.fakes.crashes.world import World
 from tests.fakes.memory.catalog import MemorySessionCatalog

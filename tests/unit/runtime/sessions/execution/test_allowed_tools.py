@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import ToolRules
 from runtime.language.program import AgentSpec, Program
 from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import ANSWER, TASK
+from runtime.stores.orders import Order
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, in_memory, standing
 from tests.fakes.people.talk import Model, Talk, talking

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gateway.features.reports.node import NodeReports
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK
+from runtime.stores.orders import Order, TaskLimits
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.crashes.world import World

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from runtime.core.address import Address
+from runtime.core.address import TASK_PLATFORM, Address
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.registry import AT_ONCE, LONGEST_S, Comebacks
-from runtime.sessions.tasks.letters import PLATFORM
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from tests.fakes.clock import FakeClock
@@ -51,7 +50,7 @@ async def stand(*sessions: str, shard: int = 0) -> AsyncIterator[Stand]:
         clock = FakeClock()
         one = Stand(Comebacks(lambda lease, record: one.come_back(lease, record), clock, tasks), clock)
         for session in sessions:
-            platform = PLATFORM if session.startswith("task") else "test"
+            platform = TASK_PLATFORM if session.startswith("task") else "test"
             record = SessionRecord(
                 SessionId(session), Address(platform, session), "p", datetime(2026, 1, 1, tzinfo=UTC), 1
             )

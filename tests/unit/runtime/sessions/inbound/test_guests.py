@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
+from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 

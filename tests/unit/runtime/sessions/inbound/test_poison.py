@@ -8,10 +8,10 @@ import pytest
 
 from runtime.core.texts import english
 from runtime.execution.calls.ask import Questions
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, talking

@@ -8,8 +8,8 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.texts import english
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from runtime.core.address import Address
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python

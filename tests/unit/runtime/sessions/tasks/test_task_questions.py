@@ -7,13 +7,13 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
+from runtime.core.address import address_of
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.quote import Quote
 from runtime.core.texts import english
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import address_of
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state.session import SessionState

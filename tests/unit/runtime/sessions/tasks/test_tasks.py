@@ -9,11 +9,10 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import Order
 from runtime.stores.inbox import TASK, InboxEntry
+from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state.session import SessionState

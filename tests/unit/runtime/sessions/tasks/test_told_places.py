@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK
+from runtime.stores.orders import Order, TaskLimits
 from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 

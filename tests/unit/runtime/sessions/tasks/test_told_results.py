@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.orders import TaskLimits
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

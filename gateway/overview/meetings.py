@@ -1,10 +1,9 @@
-"""Tasks and meetings: `GET /bus/v1/tasks` and `/meetings`, and acts of owners on tasks."""
+"""Meetings at the console: `GET /bus/v1/meetings`."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.requests import answer, limit_of
+from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
-from gateway.jobs.task_register import KnownTask, TaskRegister
-from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull, TapeConflict, TaskRefused
+from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.core.ids import ParticipantId, SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.state.meetings import MeetingState
@@ -29,12 +27,6 @@ _REMEMBERED = 1_000
 """The sessions whose meetings are remembered until something happens in them."""
 
 _OPEN = ("working", "resting")
-
-_ORDERED_WITHIN_S = 3.0
-"""The wait for a node to order a task again. Chosen: an idle one takes milliseconds."""
-
-_WORDS = ("arguments", "value", "error")
-"""What people and models wrote, of a task."""
 
 
 class MeetingRoutes:
@@ -106,44 +98,3 @@ def _name(state: SessionState, who: ParticipantId) -> str:
             return f"{agent.klass} {agent.id}"
     person = next((person for id_, person in state.people.items() if id_ == who), None)
     return str(who) if person is None else person.name
-
-
-@dataclass(frozen=True, slots=True)
-class WorkRoutes:
-    """The requests about tasks."""
-
-    door: FeatureDoor
-    register: TaskRegister
-
-    def routes(self) -> list[BaseRoute]:
-        """The routes, to be mounted with those of the bus."""
-        return [
-            Route("/tasks", self.tasks, methods=["GET"]),
-            Route("/tasks/{task}/retry", self.retry, methods=["POST"]),
-        ]
-
-    async def tasks(self, request: Request) -> Response:
-        """The tasks that have begun, the latest active first. What they are given and return needs `content`."""
-        client = self.door.reader(request)
-        try:
-            page = await self.register.page(request.query_params.get("after", ""), limit_of(request))
-        except ValueError as error:
-            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in page.tasks]
-        return answer({"tasks": rows, "next": page.next or None})
-
-    async def retry(self, request: Request) -> Response:
-        """Order what a task did once more."""
-        self.door.writer(request)
-        try:
-            new, name = await self.register.order_again(str(request.path_params["task"]), _ORDERED_WITHIN_S)
-        except TaskRefused as error:
-            raise HTTPException(409, str(error)) from error
-        except InboxFull as error:
-            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
-        return answer({"task": new, "name": name}, 202)
-
-
-def _task(task: KnownTask, content: bool) -> Mapping[str, Any]:
-    data = {**task.data(), "conversation": task.session.record.address.key}
-    return data if content else {name: value for name, value in data.items() if name not in _WORDS}

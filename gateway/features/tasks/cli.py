@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.database import GatewayDatabase
-    from gateway.jobs.task_register import KnownTask, TaskRegister
+    from gateway.features.tasks.register import KnownTask, TaskRegister
 
 Answer = TypeVar("Answer")
 TaskArgument = Annotated[str, typer.Argument(help="The task's id, as parley tasks list shows it.")]
@@ -105,10 +105,10 @@ def retry(task: TaskArgument, config: ConfigOption = None) -> None:
 
 def _with_register(config: Path | None, ask: Callable[[TaskRegister], Awaitable[Answer]]) -> Answer:
     def asked(database: GatewayDatabase) -> Awaitable[Answer]:
-        from gateway.jobs.task_register import TaskRegister
+        from gateway.features.tasks.register import register_in
         from runtime.core.clock import SystemClock
 
-        return ask(TaskRegister(database.catalog, database.tapes, database.inbox, SystemClock()))
+        return ask(register_in(database, SystemClock()))
 
     return with_database(config, asked)
 

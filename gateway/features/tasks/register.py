@@ -10,14 +10,16 @@ from typing import Any, Protocol
 
 import anyio
 
-from runtime.core.address import CLIENT, Address, address_data
+from gateway.database import GatewayDatabase
+from runtime.core.address import CLIENT, TASK_PLATFORM, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
-from runtime.sessions.tasks.letters import PLATFORM, Order, TaskAgain, address_of
+from runtime.sessions.tasks.letters import TaskAgain
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
+from runtime.stores.orders import Order
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered
@@ -104,7 +106,7 @@ class TaskRegister:
         while more:
             page = await self._catalog.page(mark, limit=_PAGE_OF_SESSIONS)
             for known in page.sessions:
-                if known.record.address.platform != PLATFORM:
+                if known.record.address.platform != TASK_PLATFORM:
                     continue
                 if limit and len(found) == limit:
                     return found, True
@@ -117,7 +119,7 @@ class TaskRegister:
         """The tasks after a mark, `limit` of them where there are so many. Raises ValueError for what is no mark."""
 
         async def task_of(known: KnownSession) -> KnownTask | None:
-            return await self._read(known) if known.record.address.platform == PLATFORM else None
+            return await self._read(known) if known.record.address.platform == TASK_PLATFORM else None
 
         return TaskPage(*await among_sessions(self._catalog, after, limit, task_of, _LOOKED_AT))
 
@@ -125,10 +127,10 @@ class TaskRegister:
         """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""
         order = await self._inbox.known(address_of(SessionId(id_)), id_)
         known = await self._catalog.find(SessionId(id_))
-        task = None if known is None or known.record.address.platform != PLATFORM else await self._read(known)
+        task = None if known is None or known.record.address.platform != TASK_PLATFORM else await self._read(known)
         if task is None and order is None:
             latest = (await self._catalog.page("", limit=_PAGE_OF_SESSIONS)).sessions
-            ids = [one.record.id for one in latest if one.record.address.platform == PLATFORM]
+            ids = [one.record.id for one in latest if one.record.address.platform == TASK_PLATFORM]
             raise TaskRefused(f"There is no task {id_}; {name_advice(id_, ids, 'see parley tasks list.')}")
         if task is None and order is not None and not order.waits:
             raise TaskRefused(f"The task {id_} is gone: its session was deleted, or its order was put aside.")
@@ -240,3 +242,8 @@ class TaskRegister:
             status = "completed"  # its program has ended by itself
         arguments = None if frame is None else dict(frame.kwargs)
         return KnownTask(known, taken.klass, taken.playbook, arguments, order, status)
+
+
+def register_in(database: GatewayDatabase, clock: Clock) -> TaskRegister:
+    """The tasks of a gateway's database."""
+    return TaskRegister(database.catalog, database.tapes, database.inbox, clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.settings.programs.execution import TaskSettings
+from gateway.features.tasks.settings import TaskSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 

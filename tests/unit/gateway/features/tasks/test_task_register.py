@@ -8,17 +8,16 @@ from typing import cast
 
 import pytest
 
-from gateway.jobs.task_register import TaskRegister
-from runtime.core.address import CLIENT, Address, address_data
+from gateway.features.tasks.register import TaskRegister
+from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.errors import TaskRefused
 from runtime.core.ids import SessionId
-from runtime.execution.calls.task_limits import TaskLimits
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
-from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK, KnownEvent
+from runtime.stores.orders import Order, TaskLimits
 from runtime.tape.tape import Fact, TapeReader
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS, World

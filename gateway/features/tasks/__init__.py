@@ -1,0 +1,1 @@
+"""Tasks: sessions that somebody ordered, and that end with one result."""
