@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
 from adapters.capabilities import Budget, Capabilities
-from adapters.forms import check_forms
+from adapters.decoding import check_forms
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark, Rating
 from runtime.core.quote import Quote

@@ -1,12 +1,15 @@
-"""The capabilities of a platform and their limits, as data with sources."""
+"""The capabilities of a platform and their limits, as data with sources, and the length of a text in its units."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
 TextUnit = Literal["codepoints", "utf16"]
+
+Measure = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +97,18 @@ class Capabilities:
     stream: StreamLimits | None = None
     preview: PreviewLimits | None = None
     command_mark: str = "/"
+
+
+def measure_utf16(text: str) -> int:
+    """Length in UTF-16 units: characters beyond the basic plane count twice."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def measure_codepoints(text: str) -> int:
+    """Length in code points."""
+    return len(text)
+
+
+def measure_of(unit: TextUnit) -> Measure:
+    """The measure of a platform's unit."""
+    return measure_utf16 if unit == "utf16" else measure_codepoints

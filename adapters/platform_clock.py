@@ -1,7 +1,10 @@
-"""A platform's calendar, by the dates of its answers: ours may be wrong, or be set while we run."""
+"""A platform's time: its calendar by the dates of its answers, since ours may be wrong or be set, and pauses it asks
+for.
+"""
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final, Protocol, runtime_checkable
@@ -59,3 +62,12 @@ class HasClock(Protocol):
 def clock_of(adapter: object, ours: Clock) -> Clock:
     """The clock by which the messages of an adapter are dated."""
     return adapter.clock if isinstance(adapter, HasClock) else ours
+
+
+def asked_pause_s(told: object, untold_s: float) -> float:
+    """The pause in seconds; `untold_s` for what is no number of them, such as a date, nothing, or infinity."""
+    try:
+        pause_s = float(str(told))
+    except ValueError:
+        return untold_s
+    return pause_s if math.isfinite(pause_s) and pause_s >= 0 else untold_s

@@ -10,7 +10,7 @@ from functools import partial
 from pydantic import SecretStr
 
 from adapters.adapter import Adapter, Admits, everybody_may
-from adapters.natives import HandsOver
+from adapters.asides import HandsOver
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules

@@ -12,6 +12,7 @@ from typing import Literal
 import anyio
 
 from adapters.adapter import Admits, Call, File, Inbound, everybody_may
+from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import DiscordCalls
@@ -34,7 +35,6 @@ from adapters.discord.outbound.sender import DiscordSender, Utterance
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
 from adapters.discord.outbound.webhooks import Webhooks
-from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker

@@ -10,10 +10,9 @@ from functools import lru_cache
 
 import regex
 
-from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.fences import OpenFence, after_line
 from adapters.markdown.html_blocks import html_as_markdown
-from adapters.markdown.reading import PACKAGE
+from adapters.markdown.reading import ADDRESS, PACKAGE
 
 _BEFORE = r"(?<![\w@/.\\:=&?#%+-])"
 _BROADCAST = re.compile(r"@(?=(?:everyone|here|channel|all)\b)", re.IGNORECASE)

@@ -13,12 +13,11 @@ from math import inf
 
 import regex
 
-from adapters.markdown.addresses import ADDRESS
+from adapters.capabilities import Measure
 from adapters.markdown.closing import close_marks
-from adapters.markdown.fences import OpenFence, after_line
-from adapters.markdown.margins import margin_at, without_margin
-from adapters.markdown.table_head import ROW_BEGUN, before_head, head_of_table
-from adapters.markdown.text_length import Measure
+from adapters.markdown.fences import OpenFence, after_line, margin_at, without_margin
+from adapters.markdown.reading import ADDRESS
+from adapters.markdown.tables import ROW_BEGUN, before_head, head_of_table
 
 _PIECE = re.compile(
     r"(?P<whole>`+[^`\n]*`+|\]\([^\s)]*|https?://[^\s)>\]]*|@[a-z0-9]|<[a-z]|^[ \t]*(?:#|\|[ :|-]*--|[`~]{3}))"

@@ -7,9 +7,7 @@ import re
 import regex
 from markdown_it.token import Token
 
-from adapters.markdown.addresses import ADDRESS
-from adapters.markdown.bounds import TooMuchMarkdown
-from adapters.markdown.reading import parsed
+from adapters.markdown.reading import ADDRESS, TooMuchMarkdown, parsed
 
 _LITERAL = regex.compile(rf"(?P<kept>{ADDRESS.pattern})|[\\`*_\[\]<>~|&$@]", ADDRESS.flags)
 _LITERAL_START = re.compile(r"^([ \t]*)([#+-]|\d+(?=[.)]))", re.MULTILINE)

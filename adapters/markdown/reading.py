@@ -1,7 +1,8 @@
 """Markdown as models write it: CommonMark, GitHub's tables and strike-through, and what else stands in their texts.
 
 An address, a formula and a package's name (`@types/node`) are one token before any mark is read. Links in a platform's
-own form (`<https://e.org|label>`) are links, and the simplest tags of HTML are what they mean.
+own form (`<https://e.org|label>`) are links, and the simplest tags of HTML are what they mean. A text with too many
+marks is not formatted: some take more than proportional time to read.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from adapters.markdown.addresses import ADDRESS
-from adapters.markdown.bounds import check_bounds
 from adapters.markdown.flanking import flanks
 
 FORMULA = regex.compile(
@@ -67,6 +66,51 @@ DUNDER = re.compile(
     r"(?<![\w*])__[a-z]\w*?__(?=[(/]|\.\w)|(?<=[\w)\]]\.)__[a-z]\w*?__(?!\w)|(?<!\w)__(?:init|main|name|file|all|doc|dict|class|call|str|repr|len|iter|next|enter|exit|new|del|eq|hash|slots|version|future|pycache)__(?!\w)"
 )
 """A name of Python's, or of a file, that is no strong text."""
+
+CHARS_MAX = 12_500
+"""The largest number of characters that is formatted. No message of any platform holds more; longer text is cut into
+pages first.
+"""
+MARKS_MAX = 1_500
+"""The largest number of marks and lines, counted as characters that may be one: a page of dense code has half
+as many.
+"""
+BRACKETS_MAX = 250
+"""The largest number of brackets: each may begin a link, whose end is searched for in all the rest."""
+_NESTED_MAX = 12
+"""The largest nesting of quotations and lists on one line."""
+
+_MARK = re.compile(r"[*_~`<&\[\n]")
+_NESTED = re.compile(rf"^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_NESTED_MAX + 1}}}", re.MULTILINE)
+
+_NONE = r"\s<>()\[\]\"`|\\\p{Cc}\u200b\ufeff\u201c\u201d\u2018\u2019\u2026[[\p{EA=W}\p{EA=F}]&&\p{P}]"
+_END = r"?!.,:;*_~'"
+_INSIDE = rf"(?:(?:(?!\*\*|~~)[{_END}])*+[^{_NONE}{_END}])"
+_INNER = rf"\((?:{_INSIDE}|[{_END}]*+\([^{_NONE}]*+\))*+[{_END}]*+\)"
+_ROUND = rf"\((?:{_INSIDE}|[{_END}]*+{_INNER})*+[{_END}]*+\)"
+ADDRESS = regex.compile(
+    rf"(?<![A-Za-z0-9+.-])https?://(?=[\p{{L}}\p{{N}}\[])(?:{_INSIDE}|[{_END}]*+(?:{_ROUND}|\[(?!\^)[^{_NONE}]*+\])|/)*+",
+    regex.V1 | regex.IGNORECASE,
+)
+"""A web address from scheme to end. It ends as on GitHub (its Markdown specification, extended autolinks): punctuation
+at the end is none of it, brackets are if they are balanced; and before CJK punctuation, marks of strong text and
+footnotes.
+"""
+
+
+class TooMuchMarkdown(ValueError):
+    """The text has to be shown as written."""
+
+
+def check_bounds(markdown: str, *, most_chars: int = CHARS_MAX) -> None:
+    """Raise TooMuchMarkdown for a text that would take too long to format."""
+    if (
+        len(markdown) > most_chars
+        or markdown.count("[") > BRACKETS_MAX
+        or sum(1 for _ in _MARK.finditer(markdown)) > MARKS_MAX
+        or _NESTED.search(markdown)
+    ):
+        raise TooMuchMarkdown("too much Markdown to be formatted")
 
 
 class _State(StateInline):

@@ -27,7 +27,7 @@ from adapters.pacing.constants import (
     WINDOW_KEEPS,
     WINDOW_REST,
 )
-from adapters.pacing.progress import Progress
+from adapters.pacing.live_text import Progress
 
 _EPSILON = 1e-9
 

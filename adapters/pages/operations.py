@@ -12,10 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn
 
 from adapters.adapter import CanEdit
-from adapters.pages.page_file import PageFile
-from adapters.pages.part import Line, PagePart
-from adapters.pages.platform_context import PlatformContext, Record
-from adapters.pages.stream_rules import AGED_FROM
+from adapters.pages.part import AGED_FROM, Line, PagePart
+from adapters.pages.platform_context import PageFile, PlatformContext, Record
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,

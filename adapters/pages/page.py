@@ -7,17 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from adapters.adapter import CanEdit
-from adapters.markdown.choices import fit, listed
+from adapters.capabilities import measure_of
 from adapters.markdown.closing import close_open
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
-from adapters.markdown.text_length import measure_of
 from adapters.pacing.live_text import LiveCall
 from adapters.pages.operations import SURPLUS, PageOperations
-from adapters.pages.part import Line, PagePart
+from adapters.pages.part import Line, PagePart, ends_at, fit, is_aged, listed, steady
 from adapters.pages.platform_context import PlatformContext, Record
-from adapters.pages.stream_rules import ends_at, is_aged, steady
 from runtime.events.talk import PageChecked
 
 

@@ -1,12 +1,21 @@
-"""The state of one platform message of a page, and the attributes of a page besides its text."""
+"""One platform message of a page: its state, what a stream may take, and choices; and the attributes of a page besides
+its text. A stream cannot take text back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from adapters.capabilities import Capabilities, Measure, StreamLimits
+from adapters.markdown.paging import Cut
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice
+
+AGED_FROM = 0.8
+"""The part of its lifetime after which a stream is closed and a new one started. Chosen: calls may be slow."""
+TORN_FROM = 0.7
+"""The part of a page's limit from which its last word may still move to the next page (`paging.TORN_MAX`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +90,45 @@ class PagePart:
         """The message no longer exists: it has to be posted again."""
         self.platform_id = self.shown = None
         self.streaming = self.wide = self.offered = False
+
+
+def is_aged(limits: StreamLimits, age_s: float) -> bool:
+    """Whether a stream of this age must be replaced by another."""
+    return age_s >= AGED_FROM * limits.max_age_s
+
+
+def steady(cut: Cut, limit: int, measure: Measure) -> str:
+    """The part of a growing page that stays on it whatever follows."""
+    text = cut.text.rstrip()
+    if measure(text) < TORN_FROM * limit:
+        return text
+    ends = cut.text.rfind("\n") if cut.fenced else max(cut.text.rfind(gap) for gap in " \n")
+    return cut.text[: max(0, ends)].rstrip()
+
+
+def ends_at(text: str, shown: int) -> int:
+    """The end of a stream that shows the first `shown` characters: the end of a paragraph, a line or a word."""
+    if shown >= len(text) or text[:shown].endswith("\n"):
+        return min(shown, len(text))
+    for gap in ("\n\n", "\n", " "):
+        found = text.find(gap, shown)
+        if found >= 0:
+            return found + len(gap)
+    return len(text)
+
+
+def shown(choices: Sequence[Choice], capabilities: Capabilities) -> tuple[Choice, ...]:
+    """The choices that the platform shows at all: without free answers where it has no form for them."""
+    return tuple(choice for choice in choices if capabilities.free_answers or not choice.free)
+
+
+def fit(choices: Sequence[Choice], capabilities: Capabilities) -> bool:
+    """Whether the platform can show all of these under a message, each in full."""
+    few = len(choices) <= capabilities.max_choices
+    return few and all(len(choice.label) <= capabilities.max_choice_label for choice in choices)
+
+
+def listed(text: str, choices: Sequence[Choice]) -> str:
+    """The text with the choices below it."""
+    lines = [f"{number}. {' '.join(choice.label.split())}" for number, choice in enumerate(choices, 1)]
+    return "\n\n".join(piece for piece in (text.rstrip(), "\n".join(lines)) if piece)

@@ -11,15 +11,14 @@ from functools import partial
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, CanAnswerAlone, CanOpenThread, CanTellAlone
-from adapters.markdown.choices import fit, shown
+from adapters.asides import CanWriteAlone
+from adapters.capabilities import measure_of
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import Room, cut_pages
-from adapters.markdown.text_length import measure_of
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import NO_EXTRAS, Extras, Line
+from adapters.pages.part import NO_EXTRAS, Extras, Line, fit, shown
 from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext, Record
-from adapters.private import CanWriteAlone
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.events.happening import Tell, unheard

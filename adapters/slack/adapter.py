@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
+from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
-from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
 from adapters.slack.api.app import AppApi

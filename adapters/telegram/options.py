@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adapters.natives import HandsOver, to_nobody
+from adapters.asides import HandsOver, to_nobody
 from adapters.telegram.codec.markup import Rich
 
 

@@ -1,24 +1,27 @@
-"""People's acts in a room: checked, stored in the room, and passed on to the consumer."""
+"""People's acts in a room: checked, stored in the room, and passed on to the consumer, which acknowledges each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import islice
 from uuid import uuid4
+
+import anyio
 
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
-from adapters.ratings import rating_of_all
+from adapters.decoding import rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.charters.shown_files import ShownFiles
+from adapters.web.charters import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
-from adapters.web.hearing import Hearing
+from adapters.web.hearing import Hearing, RoomThreads, files_of, heard_in, quote_of, whole_quote
 from adapters.web.hub import Browser
-from adapters.web.intake import Offer, WebIntake
 from adapters.web.requests import Act, Change, Press, React, SayInRoom, StopAgents, TakeBack, command_of
-from adapters.web.threads import RoomThreads, files_of, heard_in, quote_of, whole_quote
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
@@ -30,6 +33,56 @@ from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 PLATFORM = "web"
 
 Refusal = tuple[RefusalCode, str]
+
+MAX_WAITING = 1_000
+"""The number of messages that may wait; further ones are refused."""
+
+MAX_TOGETHER = 64
+"""The number of messages that are taken together. Chosen: more than the rooms in which people write at one moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A message, and the function to call when the consumer has stored it."""
+
+    inbound: Inbound
+    taken: Callable[[], None]
+
+
+class WebIntake:
+    """A queue for one consumer. An item leaves it when the consumer asks for the next one, not before."""
+
+    def __init__(self) -> None:
+        self._offers: deque[Offer] = deque()
+        self._news = anyio.Event()
+
+    @property
+    def full(self) -> bool:
+        return len(self._offers) >= MAX_WAITING
+
+    def put(self, offer: Offer) -> None:
+        """Add a message. Ask `full` first; this always succeeds, because the writer has already been promised it."""
+        self._offers.append(offer)
+        self._news.set()
+
+    async def items(self) -> AsyncGenerator[Inbound]:
+        """The waiting items, oldest first, without end. A consumer that leaves in between leaves its item to the next
+        one.
+        """
+        async with aclosing(self.together(1)) as several:
+            async for (item,) in several:
+                yield item
+
+    async def together(self, at_most: int = MAX_TOGETHER) -> AsyncGenerator[Sequence[Inbound]]:
+        """As `items`, but several at a time."""
+        while True:
+            while not self._offers:
+                self._news = anyio.Event()
+                await self._news.wait()
+            several = [offer.inbound for offer in islice(self._offers, at_most)]
+            yield several
+            for _ in several:
+                self._offers.popleft().taken()
 
 
 def is_nobodys(_: str) -> bool:

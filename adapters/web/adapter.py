@@ -12,23 +12,17 @@ from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, ActLedger, is_nobodys
+from adapters.web.acts import PLATFORM, ActLedger, WebIntake, is_nobodys
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
-from adapters.web.charters.charter import MAX_TITLE, Charter, charter_of
-from adapters.web.charters.charters import Charters
-from adapters.web.charters.shown_files import ShownFiles
+from adapters.web.charters import MAX_TITLE, Charter, Charters, ShownFiles, charter_of
 from adapters.web.codec import MAX_TEXT, Person
-from adapters.web.echo import Echo
-from adapters.web.hearing import Hearing, IsAgent
+from adapters.web.echo import Echo, RoomNews
+from adapters.web.gatherings import Directory, Gatherings, IsOwner, ShutOut, nobody_is_out
+from adapters.web.hearing import Hearing, IsAgent, RoomThreads, quote_of
 from adapters.web.hub import Hub
-from adapters.web.intake import WebIntake
-from adapters.web.news import RoomNews
-from adapters.web.people.directory import Directory
-from adapters.web.people.gatherings import Gatherings, IsOwner, ShutOut, nobody_is_out
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
-from adapters.web.threads import RoomThreads, quote_of
 from adapters.web.visit import FRAMES, MESSAGES, House, PageLink, PageVisit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside

@@ -14,11 +14,9 @@ import anyio
 import anyio.lowlevel
 
 from adapters.web import codec
-from adapters.web.charters.charter import Charter, charter_of
-from adapters.web.charters.charters import Charters
+from adapters.web.charters import Charter, Charters, charter_of
 from adapters.web.codec import Person, Presence, RoomCut, RoomHead, ShownMessage
-from adapters.web.echo import Echo
-from adapters.web.elsewhere import MAX_TOLD, Elsewhere
+from adapters.web.echo import MAX_TOLD, Echo, Elsewhere
 from adapters.web.hub import Browser, Hub
 from adapters.web.rooms import RoomStore
 from runtime.core.errors import MessageGone

@@ -76,7 +76,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adapters.markdown.html_blocks import html_as_markdown
-from adapters.web.charters.charter import Charter
+from adapters.web.charters import Charter
 from adapters.web.requests import MAX_FILES
 from runtime.core.files import FILE_URL
 from runtime.core.json_text import compact_json

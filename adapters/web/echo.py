@@ -10,24 +10,57 @@ again              I do not have what this text begins with                     
 charter            a room's charter has changed                                          to all
 alone              what one person's pages are told, as `frame`                        to followers
 frame              what pages are told and nobody keeps, such as who is typing                    to followers
+
+What a node tells of its people expires unless it repeats it.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import anyio
 
 from adapters.web.codec import Person, Presence, common_length
-from adapters.web.elsewhere import RENEW_S
-from adapters.web.news import RoomNews
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.json_text import compact_json
 
 _MAX_FRAMES = 200
 """The number of frames that may wait to be sent; the oldest are dropped beyond it."""
+
+OnOpen = Callable[[], Awaitable[None]]
+OnNews = Callable[[str], Awaitable[None]]
+
+VALID_S = 90.0
+"""How long people are here still, of whom their node says nothing more: it was killed."""
+
+RENEW_S = 30.0
+"""The time after which a node tells again who is there."""
+
+MAX_TOLD = 300
+"""The people of a room whom a node names to others; further ones are counted."""
+
+
+class RoomNews(Protocol):
+    """Texts between nodes. Nothing is stored: a node that does not listen misses texts."""
+
+    @property
+    def node(self) -> str:
+        """This node's name."""
+        ...
+
+    async def tell(self, text: str, /, *, to: str | None = None) -> None:
+        """Send a text to one node or to all, including this one. Texts of one caller arrive in order."""
+        ...
+
+    async def listen(self, on_open: OnOpen, on_news: OnNews, /) -> None:
+        """Deliver others' texts, until cancelled. `on_open` is called each time that texts may have been missed
+        before.
+        """
+        ...
 
 
 class Audience(Protocol):
@@ -288,3 +321,45 @@ class Echo:
         following.discard(node)
         if not following:
             self._followers.pop(room, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    presence: Presence
+    until_s: float
+
+
+class Elsewhere:
+    """The people of all rooms on other nodes."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._rooms: dict[str, dict[str, _Told]] = {}
+
+    def told(self, node: str, room: str, presence: Presence) -> None:
+        """A node says who looks at a room there now."""
+        nodes = self._rooms.setdefault(room, {})
+        nodes.pop(node, None)
+        if presence.count:
+            nodes[node] = _Told(presence, self._clock.monotonic() + VALID_S)
+        if not nodes:
+            del self._rooms[room]
+
+    def with_these(self, room: str, here: Mapping[str, Person]) -> Presence:
+        """All people of a room, with those who look at it here, each once."""
+        people, present = dict(here), len(here)
+        for told in self._rooms.get(room, {}).values():
+            new = [one for one in told.presence.people if one.id not in people]
+            people |= {one.id: one for one in new}
+            present += told.presence.count - len(told.presence.people) + len(new)
+        return Presence(tuple(people.values()), present)
+
+    def forget_ended(self) -> Sequence[str]:
+        """Forget what has run out; the rooms whose people have changed by that."""
+        now_s, changed = self._clock.monotonic(), list[str]()
+        for room, nodes in list(self._rooms.items()):
+            for node, told in list(nodes.items()):
+                if told.until_s <= now_s:
+                    self.told(node, room, Presence((), 0))
+                    changed.append(room)
+        return changed

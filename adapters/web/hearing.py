@@ -1,19 +1,33 @@
-"""Whom a message in a room is for: the agents, or people among themselves."""
+"""Whom a message in a room is for, what it answers, and what a thread begins with."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from adapters.adapter import Inbound
 from adapters.web.board import Board
+from runtime.core.address import Address
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote, QuoteKind
 from runtime.core.room import RoomMessage
 
 _AT = re.compile(r"(?<![\w@])@(\w)")
-_LOOKED_BACK = 60
-"""The number of messages whose authors count as people of the room."""
-
 IsAgent = Callable[[str], bool]
+
+MAX_QUOTE = 200
+"""The length of a quote."""
+
+_READ_BACK = 400
+"""The number of messages of a room among which those of one thread are looked for."""
+
+_LOOKED_BACK = 60
+"""The number of messages among which others are looked for."""
+
+_MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
+_ASKS = re.compile(r"[?？؟][\s*_`)\]}\"'»”’]*$")  # noqa: RUF001 - in other scripts
 
 
 class Hearing:
@@ -68,3 +82,112 @@ class Hearing:
 
 def _begins_with(text: str, name: str) -> bool:
     return text.casefold().startswith(name.casefold()) and not re.match(r"\w", text[len(name) :])
+
+
+class RoomThreads:
+    """The threads of rooms. An agent's message is an open question while it is the room's newest, asks something or has
+    choices, and nobody has replied to it, be it in the room or in its thread.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def question(self, room: str, thread: str | None) -> RoomMessage | None:
+        """The open question above a thread, if there is one. A reply there is heard in the room, as its answer."""
+        asked = None if thread is None else await self._board.message(room, thread)
+        if asked is None or asked.author_kind != "agent" or asked.thread is not None or not asked.final:
+            return None
+        if not asked.choices and not _ASKS.search(asked.text):
+            return None
+        recent = await self._board.newest(room, _LOOKED_BACK)
+        if not any(each.id == asked.id for each in recent):
+            return None
+        later = [each for each in recent if each.seq > asked.seq and each.author_kind != "notice"]
+        return None if any(each.thread in (None, asked.id) for each in later) else asked
+
+    async def earlier(self, to: Address, before: str, at_most: int) -> Sequence[Inbound]:
+        """What was said in a room, or in a thread from the message that it hangs on, before a message; without what was
+        said to one person alone."""
+        last = await self._board.message(to.conversation, before)
+        recent = await self._board.newest(to.conversation, _READ_BACK)
+        said = [
+            each
+            for each in recent
+            if _is_for_all(each) and each.id != before and (last is None or each.seq < last.seq)
+            if to.thread in (each.thread, each.id)
+        ]
+        first = None if to.thread in (None, before) else await self._board.message(to.conversation, to.thread or "")
+        if first is None or not _is_for_all(first):
+            return [_earlier(each, to) for each in said[-at_most:]]
+        replies = [each for each in said if each.id != first.id]
+        return [_earlier(each, to) for each in (first, *replies[max(0, len(replies) - at_most + 1) :])]
+
+    async def answered(self, room: str, said: RoomMessage) -> RoomMessage | None:
+        """What a message answers: what it quotes, or, as the first message of a thread, what the thread hangs on."""
+        if said.quote is not None:
+            return await self._board.message(room, said.quote.message_id)
+        if said.thread is None:
+            return None
+        recent = await self._board.newest(room, _LOOKED_BACK)
+        if any(each.thread == said.thread and each.id != said.id for each in recent):
+            return None
+        return await self._board.message(room, said.thread)
+
+
+def _is_for_all(message: RoomMessage) -> bool:
+    """Whether somebody said it to all who are there."""
+    return message.author_kind != "notice" and message.final and not (message.deleted or message.to)
+
+
+def heard_in(message: RoomMessage) -> str | None:
+    """The thread in which agents hear a message; None for the room itself, where an answer to its question is heard.
+
+    An answer quotes the message that its thread hangs on. Nothing else of a person does.
+    """
+    quoted = message.quote.message_id if message.quote is not None else None
+    return None if message.author_kind == "person" and quoted == message.thread else message.thread
+
+
+def _earlier(message: RoomMessage, to: Address) -> Inbound:
+    is_person = message.author_kind == "person"
+    return Inbound(
+        address=to,
+        event_id="",
+        person_id=message.author_id if is_person else "",
+        person_name=message.author_name,
+        text=_MENTION.sub(r"\1", message.text),
+        sent_at=message.sent_at,
+        private=False,
+        addressed=False,
+        attachments=message.files,
+        message_id=message.id,
+        quote=message.quote,
+    )
+
+
+async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
+    """A short quote of a message of the room, to be shown; None when the message no longer exists."""
+    quoted = await board.message(room, message_id)
+    if quoted is None:
+        return None
+    names = ", ".join(file.name for file in quoted.files)
+    text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
+    short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
+    return Quote(quoted.id, quoted.author_name, short, person=_person_of(quoted))
+
+
+def whole_quote(message: RoomMessage, kind: QuoteKind = "answered") -> Quote:
+    """A message of the room as agents hear of it."""
+    files = tuple(file.name for file in message.files)
+    text = _MENTION.sub(r"\1", message.text)
+    return Quote(message.id, message.author_name, text, kind, files=files, person=_person_of(message))
+
+
+def _person_of(message: RoomMessage) -> str:
+    return message.author_id if message.author_kind == "person" else ""
+
+
+def files_of(message: RoomMessage) -> tuple[Attachment, ...]:
+    """The files of a message that another one answers; of an agent's no recordings."""
+    spoken = "audio/" if message.author_kind == "agent" else "-"
+    return tuple(replace(file, quoted=True) for file in message.files if not file.media_type.startswith(spoken))

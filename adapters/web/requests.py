@@ -221,10 +221,6 @@ def _id(data: Mapping[str, Any], key: str = "id") -> str:
     return value
 
 
-def _read_join(data: Mapping[str, Any]) -> Join:
-    return Join(_room(data), None if data.get("version") is None else _number(data, "version"))
-
-
 def _read_say(data: Mapping[str, Any]) -> SayInRoom:
     message = _text(data, "id")
     if not _MESSAGE_ID.fullmatch(message):
@@ -243,43 +239,11 @@ def _files(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return read
 
 
-def _read_change(data: Mapping[str, Any]) -> Change:
-    return Change(_id(data), _room(data), _text(data, "text"))
-
-
-def _read_take_back(data: Mapping[str, Any]) -> TakeBack:
-    return TakeBack(_id(data), _room(data))
-
-
-def _read_react(data: Mapping[str, Any]) -> React:
-    return React(_id(data), _room(data), _text(data, "mark"))
-
-
-def _read_press(data: Mapping[str, Any]) -> Press:
-    return Press(_id(data), _room(data), _text(data, "choice"))
-
-
-def _read_stop(data: Mapping[str, Any]) -> StopAgents:
-    return StopAgents(_room(data), _thread(data))
-
-
-def _read_older(data: Mapping[str, Any]) -> Older:
-    return Older(_room(data), _number(data, "before"))
-
-
 def _read_search(data: Mapping[str, Any]) -> SearchRoom:
     words = _text(data, "words")
     if len(words) > MAX_WORDS:
         raise BadFrame(f"'words' has at most {MAX_WORDS} characters")
     return SearchRoom(_room(data) if data.get("room") else "", words)
-
-
-def _read_typing(data: Mapping[str, Any]) -> Typing:
-    return Typing(_room(data), _thread(data))
-
-
-def _read_open(data: Mapping[str, Any]) -> Open:
-    return Open(_text(data, "name"))
 
 
 def _read_direct(data: Mapping[str, Any]) -> Direct:
@@ -293,22 +257,18 @@ def _read_archive(data: Mapping[str, Any]) -> ArchiveRoom:
     return ArchiveRoom(_room(data), data["archived"])
 
 
-def _read_ping(_: Mapping[str, Any]) -> Ping:
-    return Ping()
-
-
 _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
-    "join": _read_join,
+    "join": lambda data: Join(_room(data), None if data.get("version") is None else _number(data, "version")),
     "say": _read_say,
-    "change": _read_change,
-    "take_back": _read_take_back,
-    "react": _read_react,
-    "press": _read_press,
-    "stop": _read_stop,
-    "older": _read_older,
+    "change": lambda data: Change(_id(data), _room(data), _text(data, "text")),
+    "take_back": lambda data: TakeBack(_id(data), _room(data)),
+    "react": lambda data: React(_id(data), _room(data), _text(data, "mark")),
+    "press": lambda data: Press(_id(data), _room(data), _text(data, "choice")),
+    "stop": lambda data: StopAgents(_room(data), _thread(data)),
+    "older": lambda data: Older(_room(data), _number(data, "before")),
     "search": _read_search,
-    "typing": _read_typing,
-    "open": _read_open,
+    "typing": lambda data: Typing(_room(data), _thread(data)),
+    "open": lambda data: Open(_text(data, "name")),
     "private": lambda data: Private(_text(data, "name")),
     "direct": _read_direct,
     "members": lambda data: Members(_room(data)),
@@ -317,7 +277,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
     "title": lambda data: Retitle(_room(data), _text(data, "title")),
     "archive": _read_archive,
     "people": lambda _: ListPeople(),
-    "ping": _read_ping,
+    "ping": lambda _: Ping(),
 }
 
 

@@ -13,11 +13,11 @@ from adapters.capabilities import Budget
 from adapters.web import codec
 from adapters.web.acts import ActLedger, Acts
 from adapters.web.allowance import Allowance
-from adapters.web.charters.charter import DIRECT, PRIVATE
+from adapters.web.charters import DIRECT, PRIVATE
 from adapters.web.codec import Person
 from adapters.web.echo import Echo
+from adapters.web.gatherings import Gatherings
 from adapters.web.hub import Browser, Hub
-from adapters.web.people.gatherings import Gatherings
 from adapters.web.requests import (
     MAX_ROOM_NAME,
     BadFrame,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from adapters.pacing.frame_policy import AreaPolicy, FramePolicy, Supply
-from adapters.pacing.progress import Progress
+from adapters.pacing.live_text import Progress
 
 
 class Greedy:

@@ -15,9 +15,7 @@ from starlette.applications import Starlette
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
 from adapters.pages.platform_context import FileSource
 from adapters.pages.presenter import Presenter
-from adapters.pages.reactions import Reactions
-from adapters.pages.status_messages import StatusMessages
-from adapters.pages.typing_indicator import TypingIndicator
+from adapters.pages.signs import Reactions, StatusMessages, TypingIndicator
 from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM

@@ -11,7 +11,7 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 
 from adapters.records import ChangedTogether
-from adapters.web.news import RoomNews
+from adapters.web.echo import RoomNews
 from gateway.access.admission import Owners
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import inbox_in

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from starlette.exceptions import HTTPException
 
-from adapters.web.charters.charter import is_closed
+from adapters.web.charters import is_closed
 from gateway.clients.admission import Client
 from gateway.clients.scopes import CONSOLE, PRIVATE, Scopes
 from runtime.core.address import Address, session_of

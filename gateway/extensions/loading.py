@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import anyio
 
-from adapters.natives import HandsOver
+from adapters.asides import HandsOver
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform
 from gateway.extensions.installed import GROUP, installed
 from gateway.settings.connections.platforms import PlatformSettings

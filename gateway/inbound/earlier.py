@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import anyio
 
 from adapters.adapter import Adapter, Inbound
-from adapters.history import CanReadBack
+from adapters.asides import CanReadBack
 from gateway.access.admission import Access
 from gateway.access.roles import Role
 from gateway.inbound.sanitizing import says_something, shortened, tidied

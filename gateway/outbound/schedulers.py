@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter, HearsShare
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pacing.flood_memory import FloodMemory
+from adapters.pacing.lanes import FloodMemory
 from adapters.records import Records
 from gateway.cluster.shares import Shares
 from runtime.core.clock import Clock

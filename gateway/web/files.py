@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
-from adapters.web.charters.shown_files import ShownFiles
+from adapters.web.charters import ShownFiles
 from gateway.web.hooks import body_within, slow_body
 from gateway.web.logins.door import AWAY, LogIn
 from runtime.core.clock import Clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adapters import adapter, history, private
+from adapters import adapter, asides
 from tests.architecture.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def test_the_minimal_adapter_stays_about_a_hundred_lines() -> None:
 
 
 def test_every_protocol_of_the_port_is_named_in_the_guide() -> None:
-    names = [name for module in (adapter, history, private) for name in vars(module)]
+    names = [name for module in (adapter, asides) for name in vars(module)]
     protocols = [name for name in names if re.match(r"(Can|Counts|Answers|Holds|Hears)[A-Z]", name)]
     assert len(protocols) > 10
     assert [name for name in protocols if f"`{name}`" not in GUIDE] == []

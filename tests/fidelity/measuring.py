@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from adapters.capabilities import Capabilities
+from adapters.capabilities import Capabilities, measure_of
 from adapters.discord.codec.markup import render as discord
 from adapters.discord.limits import CAPABILITIES as DISCORD
 from adapters.markdown.closing import close_open
 from adapters.markdown.html_blocks import html_as_markdown
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import cut_pages
-from adapters.markdown.text_length import measure_of
 from adapters.slack.codec.addresses import blocks_of
 from adapters.slack.codec.mentions import certain, harmless
 from adapters.slack.limits import CAPABILITIES as SLACK

@@ -18,10 +18,9 @@ from discord.http import HTTPClient, Route, json_or_text
 from discord.utils import MISSING
 
 from adapters.adapter import File
-from adapters.asked_pause import asked_pause_s
 from adapters.capabilities import Budget
 from adapters.discord.api.buckets import Buckets
-from adapters.platform_clock import PlatformClock
+from adapters.platform_clock import PlatformClock, asked_pause_s
 
 UNTOLD_PAUSE_S: Final = 60.0
 """The pause after a 429 without a time: it comes from the guard in front of Discord, not from Discord."""

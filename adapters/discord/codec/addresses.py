@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+from adapters.capabilities import measure_utf16
 from adapters.discord.codec.markup import as_written, people_in, render, with_heading
 from adapters.discord.codec.payload import DiscordWords, Name
 from adapters.discord.limits import MAX_HOOK_NAME, MAX_MESSAGE_UNITS, MAX_NONCE
-from adapters.markdown.text_length import measure_utf16
 from runtime.core.address import Address, Speaker
 
 PLATFORM = "discord"

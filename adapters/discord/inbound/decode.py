@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
+from adapters.decoding import GONE, UNREAD, rating_of_one
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, DiscordBot, address_of, snowflake
 from adapters.discord.codec.brought import (
     around_of,
@@ -21,8 +22,6 @@ from adapters.discord.codec.brought import (
     words_of,
 )
 from adapters.discord.inbound.recent import Remembered
-from adapters.ratings import rating_of_one
-from adapters.unread import GONE, UNREAD
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 

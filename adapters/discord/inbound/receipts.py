@@ -14,13 +14,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD
+from adapters.capabilities import measure_utf16
 from adapters.discord.api.interactions import InteractionApi
 from adapters.discord.codec.addresses import channel_id_of, page_of
 from adapters.discord.codec.interactions import kind_of, person_of
 from adapters.discord.codec.payload import DiscordWords
 from adapters.discord.limits import CAPABILITIES
 from adapters.markdown.paging import split_pages
-from adapters.markdown.text_length import measure_utf16
 from adapters.recent import Recent
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock

@@ -17,9 +17,9 @@ import anyio
 import discord
 
 from adapters.adapter import NOT_UNDERSTOOD
+from adapters.asides import HandsOver, to_nobody
 from adapters.discord.api.rest import Rest
 from adapters.discord.codec.addresses import snowflake
-from adapters.natives import HandsOver, to_nobody
 from adapters.platform_clock import PlatformClock
 from runtime.core.clock import Clock
 

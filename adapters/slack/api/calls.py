@@ -17,8 +17,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.asked_pause import asked_pause_s
-from adapters.platform_clock import PlatformClock
+from adapters.platform_clock import PlatformClock, asked_pause_s
 from adapters.recent import Recent
 from runtime.core.errors import (
     AdapterError,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.capabilities import measure_utf16
 from adapters.markdown.paging import split_pages
-from adapters.markdown.text_length import measure_utf16
 from adapters.slack.codec.escaping import bold
 from adapters.slack.codec.markup import render, render_parts
 from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Inbound
+from adapters.decoding import GONE
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in
 from adapters.slack.codec.brought import files_of, quotes_of, said_in, shown_by, wordless_of
 from adapters.slack.codec.events import SLACKBOT, attached_files, is_said
-from adapters.unread import GONE
 from runtime.core.address import Address
 
 _Json: TypeAlias = Mapping[str, Any]

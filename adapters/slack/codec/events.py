@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Act, Inbound
-from adapters.ratings import rating_of_one
+from adapters.decoding import UNREAD, rating_of_one
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, SlackPerson, mentioned_in, plain_text
 from adapters.slack.codec.brought import files_of, quotes_of, shown_by, tables_of, unread_kind, wordless_of
-from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Rating
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from adapters.adapter import Inbound
-from adapters.ratings import DOWN, UP
+from adapters.decoding import DOWN, UP
 from adapters.slack.codec.addresses import PLATFORM, SlackBot
 from adapters.slack.codec.interactions import thread_of
 from adapters.slack.limits import MAX_BUTTON_LABEL

@@ -14,9 +14,9 @@ from typing import Any
 
 from markdown_it.token import Token
 
+from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import parsed
 from adapters.markdown.tables import table_of
-from adapters.markdown.text_length import measure_utf16
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.slack.codec.escaping import escape, full_width, is_link, link_target
 from adapters.slack.codec.mentions import person_of

@@ -10,10 +10,9 @@ import re
 
 import regex
 
-from adapters.markdown.addresses import ADDRESS
 from adapters.markdown.mentions import code_pieces
-from adapters.markdown.reading import PACKAGE
-from adapters.markdown.table_head import ROW_BEGUN
+from adapters.markdown.reading import ADDRESS, PACKAGE
+from adapters.markdown.tables import ROW_BEGUN
 
 MAX_HELD = 300
 """The number of characters for which an incomplete mention, a row of a table, or code without an end is held back."""

@@ -31,7 +31,7 @@ from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.adapter import NOT_UNDERSTOOD
-from adapters.natives import HandsOver
+from adapters.asides import HandsOver
 from adapters.slack.api.calls import SlackTransport
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION

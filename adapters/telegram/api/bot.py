@@ -19,8 +19,7 @@ from telegram.error import TelegramError
 from telegram.request import HTTPXRequest, RequestData
 
 from adapters.adapter import File
-from adapters.asked_pause import asked_pause_s
-from adapters.platform_clock import PlatformClock
+from adapters.platform_clock import PlatformClock, asked_pause_s
 from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import TelegramBot
 from adapters.telegram.codec.attachments import kind_of

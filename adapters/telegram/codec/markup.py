@@ -15,10 +15,8 @@ from typing import Any, Final, Literal
 import regex
 from markdown_it.token import Token
 
-from adapters.markdown.addresses import ADDRESS
-from adapters.markdown.bounds import TooMuchMarkdown
-from adapters.markdown.reading import parsed
-from adapters.markdown.text_length import measure_utf16
+from adapters.capabilities import measure_utf16
+from adapters.markdown.reading import ADDRESS, TooMuchMarkdown, parsed
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.telegram.codec.addresses import topic_of
 from adapters.telegram.codec.link_targets import PERSON, is_link

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
-from adapters.ratings import rating_of_all
+from adapters.decoding import UNREAD, rating_of_all
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
@@ -26,7 +26,6 @@ from adapters.telegram.codec.entities import SaidText, formatted, said
 from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
 from adapters.telegram.codec.rich_content import rich_text_of
 from adapters.telegram.codec.wordless import is_service, wordless_of
-from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote

@@ -6,9 +6,8 @@ from collections.abc import Collection
 
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, RoomTables
-from adapters.web.charters.charters import CHARTERS_TABLE
-from adapters.web.charters.shown_files import FILES_TABLE
-from adapters.web.people.directory import DIRECTORY_TABLE
+from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
+from adapters.web.gatherings import DIRECTORY_TABLE
 from gateway.access.admission import Owners
 from gateway.access.roles import Role
 from gateway.assembly.foundation import Foundation

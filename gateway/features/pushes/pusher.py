@@ -15,7 +15,7 @@ import httpx
 from anyio import to_thread
 
 from adapters.web.board import Board
-from adapters.web.charters.charter import Charter
+from adapters.web.charters import Charter
 from gateway.features.pushes.keys import MAX_CONTENT, BadSubscription
 from gateway.features.pushes.subscriptions import Subscription, Subscriptions, Wishes
 from runtime.core.clock import Clock

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.web.charters.charter import is_closed
+from adapters.web.charters import is_closed
 from gateway.clients.closed_rooms import is_closed_task
 from gateway.features.reports.store import Report
 from gateway.observability.masking import Masking

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from adapters.web.charters.charter import is_closed
+from adapters.web.charters import is_closed
 from gateway.clients.requests import answer, body_of, page_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.schedules.cron import CronEntry, all_schedules, begin_run, build_schedules

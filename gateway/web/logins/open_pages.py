@@ -14,7 +14,7 @@ Admitted = Callable[[], Awaitable[bool]]
 
 
 class Told(Protocol):
-    """News of whose access has changed; see `adapters.web.news.RoomNews`."""
+    """News of whose access has changed; see `adapters.web.echo.RoomNews`."""
 
     async def listen(
         self, on_open: Callable[[], Awaitable[None]], on_news: Callable[[str], Awaitable[None]], /

@@ -1,5 +1,5 @@
 """News among nodes, about rooms unless another channel is named: publish and subscribe on Redis. Implements
-`adapters.web.news.RoomNews`.
+`adapters.web.echo.RoomNews`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from adapters.adapter import CanDelete, CanEdit
+from adapters.capabilities import measure_codepoints, measure_utf16
 from adapters.markdown.paging import cut_pages
-from adapters.markdown.text_length import measure_codepoints, measure_utf16
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.contract.stands.parts import needs

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.private import CanWriteAlone
+from adapters.asides import CanWriteAlone
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import MessageGone, NotDelivered
 from tests.contract.stands.kinds import stand_of

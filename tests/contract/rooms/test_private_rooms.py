@@ -10,10 +10,10 @@ import anyio
 import httpx
 import pytest
 
+from adapters.web import gatherings
 from adapters.web.adapter import RoomTables
-from adapters.web.charters.charter import direct_room
+from adapters.web.charters import direct_room
 from adapters.web.codec import Person
-from adapters.web.people import gatherings
 from adapters.web.visit import MESSAGES
 from runtime.core.address import Address, Speaker
 from tests.fakes.observing.records import MemoryRecords

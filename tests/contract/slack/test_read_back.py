@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from adapters.decoding import GONE
 from adapters.slack.adapter import SlackAdapter
-from adapters.unread import GONE
 from runtime.core.errors import AdapterError
 from tests.contract.slack.speaking import send, thread
 from tests.fakes.slack.conversations import TEAM

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.history import CanReadBack
+from adapters.asides import CanReadBack
 from runtime.core.address import GATEWAY, Address, Speaker
 from tests.contract.stands.kinds import stand_of
 from tests.contract.stands.stand import Stand, Who

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
-from adapters.markdown.inline_marks import MARKS_MAX
+from adapters.markdown.closing import MARKS_MAX
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter

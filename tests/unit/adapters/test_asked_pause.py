@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.asked_pause import asked_pause_s
+from adapters.platform_clock import asked_pause_s
 
 
 @pytest.mark.parametrize(("told", "pause_s"), [(7, 7.0), ("7", 7.0), (0.25, 0.25), ("0", 0.0), (13_938, 13_938.0)])

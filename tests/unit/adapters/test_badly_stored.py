@@ -9,11 +9,10 @@ import pytest
 
 from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
-from adapters.pages.status_messages import Note, StatusMessages
+from adapters.pages.signs import Note, StatusMessages
 from adapters.slack.api.installations import Installations
 from adapters.telegram.chat_state import ChatState
-from adapters.web.charters.charters import Charters
-from adapters.web.charters.shown_files import ShownFiles
+from adapters.web.charters import Charters, ShownFiles
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords

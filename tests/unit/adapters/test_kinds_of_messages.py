@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import pytest
 
 from adapters.adapter import Inbound
+from adapters.decoding import GONE, UNREAD
 from adapters.discord.codec.addresses import DiscordBot
 from adapters.discord.inbound.decode import MessagePlace, inbound_of
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
 from adapters.slack.codec.events import happening_in
 from adapters.slack.codec.events import inbound_of as slack_inbound_of
-from adapters.unread import GONE, UNREAD
 from runtime.core.quote import Quote
 from tests.unit.adapters.telegram.inbound.updates import BOB, GROUP, PRIVATE, decoded, entity, update
 

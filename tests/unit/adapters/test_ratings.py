@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.ratings import rating_of_all, rating_of_one
+from adapters.decoding import rating_of_all, rating_of_one
 
 
 @pytest.mark.parametrize("mark", ["👍", "👍🏽", ":+1:", "thumbsup", "+1::skin-tone-3"])

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from adapters.web.charters.charter import Charter
-from adapters.web.charters.charters import CHARTERS_TABLE, Charters
-from adapters.web.charters.shown_files import FILES_TABLE
+from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, Charter, Charters
 from gateway.features.schedules.redis import RedisSchedules
 from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.web.charters.charter import Charter
-from adapters.web.charters.charters import CHARTERS_TABLE, Charters
+from adapters.web.charters import CHARTERS_TABLE, Charter, Charters
 from gateway.features.approvals.register import QUESTIONS_TABLE
 from runtime.core.address import address_of
 from runtime.core.ids import SessionId

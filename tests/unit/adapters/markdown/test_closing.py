@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.markdown.closing import close_open
-from adapters.markdown.inline_marks import MARKS_MAX
+from adapters.capabilities import measure_codepoints, measure_utf16
+from adapters.markdown.closing import MARKS_MAX, close_open
 from adapters.markdown.paging import LATE_FROM, cut_pages, split_pages
 from adapters.markdown.plain_text import plain
-from adapters.markdown.text_length import measure_codepoints, measure_utf16
 
 PARSER = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 MARKS = "ab *_~`[]()!\n\\#->1.|"

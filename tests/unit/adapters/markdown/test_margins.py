@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from adapters.capabilities import measure_codepoints
 from adapters.discord.codec.markup import render as discord
 from adapters.markdown.closing import close_open
-from adapters.markdown.margins import Margin, margin_at
+from adapters.markdown.fences import Margin, margin_at
 from adapters.markdown.paging import cut_pages
 from adapters.markdown.reading import PARSER
-from adapters.markdown.text_length import measure_codepoints
 
 CODE = "```py\nif x:\n    y = 1\n\n  z\n```"
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from adapters.capabilities import Budget, Window
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.frame_policy import AreaPolicy, Supply
-from adapters.pacing.live_text import LiveCall
-from adapters.pacing.progress import Progress
+from adapters.pacing.live_text import LiveCall, Progress
 from runtime.core.errors import BadMarkup, OutcomeUncertain, StreamOver
 from tests.fakes.clock import FakeClock
 

@@ -10,7 +10,7 @@ from adapters.capabilities import Budget, Window
 from adapters.pacing.bucket import BucketMirror
 from adapters.pacing.constants import CALLS_PROMISED_S, CLEAN_S
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pacing.flood_memory import LAST_CALLS, FloodMemory
+from adapters.pacing.lanes import LAST_CALLS, FloodMemory
 from runtime.core.errors import RateLimited, StorageUnavailable
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -8,8 +8,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.markdown.paging import Cut, cut_pages
-from adapters.pages.status_messages import StatusMessages
-from adapters.pages.typing_indicator import TypingIndicator
+from adapters.pages.signs import StatusMessages, TypingIndicator
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities

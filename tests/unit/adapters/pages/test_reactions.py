@@ -10,7 +10,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.reactions import Reactions
+from adapters.pages.signs import Reactions
 from runtime.core.address import Address
 from runtime.core.errors import MessageGone, RateLimited
 from runtime.core.message import Mark

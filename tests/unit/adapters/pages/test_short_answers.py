@@ -7,7 +7,7 @@ import pytest
 
 from adapters.capabilities import Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pacing.flood_memory import FloodMemory
+from adapters.pacing.lanes import FloodMemory
 from adapters.pages.presenter import Presenter
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -9,8 +9,7 @@ import anyio
 import pytest
 
 from adapters.capabilities import Budget, Capabilities
-from adapters.pages.status_messages import StatusMessages
-from adapters.pages.typing_indicator import TypingIndicator
+from adapters.pages.signs import StatusMessages, TypingIndicator
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import RateLimited
 from tests.fakes.clock import FakeClock

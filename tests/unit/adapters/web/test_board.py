@@ -12,8 +12,7 @@ import pytest
 
 from adapters.web import board
 from adapters.web.board import Board
-from adapters.web.charters.charter import Charter
-from adapters.web.charters.charters import Charters
+from adapters.web.charters import Charter, Charters
 from adapters.web.codec import Person
 from adapters.web.hub import Browser, Hub
 from runtime.core.room import RoomPost

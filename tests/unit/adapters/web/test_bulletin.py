@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
-from adapters.web import bulletin, codec
+from adapters.web import codec
 from adapters.web.codec import Person
-from adapters.web.hub import Browser, Hub
+from adapters.web.hub import MAX_TOLD_A_TURN, TURN_S, Browser, Hub
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -99,22 +99,22 @@ async def test_what_many_pages_are_told_is_encoded_once(monkeypatch: pytest.Monk
 
 async def test_a_turn_tells_a_bounded_number_of_pages_and_the_next_goes_on() -> None:
     async with chat() as house:
-        pages = [house.page(f"p{number}") for number in range(bulletin.MAX_TOLD_A_TURN * 2 + 1)]
+        pages = [house.page(f"p{number}") for number in range(MAX_TOLD_A_TURN * 2 + 1)]
         house.active("ideas", 1)
         counts = []
         for _ in range(4):
             await house.clock.settle()
             counts.append(sum(page.waiting for page in pages))
-            await house.clock.advance(bulletin.TURN_S)
+            await house.clock.advance(TURN_S)
         assert counts == [250, 500, 501, 501]
 
 
 async def test_very_many_pages_are_told_in_turn_while_there_is_news_all_the_time() -> None:
     async with chat() as house:
-        pages = [house.page(f"p{number}") for number in range(bulletin.MAX_TOLD_A_TURN * 4)]
+        pages = [house.page(f"p{number}") for number in range(MAX_TOLD_A_TURN * 4)]
         for number in range(1, 9):
             house.active("ideas", number)
-            await house.clock.advance(bulletin.TURN_S)
+            await house.clock.advance(TURN_S)
         assert {page.waiting for page in pages} == {2, 3}, "nine turns of a quarter of them: nobody is left out"
 
 

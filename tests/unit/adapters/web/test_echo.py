@@ -13,13 +13,10 @@ import pytest
 
 from adapters.web import codec
 from adapters.web.board import Board
-from adapters.web.charters.charter import Charter
-from adapters.web.charters.charters import Charters
+from adapters.web.charters import Charter, Charters
 from adapters.web.codec import Person
-from adapters.web.echo import Echo
-from adapters.web.elsewhere import RENEW_S, VALID_S
+from adapters.web.echo import RENEW_S, VALID_S, Echo, OnNews, OnOpen
 from adapters.web.hub import Browser, Hub
-from adapters.web.news import OnNews, OnOpen
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.room import RoomChange, RoomPost
 from tests.fakes.clock import FakeClock
@@ -43,7 +40,7 @@ class Wire:
 
 
 class WiredNews:
-    """Implements `adapters.web.news.RoomNews`."""
+    """Implements `adapters.web.echo.RoomNews`."""
 
     def __init__(self, wire: Wire, node: str) -> None:
         self.node = node

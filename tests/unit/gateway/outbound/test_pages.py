@@ -11,7 +11,7 @@ import pytest
 
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import Presenter
-from adapters.pages.reactions import Reactions
+from adapters.pages.signs import Reactions
 from gateway.inbound.origins import Origins
 from gateway.outbound.pages import GROWS_S, AnswerPage, Outbound
 from runtime.channels.outbox import UNRECORDED, PageSpec

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.capabilities import Budget
+from adapters.capabilities import Budget, measure_utf16
 from adapters.discord.api.permissions import invitation, missing
 from adapters.discord.codec.addresses import (
     address_of,
@@ -23,7 +23,6 @@ from adapters.discord.codec.addresses import (
     snowflake_at,
 )
 from adapters.discord.limits import CAPABILITIES, HOOK_BUDGET, HOOKS_BUDGET, MAX_MESSAGE_UNITS, MAX_NONCE, within
-from adapters.markdown.text_length import measure_utf16
 from runtime.core.address import GATEWAY, Speaker
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.capabilities import measure_utf16
 from adapters.discord.codec.markup import quiet, render, with_heading
-from adapters.markdown.text_length import measure_utf16
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
+from adapters.decoding import GONE, UNREAD
 from adapters.discord.codec.addresses import DiscordBot, address_of
 from adapters.discord.inbound.decode import (
     MessagePlace,
@@ -20,7 +21,6 @@ from adapters.discord.inbound.decode import (
     reaction_of,
 )
 from adapters.discord.inbound.recent import Remembered
-from adapters.unread import GONE, UNREAD
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote

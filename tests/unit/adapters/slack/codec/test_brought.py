@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
+from adapters.decoding import UNREAD
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
 from adapters.slack.codec.earlier import earlier_of, is_told
 from adapters.slack.codec.events import happening_in, inbound_of
-from adapters.unread import UNREAD
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.markdown.text_length import measure_utf16
+from adapters.capabilities import measure_utf16
 from adapters.slack.codec.escaping import bold
 from adapters.slack.codec.markup import render
 

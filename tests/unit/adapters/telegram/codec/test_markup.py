@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.markdown.text_length import measure_utf16
+from adapters.capabilities import measure_utf16
 from adapters.telegram.codec.markup import Entity, Rendered, render, with_heading
 from adapters.telegram.limits import MAX_ENTITIES
 

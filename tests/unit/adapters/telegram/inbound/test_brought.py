@@ -8,9 +8,9 @@ import pytest
 from telegram import Message
 
 from adapters.adapter import Inbound
+from adapters.decoding import UNREAD
 from adapters.telegram.codec.wordless import SERVICES
 from adapters.telegram.inbound.decode import Ignored
-from adapters.unread import UNREAD
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from tests.unit.adapters.telegram.inbound.updates import BOB, GROUP, PRIVATE, decoded, entity, read, update

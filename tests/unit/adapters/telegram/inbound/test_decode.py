@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.capabilities import Window
-from adapters.markdown.text_length import measure_utf16
+from adapters.capabilities import Window, measure_utf16
 from adapters.telegram.codec.addresses import OurBots, is_private
 from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
 from adapters.telegram.codec.markup import RenderedPage

@@ -1,25 +1,43 @@
-"""The typing indicator, and the status message that follows when an agent works for long."""
+"""Signs beside pages: the typing indicator, the status message that follows when an agent works for long, and our marks
+on people's messages.
+
+Status messages are recorded, so that the next process can remove them after a crash. Of marks the newest of a message
+wins, one call at a time.
+"""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTask, CanShowTyping, CountsByMethod
+from adapters.adapter import (
+    Adapter,
+    Call,
+    CanDelete,
+    CanEdit,
+    CanEndTyping,
+    CanReact,
+    CanShowTask,
+    CanShowTyping,
+    CountsByMethod,
+)
 from adapters.asides import KnowsWork
 from adapters.capabilities import Budget
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.status_messages import Note, StatusMessages
+from adapters.recent import Recent
+from adapters.records import Records, what_can_be_read
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError
+from runtime.core.errors import AdapterError, StorageUnavailable
+from runtime.core.message import Mark
 
 NOTE_AFTER_S = 10.0
 """The time of work without visible text until a status message explains it, and between its changes, in seconds.
@@ -27,6 +45,53 @@ Chosen.
 """
 NOTE_AGAIN_S = 2.0
 """The time after which a status message that had no room beside other calls is tried again, in seconds. Chosen."""
+
+REFUSING_MAX = 1000
+"""The number of remembered conversations that refused a reaction. Chosen."""
+
+OnDone = Callable[[bool], None]
+"""Hears that the newest mark of a message was set or refused (True), or could not be tried (False)."""
+
+OnRefused = Callable[[Address, Mark | None], None]
+"""Hears that a conversation refused a mark, so that words can replace it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A posted status message; `message` is its id on the platform."""
+
+    address: Address
+    speaker: Speaker
+    message: str
+
+
+class StatusMessages:
+    """Status messages in one table for all nodes; each node looks after those of its own name, `node`. Without a store
+    a status message may stay for good.
+    """
+
+    def __init__(self, records: Records, node: str) -> None:
+        self._records = records
+        self._node = node
+
+    async def keep(self, note: Note) -> None:
+        """Record a posted status message."""
+        with suppress(StorageUnavailable):
+            await self._records.put(self._name(note), json.dumps(asdict(note), ensure_ascii=False))
+
+    async def forget(self, note: Note) -> None:
+        """Forget a removed one; a missing record is no error."""
+        with suppress(StorageUnavailable):
+            await self._records.remove(self._name(note))
+
+    async def left(self) -> Sequence[Note]:
+        """The status messages that an earlier process of this node did not remove. Raises StorageUnavailable."""
+        kept = await self._records.all()
+        own = {name: value for name, value in kept.items() if name.startswith(f"{self._node}/")}
+        return list(what_can_be_read(own, _read).values())
+
+    def _name(self, note: Note) -> str:
+        return f"{self._node}/{note.address.key}/{note.message}"
 
 
 @dataclass(slots=True)
@@ -185,15 +250,85 @@ class TypingIndicator:
         key, budget = self._adapter.budget(note.address)
         call = partial(self._deleter.delete, note.address, note.message, speaker=note.speaker)
         with suppress(AdapterError):  # it stays, and nothing more can be done about it
-            await self._scheduler.make(key, budget, call, draws=self._draws(note.address, note.speaker, "delete"))
+            await self._scheduler.make(
+                key, budget, call, draws=_draws(self._adapter, note.address, "delete", note.speaker)
+            )
             await self._notes.forget(note)
 
     async def _spare(self, work: _Work, call: Callable[[], Awaitable[None]], kind: Call) -> bool:
         key, budget = self._adapter.budget(work.address)
-        return await self._scheduler.spare(key, budget, call, draws=self._draws(work.address, work.speaker, kind))
+        return await self._scheduler.spare(
+            key, budget, call, draws=_draws(self._adapter, work.address, kind, work.speaker)
+        )
 
-    def _draws(self, address: Address, speaker: Speaker, call: Call) -> Sequence[tuple[str, Budget]] | None:
-        adapter = self._adapter
-        if not isinstance(adapter, CountsByMethod):
-            return None
-        return adapter.draws(address, call, speaker=speaker)
+
+class Reactions:
+    """The marks of one platform.
+
+    In a conversation they have a bucket of their own, as large as that of its texts, so that no mark waits for text;
+    when texts have to pause, marks pause as well.
+    """
+
+    def __init__(self, adapter: Adapter, scheduler: EditScheduler, tasks: TaskGroup) -> None:
+        self._adapter = adapter
+        self._scheduler = scheduler
+        self._tasks = tasks
+        self._reactor = adapter if adapter.capabilities.reactions and isinstance(adapter, CanReact) else None
+        self._wanted: dict[tuple[str, str], Mark | None] = {}
+        self._waiting: dict[tuple[str, str], list[OnDone]] = {}
+        self._refusing = Recent[str, bool](REFUSING_MAX)
+
+    def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
+        """Set or remove our mark on a message; never blocks.
+
+        False where marks are impossible: on this platform, or in a conversation that refused one before.
+        """
+        if self._reactor is None or address.key in self._refusing:
+            return False
+        key = (address.key, message)
+        shows = key in self._wanted
+        self._wanted[key] = mark
+        self._waiting.setdefault(key, []).append(on_done)
+        if not shows:
+            self._tasks.start_soon(self._show, self._reactor, address, message, on_refused)
+        return True
+
+    async def _show(self, reactor: CanReact, address: Address, message: str, on_refused: OnRefused) -> None:
+        key = (address.key, message)
+        shown: list[Mark | None] = []
+        kept = False
+
+        async def call() -> None:
+            mark = self._wanted[key]
+            await reactor.react(address, message, mark)
+            shown[:] = [mark]
+
+        try:
+            with suppress(AdapterError):  # the message is gone, or our token: a mark that is missing harms nobody
+                while shown != [self._wanted[key]]:
+                    if not await self._make(address, call):
+                        self._refusing.keep(address.key, True)
+                        on_refused(address, self._wanted[key])
+                        break
+                kept = True
+        finally:
+            del self._wanted[key]
+            for on_done in self._waiting.pop(key):
+                on_done(kept)
+
+    async def _make(self, address: Address, call: Callable[[], Awaitable[None]]) -> bool:
+        key, budget = self._adapter.budget(address)
+        if not self._scheduler.paused(key, budget):
+            key = f"{key}:marks"
+        return await self._scheduler.make(key, budget, call, draws=_draws(self._adapter, address, "react"))
+
+
+def _draws(
+    adapter: Adapter, to: Address, call: Call, speaker: Speaker | None = None
+) -> Sequence[tuple[str, Budget]] | None:
+    return adapter.draws(to, call, speaker=speaker) if isinstance(adapter, CountsByMethod) else None
+
+
+def _read(value: str) -> Note:
+    data = json.loads(value)
+    return Note(Address(**data["address"]), Speaker(**data["speaker"]), data["message"])

@@ -1,4 +1,6 @@
-"""Requests about rooms: make a private or a direct one, invite, leave, rename, archive, list the members."""
+"""People and their rooms: who has been here, and requests to make a private or a direct room, invite, leave, rename,
+archive, and list the members.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,20 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from adapters.records import Records
 from adapters.web import codec
 from adapters.web.board import Board
-from adapters.web.charters.charter import MAX_PEOPLE, MAX_TITLE, PRIVATE, Charter, direct_room
-from adapters.web.charters.charters import MAX_CHARTERS, MAX_CHARTERS_OF_ONE
+from adapters.web.charters import (
+    MAX_CHARTERS,
+    MAX_CHARTERS_OF_ONE,
+    MAX_PEOPLE,
+    MAX_TITLE,
+    PRIVATE,
+    Charter,
+    direct_room,
+)
 from adapters.web.codec import Person
 from adapters.web.hub import Browser
-from adapters.web.people.directory import Directory
 from adapters.web.requests import ArchiveRoom, Direct, Invite, LeaveRoom, ListPeople, Members, Private, Retitle
 from runtime.core.clock import Clock
 from runtime.core.room import RoomPost
@@ -27,6 +36,46 @@ RoomAct = Private | Direct | Members | Invite | LeaveRoom | Retitle | ArchiveRoo
 IsOwner = Callable[[str], Awaitable[bool]]
 ShutOut = Callable[[Collection[str]], Awaitable[Collection[str]]]
 """Who of some people, by id, cannot come in any more."""
+
+DIRECTORY_TABLE = "web:directory"
+MAX_LISTED = 2_000
+"""The people that are listed; further ones are not."""
+
+
+class Directory:
+    """Names by id. Raises StorageUnavailable. Without `records` nobody is listed."""
+
+    def __init__(self, records: Records | None) -> None:
+        self._records = records
+        self._names: dict[str, str] = {}
+
+    async def calls_otherwise(self, person: Person) -> bool:
+        """Whether somebody is known, by another name."""
+        if self._records is None or self._names.get(person.id) == person.name:
+            return False
+        return await self._records.get(person.id) not in (None, person.name)
+
+    async def met(self, person: Person) -> None:
+        """Somebody is here, under this name."""
+        if self._records is None or self._names.get(person.id) == person.name:
+            return
+        known = await self._records.get(person.id)
+        if known is None and len(await self._records.all()) >= MAX_LISTED:
+            return
+        if known != person.name:
+            await self._records.put(person.id, person.name)
+        self._names[person.id] = person.name
+
+    async def name_of(self, person_id: str) -> str | None:
+        """The name of somebody who has been here."""
+        return None if self._records is None else await self._records.get(person_id)
+
+    async def all(self) -> Sequence[Person]:
+        """Everybody, by name."""
+        listed = {} if self._records is None else await self._records.all()
+        return sorted(
+            (Person(id_, name) for id_, name in listed.items()), key=lambda one: (one.name.casefold(), one.id)
+        )
 
 
 async def nobody_is_out(_: Collection[str]) -> Collection[str]:

@@ -1,0 +1,245 @@
+"""Charters of rooms: who may see a room and its files, its title, and who made it.
+
+They are read from the store for what somebody asks, and remembered for what is told to many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from adapters.records import ChangedTogether, what_can_be_read
+from runtime.core.address import Address
+
+RoomKind = Literal["open", "private", "direct"]
+
+DIRECT, PRIVATE = "direct-", "private-"
+"""The beginnings of the ids of rooms that are not open. Nobody can open a room of such a name."""
+
+MAX_TITLE = 80
+"""The longest title, in code points."""
+
+MAX_PEOPLE = 500
+"""The people of one private room."""
+
+_ID_BYTES = 12
+_CLOSED = re.compile(rf"(?:{DIRECT}|{PRIVATE})[0-9a-f]{{8,24}}")
+_WEB = "web"
+
+CHARTERS_TABLE = "web:charters"
+MAX_CHARTERS = 5_000
+"""The number of rooms beyond which nobody can make one that is not open."""
+
+MAX_CHARTERS_OF_ONE = 500
+"""The rooms that one person has made, archived ones too, beyond which they can make none that is not open."""
+
+_ATTEMPTS = 20
+
+FILES_TABLE = "web:files"
+MAX_KNOWN = 200
+"""The rooms and people that are remembered of a file; the first ones are forgotten."""
+
+_PERSON = ":"
+"""What the id of a person has, and that of a room has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """A room as its people made it. A room without a record is open, and nobody is known to have made it.
+
+    `people` are names by id, of a room that is not open. A `direct` room has two people, or a person and the `agent`.
+    `left` are those who took an open room off their list.
+    """
+
+    title: str = ""
+    kind: RoomKind = "open"
+    made_by: str = ""
+    people: Mapping[str, str] = field(default_factory=dict)
+    agent: str = ""
+    archived: bool = False
+    left: frozenset[str] = frozenset()
+
+    def admits(self, person_id: str) -> bool:
+        """Whether a person may see the room, and that it exists."""
+        return self.kind == "open" or person_id in self.people
+
+    def lists(self, person_id: str) -> bool:
+        """Whether the room is on a person's list."""
+        return self.admits(person_id) and person_id not in self.left
+
+    def title_for(self, person_id: str) -> str:
+        """The title that a person sees: of a direct room the name of the other. Empty: the room's id."""
+        if self.kind != "direct":
+            return self.title
+        others = [name for id_, name in self.people.items() if id_ != person_id]
+        return self.agent or ", ".join(others) or self.title
+
+    @property
+    def among_people(self) -> bool:
+        """Whether two people talk here with each other, so that agents hear only what is for them."""
+        return self.kind == "direct" and not self.agent
+
+    def text(self) -> str:
+        """As it is kept."""
+        return json.dumps(
+            {
+                "title": self.title,
+                "kind": self.kind,
+                "made_by": self.made_by,
+                "people": dict(self.people),
+                "agent": self.agent,
+                "archived": self.archived,
+                "left": sorted(self.left),
+            },
+            ensure_ascii=False,
+        )
+
+
+def charter_of(room: str, text: str | None) -> Charter:
+    """The charter that is kept as this text. Without one a room is open, unless its id is that of another kind: whoever
+    was in that room, nobody sees it any more. One that cannot be read admits nobody.
+    """
+    if text is None:
+        return Charter(kind="private") if _CLOSED.fullmatch(room) else Charter()
+    known = what_can_be_read({room: text}, _charter)
+    return known.get(room, Charter(kind="private"))
+
+
+def _charter(text: str) -> Charter:
+    data = json.loads(text)
+    return Charter(**{**data, "left": frozenset(data.get("left", ()))})
+
+
+def is_closed(address: Address) -> bool:
+    """Whether an address is a room that is not open, or in one."""
+    return address.platform == _WEB and address.conversation.startswith((DIRECT, PRIVATE))
+
+
+def direct_room(one: str, other: str) -> str:
+    """The id of the room of two, the same for both."""
+    names = "\n".join(sorted((one, other)))
+    return DIRECT + hashlib.blake2b(names.encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+class Charters:
+    """Raises StorageUnavailable from every async method. Without `records` every room is open and stays so."""
+
+    def __init__(self, records: ChangedTogether | None) -> None:
+        self._records = records
+        self._known: dict[str, Charter] = {}
+
+    @property
+    def kept(self) -> bool:
+        """Whether anything is kept."""
+        return self._records is not None
+
+    async def get(self, room: str) -> Charter:
+        """The charter as it is now. Of a room that there may not be, nothing is remembered."""
+        if self._records is None:
+            return Charter()
+        kept = await self._records.get(room)
+        return charter_of(room, None) if kept is None and room not in self._known else self._remember(room, kept)
+
+    async def know(self, room: str) -> Charter:
+        """The charter of a room that there is, as it is remembered, and from the store where it is not."""
+        if self._records is None or room in self._known:
+            return self._known.get(room, Charter())
+        return self._remember(room, await self._records.get(room))
+
+    def remembered(self, room: str) -> Charter | None:
+        """The charter as it is remembered; None when it is not."""
+        return self._known.get(room)
+
+    def everything_remembered(self) -> Mapping[str, Charter]:
+        """All charters as they are remembered."""
+        return dict(self._known)
+
+    def is_open(self, room: str) -> bool:
+        """Whether everybody may hear of a room, by what is remembered: nobody, of an unknown one."""
+        return self._records is None or (room in self._known and self._known[room].kind == "open")
+
+    def admits(self, room: str, person_id: str) -> bool:
+        """Whether a person may hear of a room, by what is remembered."""
+        return self._records is None or (room in self._known and self._known[room].admits(person_id))
+
+    async def all(self) -> Mapping[str, Charter]:
+        """All charters that are kept."""
+        if self._records is None:
+            return {}
+        return {room: self._remember(room, kept) for room, kept in (await self._records.all()).items()}
+
+    async def change(self, room: str, edit: Callable[[Charter], Charter]) -> Charter:
+        """Change a charter by a function of what is there now, which may be called again, and may raise."""
+        assert self._records is not None
+        for _ in range(_ATTEMPTS):
+            kept = await self._records.get(room)
+            now = charter_of(room, kept)
+            wanted = edit(now)
+            if wanted == now:
+                return self._remember(room, kept)
+            if await self._records.change({room: (kept, wanted.text())}):
+                return self._remember(room, wanted.text())
+        return await self.get(room)
+
+    def _remember(self, room: str, kept: str | None) -> Charter:
+        charter = self._known[room] = charter_of(room, kept)
+        return charter
+
+
+class ShownFiles:
+    """Raises StorageUnavailable. An unknown file is shown to everybody, as it was before there were
+    private rooms. Without `records` every file is.
+
+    A file is known by its content, so somebody can post what others have posted where they cannot see it.
+    """
+
+    def __init__(self, records: ChangedTogether | None, charters: Charters) -> None:
+        self._records = records
+        self._charters = charters
+
+    async def posted(self, file_id: str, room: str) -> None:
+        """A file is about to be shown in a room."""
+        if self._records is not None:
+            await self._show_to(self._records, file_id, room)
+
+    async def uploaded(self, file_id: str, person_id: str) -> None:
+        """A person has sent the content of a file."""
+        if self._records is not None and not await self.shows(file_id, person_id):
+            await self._show_to(self._records, file_id, person_id)
+
+    async def shows(self, file_id: str, person_id: str) -> bool:
+        """Whether a person may have a file."""
+        kept = None if self._records is None else await self._records.get(file_id)
+        whom = _whom(kept)
+        for room in whom:
+            if room == person_id or (_PERSON not in room and (await self._charters.get(room)).admits(person_id)):
+                return True
+        return kept is None
+
+    async def forget(self, file_id: str) -> None:
+        """The file is gone."""
+        if self._records is not None:
+            await self._records.remove(file_id)
+
+    async def _show_to(self, records: ChangedTogether, file_id: str, whom: str) -> None:
+        kept = await records.get(file_id)
+        while whom not in _whom(kept):
+            wanted = json.dumps([*_whom(kept), whom][-MAX_KNOWN:])
+            if await records.change({file_id: (kept, wanted)}):
+                return
+            kept = await records.get(file_id)
+
+
+def _whom(kept: str | None) -> Sequence[str]:
+    return [] if kept is None else what_can_be_read({"file": kept}, _rooms).get("file", [])
+
+
+def _rooms(kept: str) -> Sequence[str]:
+    rooms = json.loads(kept)
+    if not isinstance(rooms, list) or not all(isinstance(room, str) for room in rooms):
+        raise TypeError(f"{rooms!r} is no list of rooms")
+    return rooms

@@ -1,1 +1,0 @@
-"""Charters of rooms in the browser chat: who each room is for."""

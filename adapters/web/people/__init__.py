@@ -1,1 +1,0 @@
-"""People and their rooms: whom one can write to, and what they do with rooms."""
