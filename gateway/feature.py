@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.clients.feed import Feed
     from gateway.clients.tasks.service import TaskService
     from gateway.database import GatewayDatabase
-    from gateway.inbound.hooks import CarryOut
+    from gateway.inbound.entrance import CarryOut
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
     from gateway.observability.masking import Masking

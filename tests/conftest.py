@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 import gateway.built_in_calls  # noqa: F401 - the facts and calls of features
-from gateway.collection import collect_rarely
+from gateway.__main__ import collect_rarely
 from tests.copies import folders_of
 from tests.e2e.warm_starts import SERVERS, WarmStarts
 from tests.fakes.servers.valkey import RealValkey

@@ -19,10 +19,10 @@ from pathlib import Path
 import anyio
 
 from benchmarks.nobody import Nobody, Unseen
+from gateway.__main__ import collect_rarely
 from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
-from gateway.collection import collect_rarely
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock

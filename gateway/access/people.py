@@ -1,5 +1,12 @@
 """Roles of people, requests for access, and what strangers were told. Durable, and read for every decision, so that a
 change by another process applies at once.
+
+| role | may |
+| --- | --- |
+| owner | everything: also approve, block and promote others; limits do not hold for owners |
+| member | what guests may; stop, begin again, choose a program, invite to meetings and end them |
+| guest | talk, answer choices, look and leave, where a chat or a space is open to them |
+| blocked | nothing |
 """
 
 from __future__ import annotations
@@ -9,14 +16,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import IntEnum
 
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
-from gateway.access.roles import Role, role_named
 from runtime.core.address import Address, address_from
 from runtime.core.clock import Clock, aware
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-CODE_LENGTH = 8
+_CODE_LENGTH = 8
 
 PEOPLE_TABLE = "access:people"
 REQUESTS_TABLE = "access:requests"
@@ -25,6 +32,25 @@ TOLD_TABLE = "access:told"
 MAX_TOLD = 2_000
 """The number of people for whom it is remembered what they were told; the one told the longest ago is forgotten first.
 """
+
+
+class Role(IntEnum):
+    """In the order of what they may do; each may do everything that a lesser one may."""
+
+    BLOCKED = 0
+    GUEST = 1
+    MEMBER = 2
+    OWNER = 3
+
+    @property
+    def word(self) -> str:
+        """As people write it: `member`."""
+        return self.name.lower()
+
+
+def role_named(word: str) -> Role | None:
+    """The role that is written so; None when there is none."""
+    return next((role for role in Role if role.word == word.strip().lower()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +211,12 @@ class People:
 
 def new_code() -> str:
     """A code that cannot be guessed and is easy to read aloud."""
-    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(_CODE_LENGTH))
 
 
 def is_code(text: str) -> bool:
     """Whether a text in capitals has the form of a code."""
-    return len(text) == CODE_LENGTH and set(text) <= set(CODE_LETTERS)
+    return len(text) == _CODE_LENGTH and set(text) <= set(CODE_LETTERS)
 
 
 def _times(kept: str | None) -> dict[str, datetime]:

@@ -48,13 +48,10 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.dev.board import DevBoard
 from gateway.feature import ServingGround
-from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
-from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import Kept, unheard
-from gateway.inbound.late import late_messages
-from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Kept, Origins, unheard
+from gateway.inbound.late import Absence, late_messages
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.usage_limits import Limits
 from gateway.models.counted import answers_on

@@ -20,8 +20,7 @@ from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.database import GatewayDatabase
-from gateway.inbound.earlier import EarlierMessages
-from gateway.inbound.overheard import Overheard
+from gateway.inbound.earlier import EarlierMessages, Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs

@@ -18,7 +18,7 @@ from gateway.assembly.stores import inbox_in
 from gateway.capabilities import FEATURES
 from gateway.catalog import platform_names, rules_of
 from gateway.dev.board import DevBoard
-from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.opening import check_programs

@@ -15,7 +15,7 @@ from gateway.clients.triggers import EventTriggers, ProgramEvents
 from gateway.extensions.loading import load_extensions
 from gateway.feature import ServingGround
 from gateway.files.intake import IntakeLimits, StoredFileIntake
-from gateway.inbound.overheard import HeardPlaces
+from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.usage_limits import Limits
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.cluster.roster import Drains
     from gateway.console.logins import Links
-    from gateway.inbound.person_limits import PersonLimits
+    from gateway.inbound.usage_limits import PersonLimits
     from gateway.observability.gauges import Gauges
     from gateway.overview.status import GatewayShards
     from gateway.programs.pins import Pins
@@ -87,7 +87,7 @@ def drains_in(connection: RedisConnection) -> Drains:
 
 def person_limits_in(connection: RedisConnection) -> PersonLimits:
     """The limits of single people, from the database."""
-    from gateway.inbound.person_limits import PERSON_LIMITS_TABLE, PersonLimits
+    from gateway.inbound.usage_limits import PERSON_LIMITS_TABLE, PersonLimits
 
     return PersonLimits(records_in(connection, PERSON_LIMITS_TABLE))
 

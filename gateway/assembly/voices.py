@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.inbound.hooks import CarryOut
+from gateway.inbound.entrance import CarryOut
 from gateway.settings.tree import Settings
 from gateway.voice.listening import ModelListener
 from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand

@@ -10,23 +10,22 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from gateway.cli.author.chat import chat
 from gateway.cli.author.check import check
 from gateway.cli.author.compile import compile_programs
-from gateway.cli.author.dev import dev
+from gateway.cli.author.dev import chat, dev
 from gateway.cli.author.exec import exec_program
 from gateway.cli.author.fmt import fmt
 from gateway.cli.author.lsp import lsp
 from gateway.cli.author.new import new
 from gateway.cli.author.talks import hold_talks
 from gateway.cli.operate.access import app as access
-from gateway.cli.operate.backup import backup, restore
 from gateway.cli.operate.keys import app as keys
+from gateway.cli.operate.keys import backup, restore
 from gateway.cli.operate.programs import app as programs
 from gateway.cli.operate.sessions.commands import app as sessions
 from gateway.cli.output.terminal import DATA_DIR, note
-from gateway.cli.serve.run import run
-from gateway.cli.setup.commands import app as setup
+from gateway.cli.run import run
+from gateway.cli.setup import app as setup
 from gateway.features.feedback.cli import feedback
 from gateway.features.reports.cli import app as debug
 from gateway.features.schedules.cli import app as schedule

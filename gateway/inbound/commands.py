@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from runtime.core.texts import Texts, other_texts
 from runtime.stores.inbox import FORK_WANTED, SESSION_COMMANDS
 

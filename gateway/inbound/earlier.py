@@ -1,9 +1,13 @@
-"""What was said in a place before, asked of its platform or kept by us: only by those who may be heard there."""
+"""What was said in a place before, asked of its platform or kept by us: only by those who may be heard there. And what
+was said in threads that belong to no session yet: after a restart somebody may write below a question before its
+session has found the question's message again.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
@@ -13,17 +17,21 @@ import anyio
 from adapters.adapter import Adapter, Inbound
 from adapters.asides import CanReadBack
 from gateway.access.admission import Access
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.inbound.sanitizing import says_something, shortened, tidied
 from runtime.core.address import Address
 from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
+from runtime.core.fairness import oldest_of_largest
+from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sessions.inbound.past import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.kept_words import KeptWords, KeptWordsStore
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 
-WITHIN_S: Final = 5.0
+_WITHIN_S: Final = 5.0
 """The time that a platform has to say what was said before; the answer does not wait longer."""
 
 _ASKED_TIMES: Final = 2
@@ -34,6 +42,11 @@ _ANSWERED_CHARS: Final = 100
 """The length to which an earlier message tells what it answered, which is likely there itself."""
 
 _SOUNDS: Final = ("audio/", "video/")
+
+MAX_KEPT: Final = 200
+"""Messages that are kept; beyond them the oldest of who wrote most is forgotten. A restart forgets them all."""
+
+Take = Callable[[Inbound], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +64,7 @@ class ContextLimits:
     keep_hours: float = 0.0
 
 
-class AskedPlatform(Protocol):
+class _AskedPlatform(Protocol):
     """A platform that people come by."""
 
     @property
@@ -65,7 +78,7 @@ class EarlierMessages:
     """Implements `runtime.sessions.inbound.past.PastSource`."""
 
     def __init__(
-        self, platforms: Mapping[str, AskedPlatform], limits: ContextLimits, kept: KeptWordsStore, clock: Clock
+        self, platforms: Mapping[str, _AskedPlatform], limits: ContextLimits, kept: KeptWordsStore, clock: Clock
     ) -> None:
         self._platforms = platforms
         self._limits = limits
@@ -97,13 +110,13 @@ class EarlierMessages:
         if platform is None or self._limits.messages == 0:
             return EarlierWords()
         try:
-            with anyio.fail_after(WITHIN_S):
+            with anyio.fail_after(_WITHIN_S):
                 return self._within_limits(event, await self._said(event, platform))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the past, what is said now is answered
             _log.warning("What was said before cannot be read", extra={"error": repr(error)})
             return EarlierWords()
 
-    async def _said(self, event: InboxEvent, platform: AskedPlatform) -> list[KeptWords]:
+    async def _said(self, event: InboxEvent, platform: _AskedPlatform) -> list[KeptWords]:
         """What was said before an event by those who may be heard, oldest first."""
         to, before, adapter, access = event.address, event.message_id or "", platform.adapter, platform.access
         if isinstance(adapter, CanReadBack):
@@ -176,3 +189,53 @@ def _words(said: Inbound) -> KeptWords:
         said.person_id,
     )
     return KeptWords(quote, said.attachments)
+
+
+class Overheard:
+    """The messages that this process has overheard. None is stored or passed on unless its thread becomes a place."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[Inbound, Take]] = OrderedDict()
+
+    def keep(self, event: Inbound, take: Take) -> None:
+        """Keep a message in a thread; `take` is called with it when the thread is held."""
+        if event.act != "message" or event.address.thread is None:
+            return
+        self._kept[event.event_id] = event, take
+        if len(self._kept) > MAX_KEPT:
+            place = oldest_of_largest([event.person_id for event, _ in self._kept.values()])
+            del self._kept[list(self._kept)[place]]
+
+    async def repeat(self, place: Address) -> None:
+        """Take the messages of a place that is held now. Raises StorageUnavailable; the rest stays kept."""
+        waiting = [id_ for id_, (event, _) in self._kept.items() if event.address == place]
+        said = [self._kept.pop(id_) for id_ in waiting]
+        while said:
+            event, take = said[0]
+            try:
+                await take(event)
+            except StorageUnavailable:
+                self._kept |= {one.event_id: (one, again) for one, again in said}
+                raise
+            said.pop(0)
+
+
+class HeardPlaces:
+    """A place store that takes the overheard messages of a place when it is held.
+
+    Implements `runtime.stores.meeting_places.PlaceStore`.
+    """
+
+    def __init__(self, store: PlaceStore, overheard: Overheard) -> None:
+        self._store = store
+        self._overheard = overheard
+
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
+        await self._store.put(place, held)
+        await self._overheard.repeat(place)
+
+    async def get(self, place: Address, /) -> HeldPlace | None:
+        return await self._store.get(place)
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        await self._store.release(place, session)

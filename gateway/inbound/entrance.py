@@ -1,21 +1,117 @@
-"""What the ways in of all platforms share."""
+"""What the ways in of all platforms share, and callbacks of theirs: to tell people, report kept messages, and carry out
+commands.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from adapters.adapter import Inbound
+from adapters.records import Records, readable
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import People
-from gateway.inbound.hooks import CarryOut, Hears, Kept, SpeaksOutside, unheard, unheeded
-from gateway.inbound.origins import Origins
-from gateway.inbound.overheard import Overheard
+from gateway.access.people import People, Role
+from gateway.inbound.earlier import Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from runtime.bus import Bus
+from runtime.core.address import Address, address_from
+from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
-from runtime.stores.inbox import Inbox
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
+Hears = Callable[[Inbound], Awaitable[None]]
+"""Hears of each event that a platform brings, before anything becomes of it."""
+
+ORIGINS_TABLE = "places:origins"
+"""The table from a conversation to the one beside which it was opened."""
+
+CHOSEN_TABLE = "programs:chosen"
+"""The table of programs that people chose, by conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCommand:
+    """A command or a choice for the gateway. `program` is the one that serves there; `private`: nobody else reads the
+    answer."""
+
+    event: Inbound
+    role: Role
+    program: str | None
+    texts: Texts
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """The answer for who gave a command, whom a platform answers so that the others do not see it, if it can; everybody
+    may read what came of a choice."""
+
+    text: str
+    alone: bool = False
+    """Tell it in private where the platform can, rather than in the conversation."""
+    otherwise: str | None = None
+    """What is said where everybody would read the answer; None: the answer."""
+
+
+CarryOut = Callable[[GivenCommand], Awaitable[CommandAnswer]]
+"""Carries out a command, or takes a choice. Done again, it changes nothing more."""
+
+
+class SpeaksOutside(Protocol):
+    """Tells people something outside any session, in the background."""
+
+    async def say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
+        """Tell a conversation, perhaps with choices below."""
+        ...
+
+    def tell_alone(self, to: Address, person_id: str, text: str, /) -> object:
+        """Tell one person of a conversation in private, where the platform can."""
+        ...
+
+    def answer(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object:
+        """Answer one person of a conversation; where others would read it, `otherwise` is said in its place."""
+        ...
+
+    def mark(self, to: Address, message_id: str, mark: Mark | None, /) -> object:
+        """Put a reaction on a person's message, where the platform can."""
+        ...
+
+
+class Origins:
+    """The conversation beside which each one was opened. Raises StorageUnavailable, and nothing else."""
+
+    def __init__(self, records: Records, chosen: Records) -> None:
+        """`chosen` are the programs that people chose."""
+        self._records = records
+        self.chosen = chosen
+
+    async def note(self, opened: Address, beside: Address) -> None:
+        """Remember the origin of a conversation, and take over the choice made there."""
+        chosen = await self.chosen.get(beside.key)
+        if chosen is not None:
+            await self.chosen.put(opened.key, chosen)
+        place = await self.of(beside) or beside
+        await self._records.put(opened.key, json.dumps([place.platform, place.conversation, place.thread]))
+
+    async def of(self, address: Address) -> Address | None:
+        """The first conversation in this chain of origins; None for one that people opened."""
+        kept = await self._records.get(address.key)
+        return readable(address.key, kept, lambda text: address_from(json.loads(text)))
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
+
+
+async def _unheeded(_event: Inbound) -> None:
+    """Nothing is kept of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +133,6 @@ class Entrance:
     commands: Mapping[str, CarryOut] = field(default_factory=dict)
     choices: Mapping[str, CarryOut] = field(default_factory=dict)
     kept: Kept = unheard
-    hears: Hears = unheeded
+    hears: Hears = _unheeded
     takes_feedback: bool = True
     overheard: Overheard = field(default_factory=Overheard)

@@ -14,12 +14,10 @@ from functools import partial
 import anyio
 
 from adapters.adapter import Adapter, BringsTogether, CanDelete, CanTellAlone, Inbound
-from gateway.access.admission import Access, Judgement, Verdict
-from gateway.access.commands import AccessCommands
-from gateway.access.roles import Role
+from gateway.access.admission import Access, AccessCommands, Judgement, Verdict
+from gateway.access.people import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import CarryOut, GivenCommand
+from gateway.inbound.entrance import CarryOut, Entrance, GivenCommand
 from gateway.inbound.late import LateMessages
 from gateway.inbound.sanitizing import says_something, tidied
 from runtime.core.address import GATEWAY

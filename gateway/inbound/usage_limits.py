@@ -1,11 +1,10 @@
-"""Limits on use by a person and a conversation: messages in a minute and a day, and the model's cost in a day.
-
-Counted in fixed windows of UTC, durably and for all nodes together. Owners have no limit. What is over a limit is not
-taken, and who sent it is told once a window when it goes on; the message is marked wherever the platform can.
+"""Limits on use by a person and a conversation: messages in a minute and a day, and the model's cost in a day; and what
+owners set for single people in place of the settings.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from adapters.adapter import Inbound
-from gateway.access.roles import Role
-from gateway.inbound.person_limits import PersonLimits
+from adapters.records import Records, readable, what_can_be_read
+from gateway.access.people import Role
 from gateway.models.counted import answers_on
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
@@ -28,20 +27,25 @@ MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
 """The shortest time between two notices to one person that a limit of the day is reached."""
 
-TAKEN_KNOWN_S = 3600
+_TAKEN_KNOWN_S = 3600
 """How long an accepted event is remembered: a repetition is neither counted nor refused."""
 
-TASK_KNOWN_S = 7 * DAY_S
+_TASK_KNOWN_S = 7 * DAY_S
 """How long what a task has spent is remembered, from its first answer of a model."""
 
-MAX_SPEAKERS = 10_000
+_MAX_SPEAKERS = 10_000
 """The number of conversations whose last speaker is remembered; the oldest are forgotten first."""
 
 Scope = Literal["person", "conversation"]
-Measure = Literal["messages", "usd", "tokens"]
+_Measure = Literal["messages", "usd", "tokens"]
 
-IsOwner = Callable[[str], Awaitable[bool]]
+_IsOwner = Callable[[str], Awaitable[bool]]
 """Whether a person, by id, is an owner."""
+
+PERSON_LIMITS_TABLE = "limits:people"
+
+KINDS = ("messages_per_minute", "messages_per_day", "usd_per_day", "tokens_per_day")
+"""What can be limited, as the settings name it behind `person_`. 0 is no limit."""
 
 
 class Counters(Protocol):
@@ -62,7 +66,7 @@ class Counters(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Limit:
     scope: Scope
-    measure: Measure
+    measure: _Measure
     window_s: int
     at_most: float
 
@@ -72,7 +76,7 @@ class _Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class _Over:
     """The sentence that says why a message is not taken. `tell`: it was not said recently."""
 
     sentence: str
@@ -86,7 +90,7 @@ class Limits:
         self,
         settings: LimitSettings,
         counters: Counters,
-        is_owner: IsOwner,
+        is_owner: _IsOwner,
         texts: Texts,
         clock: Clock,
         people: PersonLimits | None = None,
@@ -110,7 +114,7 @@ class Limits:
         own = await self._people.of(person_id) if self._people is not None and person_id is not None else {}
         return _limits(self._settings, own) if own else self._limits
 
-    async def take(self, event: Inbound, role: Role) -> Over | None:
+    async def take(self, event: Inbound, role: Role) -> _Over | None:
         """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""
         self._note_speaker(event)
         limits = () if role is Role.OWNER else await self._of(event.person_id)
@@ -125,7 +129,7 @@ class Limits:
             return None
         if reached is not None:
             return await self._over(event, reached, whose[reached.scope], now_s)
-        await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=TAKEN_KNOWN_S)
+        await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=_TAKEN_KNOWN_S)
         return None
 
     async def _count(
@@ -164,7 +168,7 @@ class Limits:
         for measure, amount in amounts.items():
             if answer.task is not None and amount:
                 name = _of_task(answer.task, measure)
-                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=TASK_KNOWN_S)
+                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=_TASK_KNOWN_S)
         for limit in _of_spending(await self._of(person)):
             amount, payer = amounts[limit.measure], whose[limit.scope]
             if amount and payer is not None:
@@ -182,11 +186,11 @@ class Limits:
         used = await self._counters.read([limit.counter(whose[limit.scope], now_s) for limit in asked])
         return next((limit for limit, sum_ in zip(asked, used, strict=True) if sum_ >= limit.at_most), None)
 
-    async def _over(self, event: Inbound, limit: _Limit, whose: str, now_s: float) -> Over:
+    async def _over(self, event: Inbound, limit: _Limit, whose: str, now_s: float) -> _Over:
         told_s = min(limit.window_s, TOLD_EVERY_S)
         name = f"told:{event.address.key}:{limit.counter(whose, now_s)}:{int(now_s // told_s)}"
         tell = await self._counters.add(name, 1, once=_once(event), ttl_s=2 * told_s) == 1
-        return Over(self._sentence(limit, now_s), tell)
+        return _Over(self._sentence(limit, now_s), tell)
 
     def _sentence(self, limit: _Limit, now_s: float) -> str:
         what = "messages" if limit.measure == "messages" else "spending"
@@ -198,7 +202,7 @@ class Limits:
 
     def _note_speaker(self, event: Inbound) -> None:
         self._speakers.pop(event.address.key, None)
-        if len(self._speakers) >= MAX_SPEAKERS:
+        if len(self._speakers) >= _MAX_SPEAKERS:
             del self._speakers[next(iter(self._speakers))]
         self._speakers[event.address.key] = event.person_id
 
@@ -236,3 +240,30 @@ def _limits(own: LimitSettings, person: Mapping[str, float]) -> tuple[_Limit, ..
         _Limit("conversation", "tokens", DAY_S, own.conversation_tokens_per_day),
     )
     return tuple(limit for limit in found if limit.at_most > 0)
+
+
+class PersonLimits:
+    """Read for every decision, so that a change holds at once on every node. Raises StorageUnavailable."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def of(self, person: str) -> Mapping[str, float]:
+        """The limits of a person, by their kinds; what is not in it is as the settings have it."""
+        return readable(person, await self._records.get(person), _read) or {}
+
+    async def all(self) -> Mapping[str, Mapping[str, float]]:
+        """Everybody's, by their ids."""
+        return what_can_be_read(await self._records.all(), _read)
+
+    async def set(self, person: str, limits: Mapping[str, float]) -> None:
+        """Give a person exactly these limits of their own; with none, the settings decide again."""
+        if limits:
+            await self._records.put(person, json.dumps(dict(limits)))
+        else:
+            await self._records.remove(person)
+
+
+def _read(text: str) -> Mapping[str, float]:
+    data = json.loads(text)
+    return {kind: float(value) for kind, value in data.items() if kind in KINDS}

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
 from adapters.pages.signs import Reactions, TypingIndicator
-from gateway.inbound.origins import Origins
+from gateway.inbound.entrance import Origins
 from runtime.channels.outbox import UNRECORDED, Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock

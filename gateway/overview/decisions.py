@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import AccessRequest, People
-from gateway.access.roles import Role
+from gateway.access.people import AccessRequest, People, Role
 from gateway.clients.admission import Client
 from gateway.clients.requests import answer, limit_of, page_of
 from gateway.feature import FeatureDoor

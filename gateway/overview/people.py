@@ -11,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.access.people import KnownPerson, People
-from gateway.access.roles import Role, role_named
+from gateway.access.people import KnownPerson, People, Role, role_named
 from gateway.clients.requests import answer, body_of, page_of
 from gateway.feature import FeatureDoor
-from gateway.inbound.person_limits import KINDS, PersonLimits
+from gateway.inbound.usage_limits import KINDS, PersonLimits
 from gateway.jobs.erasure import Erased
 from runtime.core.errors import ContentLocked, SessionBusy
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from adapters.discord.codec import interactions
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.inbound.commands import COMMANDS
 from runtime.core.texts import english
 from runtime.stores.inbox import SESSION_COMMANDS

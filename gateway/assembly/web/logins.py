@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
 from gateway.access.admission import Access, Owners
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.assembly.stores import access_news, links_in, people_in
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
 from gateway.web.app import Barred

@@ -9,7 +9,7 @@ from adapters.web.adapter import RoomRules, RoomTables
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
 from adapters.web.gatherings import DIRECTORY_TABLE
 from gateway.access.admission import Owners
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.stores import people_in
 from gateway.assembly.voices import recorded_s

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from gateway.cli.output.diagnosis import checked
-from gateway.cli.output.program_overview import counted, overview
+from gateway.cli.output.diagnosis import checked, counted, overview
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     FAILED,

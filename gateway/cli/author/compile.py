@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.output.diagnosis import warnings_of
-from gateway.cli.output.program_overview import counted
+from gateway.cli.output.diagnosis import counted, warnings_of
 from gateway.cli.output.terminal import (
     BAD_INPUT,
     ConfigOption,

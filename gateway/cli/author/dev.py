@@ -1,9 +1,14 @@
-"""`parley dev`: the gateway for who writes a program, with state beside it, a watch, and a board beside the chat."""
+"""`parley dev`: the gateway for who writes a program, with state beside it, a watch, and a board beside the chat.
+`parley chat`: a talk with a program in the terminal, which goes on after a restart.
+"""
 
 from __future__ import annotations
 
+import getpass
 import os
+import signal
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from gateway.cli.author.exec import Lines
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, extension_names, load_settings, note, plain_errors, say
-from gateway.cli.serve.until_stopped import serve_until_stopped
+from gateway.cli.run import serve_until_stopped
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import file_advice
 
@@ -23,15 +29,17 @@ if TYPE_CHECKING:
     from runtime.bus import Bus
     from runtime.llm.models import Models
 
-STATE = ".parley"
+_STATE = ".parley"
 """The folder for state, in the folder of the program."""
 
 _PROGRAMS = (".pb", ".pbasm")
 _SCRIPTED, _TALKS = "scripted", ".test.md"
 
-ModelOption: TypeAlias = Annotated[
+_ModelOption: TypeAlias = Annotated[
     str | None, typer.Option(help="Language model, by litellm's name. `scripted` or a talk file uses none.")
 ]
+
+_PERSON = "web:terminal"
 
 
 def dev(
@@ -39,7 +47,7 @@ def dev(
         Path, typer.Argument(metavar="[FOLDER|FILE]", help="The folder of a program, or its file.")
     ] = Path(),
     config: ConfigOption = None,
-    model: ModelOption = None,
+    model: _ModelOption = None,
     port: Annotated[
         int | None, typer.Option(help="Port of the web chat. [default: the port in the settings, if it is free]")
     ] = None,
@@ -51,12 +59,12 @@ def dev(
     from gateway.dev.board import DevBoard
 
     config = None if config is None else config.absolute()
-    script = talk_script(model)
+    script = _talk_script(model)
     files = entered(folder)
     with plain_errors():
-        flags = dev_settings_flags(config, None if script is not None else model, port)
+        flags = _dev_settings_flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
-        files = files or program_here(settings)
+        files = files or _program_here(settings)
         check = partial(checked, calls=extension_names(settings))
         board = DevBoard(check, say)
         board.anew = anew
@@ -67,7 +75,7 @@ def dev(
             from gateway.assembly.app import serve as serve_gateway
 
             if script is not None:
-                board.models = await scripted_model(script, settings, files, say)
+                board.models = await _scripted_model(script, settings, files, say)
 
             def read() -> Settings:
                 return load_settings(config, flags)
@@ -82,7 +90,7 @@ def dev(
         serve_until_stopped(serve)
 
 
-def talk_script(model: str | None) -> list[Path] | None:
+def _talk_script(model: str | None) -> list[Path] | None:
     """The talk files that answer in place of a model: the one named, none for those beside the programs; None where a
     model answers."""
     if model == _SCRIPTED:
@@ -96,7 +104,7 @@ def talk_script(model: str | None) -> list[Path] | None:
     return [Path(model).absolute()]
 
 
-async def scripted_model(
+async def _scripted_model(
     script: Sequence[Path], settings: Settings, files: Sequence[Path], tell: Callable[[str], None]
 ) -> Callable[[Bus], tuple[Models, str]]:
     """A model that answers from talks. Raises ProgramError and ConfigError for talks that are wrong."""
@@ -121,7 +129,7 @@ def entered(folder: Path) -> list[Path]:
     return named
 
 
-def program_here(settings: Settings) -> list[Path]:
+def _program_here(settings: Settings) -> list[Path]:
     """The one program of this folder; none where the settings have routes."""
     if settings.route:
         return []
@@ -136,15 +144,15 @@ def program_here(settings: Settings) -> list[Path]:
     raise typer.Exit(BAD_INPUT)
 
 
-def dev_settings_flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
+def _dev_settings_flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
     """What holds while one writes, in place of what the settings say."""
     from gateway.settings.tree import changed
 
     flags: dict[str, Any] = {"model": model, "web.port": port, "programs.reload": True}
     plain = load_settings(config, flags)
     if "data_dir" not in changed(plain):
-        flags["data_dir"] = Path(STATE).absolute()
-        _hidden(Path(STATE))
+        flags["data_dir"] = Path(_STATE).absolute()
+        _hidden(Path(_STATE))
     if "logs.level" not in changed(plain):
         flags["logs.level"] = "warning"
     if port is None and not _is_free(plain.web.host, plain.web.port):
@@ -202,3 +210,56 @@ def _open(lines: Sequence[str]) -> None:
     url = next((word for line in lines for word in line.split() if word.startswith("http://")), None)
     if url is not None:
         webbrowser.open(url)
+
+
+def chat(
+    program: Annotated[
+        Path, typer.Argument(metavar="[FILE|FOLDER]", help="The file of a program, or its folder.")
+    ] = Path(),
+    config: ConfigOption = None,
+    model: _ModelOption = None,
+) -> None:
+    """Talk with a program in the terminal. Ctrl-C ends; the talk goes on when you come back.
+
+    State is beside the program, as for parley dev. Each line of standard input is a message.
+    """
+    import anyio
+
+    from adapters.web.codec import Person
+    from gateway.dev.board import DevBoard
+    from gateway.dev.terminal_page import TerminalPage
+
+    config = None if config is None else config.absolute()
+    script = _talk_script(model)
+    files = entered(program)
+    with plain_errors():
+        flags = _dev_settings_flags(config, None if script is not None else model, 0)
+        settings = load_settings(config, {**flags, "web.host": "127.0.0.1"})
+        files = files or _program_here(settings)
+        page = TerminalPage(files[0].stem if files else "lobby", _PERSON, sys.stdout, Lines().line, _end)
+
+        async def serve(on_ready: Callable[[Ready], None]) -> None:
+            from gateway.assembly.app import serve as serve_gateway
+
+            def ready(now: Ready) -> None:
+                on_ready(now)
+                if now.attend is not None:
+                    tasks.start_soon(now.attend, page, Person(_PERSON, getpass.getuser().title()))
+
+            board = None
+            if script is not None:
+                board = DevBoard(lambda *_: ((), None), _nothing)
+                board.models = await _scripted_model(script, settings, files, _nothing)
+            async with anyio.create_task_group() as tasks:
+                await serve_gateway(settings, files, on_ready=ready, board=board)
+
+        serve_until_stopped(serve, _nothing)
+    note(f"\nGoodbye. The talk goes on with: parley chat {program}")
+
+
+def _end() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _nothing(_line: str) -> None:
+    """Say nothing between the words of a talk."""

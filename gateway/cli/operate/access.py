@@ -1,33 +1,33 @@
-"""`parley access`: who may talk with the agents; a gateway that runs heeds every change at once."""
+"""`parley access`: who may talk with the agents, and links into the team of the web chat. A gateway that runs heeds
+every change at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
 from gateway.cli.operate.database import checked_person
-from gateway.cli.operate.invite import invite
 from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.access.people import AccessRequest, People
-
-    Later = Callable[[AccessRequest, str], Awaitable[None]]
-    """Has the gateway tell a person the outcome of their request, by the key of the text."""
+    from gateway.settings.tree import Settings
 
 Answer = TypeVar("Answer")
-GivenRole = Literal["guest", "member", "owner"]
-PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
-RoleOption = Annotated[GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
+_GivenRole = Literal["guest", "member", "owner"]
+_PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
+_RoleOption = Annotated[_GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
 
 _PATIENCE_S = 10.0
+_Later: TypeAlias = "Callable[[AccessRequest, str], Awaitable[None]]"
+"""Has the gateway tell a person the outcome of their request, by the key of the text."""
 
 app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
-app.command(short_help="Create a link into the web chat's team.")(invite)
 
 
 @app.command("list", short_help="Show roles, and people waiting for access.")
@@ -50,13 +50,13 @@ def list_people(config: ConfigOption = None) -> None:
 @app.command()
 def approve(
     code: Annotated[str, typer.Argument(help="The code that the person was given.")],
-    role: RoleOption = "member",
+    role: _RoleOption = "member",
     config: ConfigOption = None,
 ) -> None:
     """Give access to somebody who is waiting."""
-    from gateway.access.roles import Role
+    from gateway.access.people import Role
 
-    async def let_in(people: People, later: Later) -> AccessRequest | None:
+    async def let_in(people: People, later: _Later) -> AccessRequest | None:
         found = await people.approve(code, Role[role.upper()])
         if found is not None:
             await later(found, "access.approved")
@@ -71,8 +71,8 @@ def approve(
 
 @app.command("role")
 def set_role(
-    person: PersonArgument,
-    role: Annotated[GivenRole, typer.Argument(help="guest, member or owner.")],
+    person: _PersonArgument,
+    role: Annotated[_GivenRole, typer.Argument(help="guest, member or owner.")],
     config: ConfigOption = None,
 ) -> None:
     """Give a person a role, known or not."""
@@ -80,13 +80,13 @@ def set_role(
 
 
 @app.command()
-def block(person: PersonArgument, config: ConfigOption = None) -> None:
+def block(person: _PersonArgument, config: ConfigOption = None) -> None:
     """Ignore a person from now on."""
     _set(config, person, "blocked")
 
 
 @app.command(short_help="Remove a person's role or block.")
-def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
+def revoke(person: _PersonArgument, config: ConfigOption = None) -> None:
     """Remove a person's role or block, so that the settings decide again."""
     if not _with_people(config, lambda people: people.forget(checked_person(person, config))):
         note(f"parley: {person} has no role of their own; see parley access list.")
@@ -95,7 +95,7 @@ def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
 
 
 def _set(config: Path | None, person: str, role: str) -> None:
-    from gateway.access.roles import Role
+    from gateway.access.people import Role
 
     _with_people(config, lambda people: people.set(checked_person(person, config), Role[role.upper()]))
     say(f"{person} now has the role {role}.")
@@ -106,7 +106,7 @@ def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]
     return _with_storage(config, lambda people, _: ask(people))
 
 
-def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[Answer]]) -> Answer:
+def _with_storage(config: Path | None, ask: Callable[[People, _Later], Awaitable[Answer]]) -> Answer:
     import anyio
 
     async def asked() -> Answer:
@@ -126,3 +126,51 @@ def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[
 
     with plain_errors():
         return anyio.run(asked)
+
+
+@app.command(short_help="Create a link into the web chat's team.")
+def invite(
+    role: Annotated[Literal["guest", "member", "owner"], typer.Option(help="What the person may do.")] = "member",
+    hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="The time until the link expires.")] = 72,
+    person: Annotated[
+        str | None, typer.Option("--for", metavar="WEB:ID", help="Let a known person in again instead of somebody new.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Create a link that lets one person into the team of the web chat, once."""
+    import anyio
+
+    settings = load_settings(config)
+    if settings.web.login != "invite":
+        note('parley: this web chat has no team. Set web.login = "invite" in parley.toml first.')
+        raise typer.Exit(BAD_INPUT)
+    with plain_errors():
+        link = anyio.run(_link, settings, role, hours, person)
+    if link is None:
+        note(f"parley: {person} is not in the team; see parley access list.")
+        raise typer.Exit(BAD_INPUT)
+    say(link)
+
+
+async def _link(settings: Settings, role: str, hours: int, person: str | None) -> str | None:
+    from adapters.web.codec import Person
+    from gateway.access.people import Role
+    from gateway.assembly.parts import open_storage
+    from gateway.assembly.web.logins import address_of, link_to, team_in
+    from gateway.web.logins.team import NotAdmitted
+    from gateway.web.names import ReservedNames
+    from runtime.core.clock import SystemClock
+    from runtime.core.errors import ConfigError
+
+    async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+        team = team_in(settings, connection, SystemClock(), ReservedNames())
+        try:
+            if person is None:
+                secret = await team.invite(Role[role.upper()], "the operator", lasts_s=hours * 3600)
+            elif await team.knows(person):
+                secret = await team.invite_device(Person(person, ""), "the operator", lasts_s=hours * 3600)
+            else:
+                return None
+        except NotAdmitted as error:
+            raise ConfigError(str(error)) from error
+    return link_to(address_of(settings.web), secret)

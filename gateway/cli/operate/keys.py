@@ -1,4 +1,6 @@
-"""`parley keys`: the keys with which content is encrypted where it is stored."""
+"""`parley backup` and `parley restore`: everything that a gateway keeps, as one file. `parley keys`: the keys with
+which content is encrypted where it is stored.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import JsonOption, say_json, say_table
+from gateway.cli.operate.database import JsonOption, say_json, say_table, size, when
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -154,3 +156,32 @@ def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> in
     elif len(keys) > 1:
         note("The database needs only the first key. You can remove the others if no backup needs them.")
     return stale + sum(found[id_] for id_ in missing)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write; an existing file is replaced.")],
+    config: ConfigOption = None,
+) -> None:
+    """Write everything that a gateway keeps to FILE. The gateway may be running."""
+    from gateway.assembly.parts import back_up
+
+    with plain_errors():
+        settings = load_settings(config)
+        made = back_up(settings, file)
+    say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
+    if settings.encryption.keys_file is not None or settings.encryption.keys:
+        say("Encrypted content stays encrypted in it: keep the keys of [encryption] somewhere else.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file written by parley backup.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Move the existing state aside, and restore.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Restore the state from FILE. No gateway may be running."""
+    from gateway.assembly import parts
+
+    with plain_errors():
+        settings = load_settings(config)
+        made = parts.restore(settings, file, replace=replace)
+    say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")

@@ -9,7 +9,7 @@ from adapters.adapter import Inbound
 from adapters.records import Records
 from gateway.features.memories.books import Memories, current_of
 from gateway.features.memories.session_memory import OTHERS
-from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from runtime.core.errors import ConfigError
 from runtime.core.plain_text import whole_number
 from runtime.core.texts import Texts

@@ -8,7 +8,7 @@ from gateway.features.memories.command import OFF_TABLE, MemoryCommand, Recorded
 from gateway.features.memories.embedding import ModelEmbedder
 from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session import NodeMemories
-from gateway.inbound.hooks import CarryOut
+from gateway.inbound.entrance import CarryOut
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.language.program import Program

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.database import GatewayDatabase
 from gateway.features.reports.desk import AGAIN
 from gateway.features.reports.redis import RedisReports
 from gateway.features.reports.store import Report, ReportStore
-from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId

@@ -15,7 +15,7 @@ from gateway.features.schedules.redis import RedisRuns, RedisSchedules
 from gateway.features.schedules.runs import Failing, Runs
 from gateway.features.schedules.schedules import Schedules
 from gateway.features.schedules.store import RunStatus, run_of
-from gateway.inbound.origins import CHOSEN_TABLE
+from gateway.inbound.entrance import CHOSEN_TABLE
 from gateway.inbound.routing import Routes
 from runtime.core.address import Address, session_of
 from runtime.core.background import OnDemand

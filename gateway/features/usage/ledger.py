@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Literal
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import KEPT_DAYS, UsageStore, Used, total
-from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.models.counted import Amounts, amounts_of, in_words
 from runtime.bus import EventStream
 from runtime.core.clock import Clock

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from adapters.web.codec import Person
-from gateway.access.roles import Role, role_named
+from gateway.access.people import Role, role_named
 from gateway.web.forms import small_json
 from gateway.web.logins.door import AWAY, NOT_READ, TOO_MANY, Attempts, parted, refused, shown, welcomed
 from gateway.web.logins.team import LOGIN_LASTS_S, NotAdmitted, Team, login_id

@@ -13,8 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adapters.records import ChangedTogether
 from adapters.web.codec import Person
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.web.identity import MAX_NAME, clean_name
 from gateway.web.logins.team import name_field
 from gateway.web.names import ReservedNames

@@ -21,8 +21,7 @@ from typing import Any
 
 from adapters.records import ChangedTogether, readable
 from adapters.web.codec import Person
-from gateway.access.people import People
-from gateway.access.roles import Role, role_named
+from gateway.access.people import People, Role, role_named
 from gateway.web.identity import clean_name
 from gateway.web.names import ReservedNames, likeness
 from runtime.core.clock import Clock, aware

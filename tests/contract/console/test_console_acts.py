@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.people import KnownPerson
-from gateway.access.roles import Role
+from gateway.access.people import KnownPerson, Role
 from gateway.assembly.stores import people_in
 from gateway.features.reports.redis import RedisReports
 from gateway.features.reports.store import Report

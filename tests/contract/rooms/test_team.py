@@ -10,8 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.assembly.stores import access_news, people_in
 from gateway.web.logins.invited import InvitedLogIn
 from gateway.web.logins.proxied import ProxiedLogIn

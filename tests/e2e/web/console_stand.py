@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from gateway.access.people import KnownPerson
-from gateway.access.roles import Role
+from gateway.access.people import KnownPerson, Role
 from gateway.assembly.stores import people_in
 from runtime.core.clock import SystemClock
 from runtime.storage.embedded.valkey import EmbeddedValkey

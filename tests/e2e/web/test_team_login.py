@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from tests.e2e.browsing import LIMIT_MS
 from tests.fakes.pages.team_chat import team_chat
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import anyio
 import httpx
 
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.web.logins.invited import TEAM_COOKIE, InvitedLogIn
 from gateway.web.logins.team import Team
 from gateway.web.names import ReservedNames

@@ -11,17 +11,16 @@ import anyio
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import KnownPerson, People
-from gateway.access.roles import Role
+from gateway.access.people import KnownPerson, People, Role
 from gateway.clients.readers import Readers
 from gateway.console.logins import Logins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
 from gateway.features.feedback.ledger import Feedback
 from gateway.features.pushes.subscriptions import KEY, Subscription, Subscriptions, Wishes
+from gateway.inbound.entrance import Origins
 from gateway.inbound.late import LateMessages
-from gateway.inbound.origins import Origins
-from gateway.inbound.person_limits import PersonLimits
+from gateway.inbound.usage_limits import PersonLimits
 from gateway.overview.sharing import SharedView
 from gateway.programs.pins import Pins
 from gateway.programs.versions import KeptVersions

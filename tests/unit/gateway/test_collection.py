@@ -7,10 +7,9 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from gateway.cli import run
 
-from gateway.__main__ import main
-from gateway.cli.serve import until_stopped
-from gateway.collection import YOUNG, collect_rarely, keep_what_exists
+from gateway.__main__ import YOUNG, collect_rarely, main
 from gateway.service import Ready
 
 OBJECTS = 200_000
@@ -35,13 +34,6 @@ def test_objects_that_stay_in_memory_are_rarely_looked_through() -> None:
     assert collections() - before <= OBJECTS // YOUNG + 1
 
 
-def test_what_exists_at_the_start_is_never_looked_through() -> None:
-    old: list[object] = []
-    assert any(each is old for each in gc.get_objects())
-    keep_what_exists()
-    assert not any(each is old for each in gc.get_objects())
-
-
 @pytest.mark.anyio
 async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
     async def serve(on_ready: Callable[[Ready], None]) -> None:
@@ -52,8 +44,9 @@ async def test_a_gateway_keeps_what_exists_once_it_is_ready() -> None:
         seen.append(any(each is old for each in gc.get_objects()))
 
     old: list[object] = []
+    assert any(each is old for each in gc.get_objects())
     seen: list[bool] = []
-    await until_stopped._serve(serve, print)
+    await run._serve(serve, print)
     assert seen == [False]
 
 

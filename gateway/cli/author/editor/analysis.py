@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.built_in_calls import SIGNATURES
-from gateway.cli.author.editor.places import EditorPlace, name_at, section_of, uses, variables
 from gateway.cli.output.diagnosis import warnings_of
 from gateway.programs.explanation import explanation_of
 from runtime.core.errors import ParleyError
@@ -20,8 +20,12 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 
-OPENINGS = ("Ask the user ", "Tell the user ", "If $", "Otherwise", "While $", "For each $", "Return $", "End program")
+_OPENINGS = ("Ask the user ", "Tell the user ", "If $", "Otherwise", "While $", "For each $", "Return $", "End program")
 """How steps begin, as suggestions."""
+
+_VARIABLE = re.compile(r"\$([^\W\d]\w*)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
 class NotRenamed(Exception):
@@ -40,7 +44,7 @@ class OutlineEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class _Suggestion:
     """A completion at the cursor."""
 
     text: str
@@ -69,7 +73,7 @@ class Analysis:
     def outline(self) -> list[OutlineEntry]:
         """The agents with their playbooks."""
         own = self.own
-        parts = [(agent, section_of(own, agent.span.line - 1, len(self.rows))[1]) for agent in own]
+        parts = [(agent, _section_of(own, agent.span.line - 1, len(self.rows))[1]) for agent in own]
         return [
             OutlineEntry(
                 agent.name, str(agent.kind), lines.start, lines.stop - 1, tuple(_playbooks(agent, lines.stop - 1))
@@ -79,7 +83,7 @@ class Analysis:
 
     def meaning(self, line: int, character: int) -> str | None:
         """What a step does, or what a name is, as Markdown; None where there is nothing to say."""
-        name = name_at(self.rows, line, character)
+        name = _name_at(self.rows, line, character)
         if name is not None and not name.variable:
             found = self._named(name.text, line)
             if isinstance(found, PlaybookSpec):
@@ -94,7 +98,7 @@ class Analysis:
 
     def definition(self, line: int, character: int) -> Span | EditorPlace | None:
         """Where the agent or the playbook is written, or the variable is first named."""
-        name = name_at(self.rows, line, character)
+        name = _name_at(self.rows, line, character)
         if name is None:
             return None
         if name.variable:
@@ -104,12 +108,12 @@ class Analysis:
 
     def references(self, line: int, character: int) -> list[EditorPlace]:
         """Where the variable at a position stands in its agent's part of the file."""
-        name = name_at(self.rows, line, character)
+        name = _name_at(self.rows, line, character)
         return [] if name is None else list(self._uses(name.text, line))
 
     def renamed(self, line: int, character: int, new: str) -> list[EditorPlace]:
         """The places of a variable that another name is to stand at. Raises NotRenamed."""
-        name = name_at(self.rows, line, character)
+        name = _name_at(self.rows, line, character)
         if name is None or not name.variable:
             raise NotRenamed("Only variables can be renamed: put the cursor on one, such as $order.")
         new = new.removeprefix("$")
@@ -126,7 +130,7 @@ class Analysis:
             raise NotRenamed(f"{agent.name} has a variable ${new} already.")
         return list(self._uses(name.text, line))
 
-    def suggestions(self, line: int, character: int) -> list[Suggestion]:
+    def suggestions(self, line: int, character: int) -> list[_Suggestion]:
         """What may stand at a position: variables behind a `$`, else calls, agents and beginnings of steps."""
         before = self.rows[line][:character] if 0 <= line < len(self.rows) else ""
         agent, lines = self._section(line)
@@ -134,25 +138,25 @@ class Analysis:
         if "$" in word:
             typed, known = word.rpartition("$")[2], variables(self.rows, lines)
             named = [name for name in known if name != typed or len(list(self._uses(name, line))) > 1]
-            return [Suggestion(f"${name}", "variable") for name in named]
-        found = [Suggestion(one.name, "call", _written(one)) for one in (() if agent is None else agent.playbooks)]
+            return [_Suggestion(f"${name}", "variable") for name in named]
+        found = [_Suggestion(one.name, "call", _written(one)) for one in (() if agent is None else agent.playbooks)]
         others = [other for other in self.own if other is not agent]
-        found += [Suggestion(other.name, "agent", str(other.kind)) for other in others]
+        found += [_Suggestion(other.name, "agent", str(other.kind)) for other in others]
         found += [
-            Suggestion(f"{other.name}.{one.name}", "call", _written(one))
+            _Suggestion(f"{other.name}.{one.name}", "call", _written(one))
             for other in others
             for one in other.playbooks
             if one.public
         ]
-        found += [Suggestion(one.name, "call", signature(one.name, one.params, None)) for one in SIGNATURES.values()]
+        found += [_Suggestion(one.name, "call", signature(one.name, one.params, None)) for one in SIGNATURES.values()]
         if before.lstrip().rstrip("- *+") == "":
-            found += [Suggestion(opening, "step") for opening in OPENINGS]
+            found += [_Suggestion(opening, "step") for opening in _OPENINGS]
         return found
 
     def _section(self, line: int) -> tuple[AgentSpec | None, range]:
         if self.result is None:
             return None, range(len(self.rows))
-        return section_of(self.own, line, len(self.rows))
+        return _section_of(self.own, line, len(self.rows))
 
     def _uses(self, variable: str, line: int) -> Iterator[EditorPlace]:
         return uses(self.rows, self._section(line)[1], variable)
@@ -206,3 +210,70 @@ def _playbooks(agent: AgentSpec, end: int) -> Iterator[OutlineEntry]:
 def _written(playbook: PlaybookSpec) -> str:
     """A playbook as a call: its name and parameters."""
     return signature(playbook.name, playbook.params, playbook.returns)
+
+
+@dataclass(frozen=True, slots=True)
+class EditorPlace:
+    """A part of a line. Lines and characters count from 0; `end` is behind the last character."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedPlace:
+    """A name at a place: a variable without its `$`, or a word that may be an agent or a playbook."""
+
+    text: str
+    variable: bool
+    place: EditorPlace
+
+
+def _name_at(rows: Sequence[str], line: int, character: int) -> _NamedPlace | None:
+    """The name at a position; None where there is none."""
+    if not 0 <= line < len(rows):
+        return None
+    row = rows[line]
+    for match in _VARIABLE.finditer(row):
+        if match.start() <= character <= match.end():
+            return _NamedPlace(match[1], True, EditorPlace(line, match.start(), match.end()))
+    for match in _NAME.finditer(row):
+        if match.start() <= character <= match.end():
+            return _NamedPlace(match[0], False, EditorPlace(line, match.start(), match.end()))
+    return None
+
+
+def _section_of(agents: Sequence[AgentSpec], line: int, count: int) -> tuple[AgentSpec | None, range]:
+    """The agent whose part of a file with `count` lines has a line, and the lines of that part."""
+    starts = sorted((agent.span.line - 1, number) for number, agent in enumerate(agents))
+    above = [place for place in starts if place[0] <= line]
+    if not above or line >= count:
+        return None, range(0)
+    start, number = above[-1]
+    below = [place[0] for place in starts if place[0] > start]
+    return agents[number], range(start, min(below, default=count))
+
+
+def uses(rows: Sequence[str], lines: range, variable: str) -> Iterator[EditorPlace]:
+    """Where a variable stands in some lines, outside of fences: with its `$`, and in braces without."""
+    braced = re.compile(rf"(?<=\{{)\s*{re.escape(variable)}(?=\s*[}}.:\[!])")
+    dollar = re.compile(rf"\${re.escape(variable)}(?!\w)")
+    inside = ""
+    for line in lines:
+        fence = _FENCE.match(rows[line])
+        if fence is not None and (not inside or fence[1].startswith(inside)):
+            inside = "" if inside else fence[1]
+            continue
+        if inside:
+            continue
+        for match in dollar.finditer(rows[line]):
+            yield EditorPlace(line, match.start() + 1, match.end())
+        for match in braced.finditer(rows[line]):
+            start = match.end() - len(variable)
+            yield EditorPlace(line, start, match.end())
+
+
+def variables(rows: Sequence[str], lines: range) -> list[str]:
+    """The variables that some lines name, in order."""
+    return list(dict.fromkeys(match[1] for line in lines for match in _VARIABLE.finditer(rows[line])))

@@ -11,9 +11,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
-from gateway.cli.author.editor.analysis import Analysis, NotRenamed, OutlineEntry, analyse
-from gateway.cli.author.editor.places import EditorPlace
-from gateway.cli.author.layout import laid_out
+from gateway.cli.author.editor.analysis import Analysis, EditorPlace, NotRenamed, OutlineEntry, analyse
+from gateway.cli.author.fmt import laid_out
 from gateway.version import VERSION
 from runtime.core.errors import ParleyError
 from runtime.language.diagnostics import Diagnostic, Span

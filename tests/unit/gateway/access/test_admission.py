@@ -19,7 +19,7 @@ from gateway.access.admission import (
     Access,
     Verdict,
 )
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from tests.fakes.clock import FakeClock
 from tests.unit.gateway.inbound.arrivals import event, opened, people
 

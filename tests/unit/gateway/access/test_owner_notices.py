@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from runtime.core.address import Address
 from runtime.core.message import Choice
 from runtime.core.texts import english

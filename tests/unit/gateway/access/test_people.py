@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.access.commands import AccessCommands
-from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPerson, People, is_code, new_code
-from gateway.access.roles import Role, role_named
+from gateway.access.admission import AccessCommands
+from gateway.access.people import CODE_LETTERS, MAX_TOLD, KnownPerson, People, Role, is_code, new_code, role_named
 from runtime.core.address import Address
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -10,17 +10,14 @@ from typing import Any, cast
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.features.memories.books import Memories
 from gateway.features.memories.command import MemoryCommand, RecordedSilence
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
-from gateway.inbound.entrance import Entrance
-from gateway.inbound.hooks import CommandAnswer, GivenCommand
+from gateway.inbound.entrance import CommandAnswer, Entrance, GivenCommand, Origins
 from gateway.inbound.late import LateMessages
-from gateway.inbound.origins import Origins
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits

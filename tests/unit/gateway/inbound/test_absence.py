@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from gateway.cluster.roster import Roster
-from gateway.inbound.absence import NOTICE_AFTER_S, RECENTLY_S, Absence
+from gateway.inbound.late import NOTICE_AFTER_S, RECENTLY_S, Absence
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.inbound.earlier import ContextLimits, EarlierMessages
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.adapter import Inbound
-from gateway.inbound.overheard import MAX_KEPT, HeardPlaces
+from gateway.inbound.earlier import MAX_KEPT, HeardPlaces
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId

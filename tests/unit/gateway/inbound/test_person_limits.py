@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.access.roles import Role
-from gateway.inbound.person_limits import PersonLimits
-from gateway.inbound.usage_limits import Limits
+from gateway.access.people import Role
+from gateway.inbound.usage_limits import Limits, PersonLimits
 from gateway.settings.limits import LimitSettings
 from runtime.core.texts import english
 from tests.fakes.clock import FakeClock

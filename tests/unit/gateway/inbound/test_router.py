@@ -9,8 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.inbound.commands import COMMANDS, help_text
 from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
 from runtime.events.frames import LLMAnswered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.models.owners import ModelTroubles
 from runtime.events.frames import LLMFailed
 from runtime.events.service import ModelKeyRefused

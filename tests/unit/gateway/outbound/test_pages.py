@@ -12,7 +12,7 @@ import pytest
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.presenter import Presenter
 from adapters.pages.signs import Reactions
-from gateway.inbound.origins import Origins
+from gateway.inbound.entrance import Origins
 from gateway.outbound.pages import GROWS_S, AnswerPage, Outbound
 from runtime.channels.outbox import UNRECORDED, PageSpec
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, Address

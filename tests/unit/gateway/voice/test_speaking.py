@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.adapter import Inbound
-from gateway.access.roles import Role
-from gateway.inbound.hooks import GivenCommand
+from gateway.access.people import Role
+from gateway.inbound.entrance import GivenCommand
 from gateway.voice.speaking import ModelSpeaker, VoiceCommand
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMUnavailable

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.output.diagnosis import checked
-from gateway.cli.output.program_overview import overview
+from gateway.cli.output.diagnosis import checked, overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
 from runtime.language.pbasm.notation import read

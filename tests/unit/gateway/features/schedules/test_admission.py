@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.access.admission import Access, AccessRules
-from gateway.access.people import People
-from gateway.access.roles import Role
+from gateway.access.people import People, Role
 from gateway.features.schedules.node import ScheduledMessages
 from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address

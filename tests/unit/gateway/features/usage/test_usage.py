@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.access.roles import Role
+from gateway.access.people import Role
 from gateway.features.usage.ledger import Ledger, grouped, last_days
 from gateway.features.usage.store import KEPT_DAYS, Used
 from gateway.models.counted import Amounts, answers_on

@@ -1,32 +1,44 @@
-"""`parley run`: the gateway, until it is stopped."""
+"""`parley run`: the gateway, until a signal says to stop."""
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
-from gateway.cli.serve.until_stopped import serve_until_stopped
 
 if TYPE_CHECKING:
+    from anyio import CancelScope, Event
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
     from gateway.dev.board import DevBoard
     from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
     from gateway.settings.tree import Settings
 
-
 _ORPHANED = 1
 
-PORTS = {"bus": 7891, "tape": 7890}
+_PORTS = {"bus": 7891, "tape": 7890}
 """The services that have a process of their own, with the port of each."""
 
+_INTERRUPTED = 130
+_STOPPING_AT_ONCE = "Stopping. Press Ctrl-C again to stop at once."
+_STOPPING = "Stopping when the work in progress is finished. A second signal stops it at once."
 
-def end_with_standard_input() -> None:
+Serve = Callable[[Callable[["Ready"], None]], Awaitable[None]]
+"""Serves until cancelled, and calls what it is given when it is ready."""
+
+
+def _end_with_standard_input() -> None:
     """End this process at once, like a crash, when its standard input ends: a pipe that its parent holds open.
 
     A thread reads it, so that also a busy or hanging loop ends.
@@ -42,7 +54,7 @@ def _until_the_end() -> None:
         os._exit(_ORPHANED)
 
 
-def serve_standby(
+def _serve_standby(
     program: Sequence[Path], config: Path | None, model: str | None, host: str | None, port: int | None
 ) -> None:
     """Start a front and agent nodes, and restart any that die."""
@@ -63,11 +75,11 @@ def _option(name: str, value: object) -> list[str]:
     return [] if value is None else [name, str(value)]
 
 
-def serve_alone(role: str, program: Sequence[Path], config: Path | None, host: str | None, port: int | None) -> None:
+def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: str | None, port: int | None) -> None:
     """Serve /bus/v1 or /tape/v1 and nothing else, beside gateways with the same settings."""
     with plain_errors():
         settings = load_settings(config)
-        place = host or "127.0.0.1", PORTS[role] if port is None else port
+        place = host or "127.0.0.1", _PORTS[role] if port is None else port
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.alone import serve_bus, serve_tapes
@@ -106,12 +118,12 @@ def run(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Start the gateway and print its address. Ctrl-C stops it."""
     if with_parent:
-        end_with_standard_input()
-    if role in PORTS:
-        serve_alone(role, program or [], config, host, port)
+        _end_with_standard_input()
+    if role in _PORTS:
+        _serve_alone(role, program or [], config, host, port)
         return
     if role == "standby":
-        serve_standby(program or [], config, model, host, port)
+        _serve_standby(program or [], config, model, host, port)
         return
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
@@ -152,3 +164,86 @@ def _tour_board(settings: Settings, files: Sequence[Path]) -> DevBoard | None:
     from gateway.dev.folder import made
 
     return DevBoard(lambda *_: ((), None), say, made)
+
+
+def serve_until_stopped(serve: Serve, tell: Callable[[str], None] = say) -> None:
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once. `tell` says
+    so.
+
+    SIGTERM lets work in progress finish, within the time of the settings. SIGINT (Ctrl-C) stops it where it is, and the
+    next run continues it.
+    """
+    import asyncio
+
+    from runtime.execution.frames.loop import FrameLoop
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(_serve(serve, tell))
+
+
+async def _serve(serve: Serve, tell: Callable[[str], None]) -> None:
+    import asyncio
+
+    import anyio
+
+    stopping = anyio.Event()
+    drains: list[Callable[[], Awaitable[None]]] = []
+    readies: list[Ready] = []
+
+    def stop(number: signal.Signals) -> None:
+        if stopping.is_set():
+            os._exit(_INTERRUPTED)
+        at_once = number is signal.SIGINT
+        drains.extend(partial(one.drain, 0.0 if at_once else None) for one in readies)
+        stopping.set()
+        tell(_STOPPING_AT_ONCE if at_once else _STOPPING)
+
+    def ready(now: Ready) -> None:
+        gc.freeze()  # what exists now, such as modules and settings, is never looked through for garbage
+        readies.append(now)
+        _announce(now, tell)
+
+    hang_up, hung_up = anyio.create_memory_object_stream[None](1)
+
+    def reload() -> None:
+        # Where one is to come already, it reads what is there by then; after the end nothing is read any more.
+        with suppress(anyio.WouldBlock, anyio.ClosedResourceError):
+            hang_up.send_nowait(None)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    with hang_up, hung_up:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_reloaded, hung_up, readies)
+            tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope, tell)
+            await serve(ready)
+
+
+async def _stopped(
+    stopping: Event,
+    drains: Sequence[Callable[[], Awaitable[None]]],
+    scope: CancelScope,
+    tell: Callable[[str], None],
+) -> None:
+    """End on request, after everything that people have seen is stored."""
+    await stopping.wait()
+    for drain in drains:
+        await drain()
+    tell("Stopped.")
+    scope.cancel()
+
+
+async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[Ready]) -> None:
+    """Reload on SIGHUP, once it serves."""
+    async for _ in hung_up:
+        for one in readies:
+            if one.reload is not None:
+                await one.reload()
+
+
+def _announce(ready: Ready, tell: Callable[[str], None]) -> None:
+    tell("Parley is running. Ctrl-C stops it.")
+    for line in ready.lines:
+        tell(f"  {line}")
