@@ -7,9 +7,9 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from gateway.cli import run
 
 from gateway.__main__ import YOUNG, collect_rarely, main
+from gateway.cli import run
 from gateway.service import Ready
 
 OBJECTS = 200_000
