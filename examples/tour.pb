@@ -162,12 +162,12 @@ public: true
 - Set $total to 0
 - Set $more to "Yes"
 - While $more is "Yes"
-  - $cake:str = Ask("A croissant for 2 €, or an apple pie for 4 €?", ["Croissant", "Apple pie"])
+  - Ask "A croissant for 2 €, or an apple pie for 4 €?" with the options "Croissant" and "Apple pie", and save the answer in $cake
   - If $cake is "Apple pie"
     - Add 4 to $total
   - Otherwise
     - Add 2 to $total
-  - $more:str = Ask("Anything else?", ["Yes", "No"])
+  - Ask "Anything else?" with the options "Yes" and "No", and save the answer in $more
 - Say "That makes {$total} €. One moment, it is in the oven …"
 - Sleep for 2 seconds
 - Say "🥐 Here you are. Enjoy it!"

@@ -100,6 +100,9 @@ class Classifier:
         text = without_further(phrases.plain(text))
         if match := phrases.PBASM.match(text):
             return LoweredInstruction(Op(match[1]), match[2].strip())
+        if offer := phrases.OFFERS_OPTIONS.is_all_of(_bare(text)):
+            options = ", ".join(messages.QUOTATION.findall(offer["options"]))
+            return _called(f"{offer['target']} = Ask({offer['question']}, [{options}])")
         several = None if whole else self._compound.in_parts(text, _bare(text))
         if several is not None:
             return several

@@ -60,6 +60,7 @@ _STOOD_FOR = {
     "JMP": "skip if unless until while as long go jump goto return continue proceed loop repeat restart start begin"
     " over back step again beginning top anew all move on ahead forward yld",
     "CHK": "check apply see follow consider read heed note n",
+    "Ask": "option options choice choices button buttons",
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",
     "InviteToMeeting": "add invite bring meeting our agent",
