@@ -72,7 +72,7 @@ from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.health import build_health, health_routes
 from gateway.web.hooks import hook_routes
-from gateway.web.server import ServerRules
+from gateway.web.server import ServerRules, listen
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -117,6 +117,10 @@ async def serve(
     data_dir = prepare(settings.data_dir)
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
+        listen(settings.web.host, settings.web.port).close()
+        compiled = ServedPrograms(await compile_routes(settings, routes))
+        settings.participants.check(compiled.values())
+        check_programs(settings, compiled.values())
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         engine = None
         if settings.nodes.role != "front":
@@ -124,12 +128,9 @@ async def serve(
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         answers = await stack.enter_async_context(answers_on(bus))
         source = ReloadSource(read or (lambda: settings), programs)
-        compiled = ServedPrograms(await compile_routes(settings, routes))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
             engine = replace(engine, seen=Seen(bus))
-        settings.participants.check(compiled.values())
-        check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))

@@ -60,6 +60,7 @@ def _serve_standby(
     """Start a front and agent nodes, and restart any that die."""
     with plain_errors():
         settings = load_settings(config, {"model": model, "web.host": host, "web.port": port})
+        _look_first(program, (settings.web.host, settings.web.port))
         both = [*_option("--config", config), *_option("--model", model), *_option("--host", host)]
         options = {"front": [*both, *_option("--port", port)], "agents": [*both, "--port", "0"]}
 
@@ -71,6 +72,19 @@ def _serve_standby(
         serve_until_stopped(serve)
 
 
+def _look_first(files: Sequence[Path], place: tuple[str, int] | None = None) -> None:
+    """Raise ProgramError for a file that cannot be read, and ConfigError for a `place` of somebody else: before the
+    imports and the database, which take seconds."""
+    if files:
+        from runtime.language.syntax.source import read_paths
+
+        read_paths(files)
+    if place is not None:
+        from gateway.web.server import listen
+
+        listen(*place).close()
+
+
 def _option(name: str, value: object) -> list[str]:
     return [] if value is None else [name, str(value)]
 
@@ -80,6 +94,7 @@ def _serve_alone(role: str, program: Sequence[Path], config: Path | None, host: 
     with plain_errors():
         settings = load_settings(config)
         place = host or "127.0.0.1", _PORTS[role] if port is None else port
+        _look_first(program, place)
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.assembly.alone import serve_bus, serve_tapes
@@ -128,6 +143,7 @@ def run(  # noqa: PLR0913 - options of a command
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "nodes.role": role}
         settings = load_settings(config, flags)
+        _look_first(program or [])
         wanted = debug or debug_address is not None or stop_on_entry
         debugging = _debugging(debug_address, stop_on_entry) if wanted else None
 

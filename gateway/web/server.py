@@ -201,7 +201,7 @@ async def serve(
     Reports the port that it listens on through `task_status`: `port` 0 takes any free one. Raises ConfigError when the
     address cannot be had.
     """
-    listener = _listen(host, port)
+    listener = listen(host, port)
     rules, seconds = rules or ServerRules(), SystemClock().monotonic
     proxies, bounds = Proxies(rules.trusted_proxies), rules.bounds or ConnectionBounds.of_process()
     believed: Any = app
@@ -254,7 +254,8 @@ async def _run(server: _Server, listener: socket.socket, scope: anyio.CancelScop
         stopped.set()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections there. Raises ConfigError when the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)

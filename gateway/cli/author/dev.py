@@ -7,7 +7,6 @@ from __future__ import annotations
 import getpass
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -55,12 +54,12 @@ def dev(
     anew: Annotated[bool, typer.Option("--anew", help="Restart conversations when a file is saved.")] = False,
 ) -> None:
     """Run a program while you write it. Saved changes take effect at once; the chat shows the current step."""
-    from gateway.cli.output.diagnosis import checked
-    from gateway.dev.board import DevBoard
-
     config = None if config is None else config.absolute()
     script = _talk_script(model)
     files = entered(folder)
+    from gateway.cli.output.diagnosis import checked
+    from gateway.dev.board import DevBoard
+
     with plain_errors():
         flags = _dev_settings_flags(config, None if script is not None else model, port)
         settings = load_settings(config, flags)
@@ -174,12 +173,12 @@ def _hidden(state: Path) -> None:
 
 
 def _is_free(host: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((host, port))
-        except OSError:
-            return False
+    from gateway.web.server import listen
+
+    try:
+        listen(host, port).close()
+    except ConfigError:
+        return False
     return True
 
 
@@ -223,15 +222,15 @@ def chat(
 
     State is beside the program, as for parley dev. Each line of standard input is a message.
     """
+    config = None if config is None else config.absolute()
+    script = _talk_script(model)
+    files = entered(program)
     import anyio
 
     from adapters.web.codec import Person
     from gateway.dev.board import DevBoard
     from gateway.dev.terminal_page import TerminalPage
 
-    config = None if config is None else config.absolute()
-    script = _talk_script(model)
-    files = entered(program)
     with plain_errors():
         flags = _dev_settings_flags(config, None if script is not None else model, 0)
         settings = load_settings(config, {**flags, "web.host": "127.0.0.1"})

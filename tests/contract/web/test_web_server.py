@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from adapters.web.codec import Person
-from gateway.web.server import _listen, serve
+from gateway.web.server import listen, serve
 from runtime.core.errors import ConfigError
 from tests.fakes.pages.page_socket import ADA, page_socket
 from tests.fakes.pages.web_chat import WebChat, web_chat
@@ -122,7 +122,7 @@ async def test_a_foreign_page_cannot_log_people_in() -> None:
 
 
 def test_small_answers_do_not_wait_for_the_acknowledgement_of_those_before() -> None:
-    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -109,6 +110,30 @@ async def test_a_broken_program_is_shown_with_its_line(tmp_path: Path) -> None:
     assert first.startswith(f"{program}:4:8: error: ")
     assert line.strip() == "4 | ## Main("
     assert line[caret.index("^")] == "("
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "nofile.pb"], "nofile.pb:1:1: error: no such file"),
+        (["run", "--role", "standby", "nofile.pb"], "nofile.pb:1:1: error: no such file"),
+        (["run", "--role", "bus", "nofile.pb"], "nofile.pb:1:1: error: no such file"),
+        (["run", "broken.pb"], "broken.pb:4:8: error: "),
+        (["run", "--config", "bad.toml"], "bad.toml: "),
+        (["run", str(TELLER), "--port", "{taken}"], "cannot listen on 127.0.0.1 port {taken}"),
+        (["run", "--role", "standby", str(TELLER), "--port", "{taken}"], "cannot listen on 127.0.0.1 port {taken}"),
+        (["run", "--role", "tape", "--port", "{taken}"], "cannot listen on 127.0.0.1 port {taken}"),
+    ],
+)
+async def test_what_is_wrong_is_said_before_a_database_begins(tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "broken.pb").write_text("# Greeter\nGreets.\n\n## Main(\n### Steps\n- Greet the user\n")
+    (tmp_path / "bad.toml").write_text("web = [\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = str(listener.getsockname()[1])
+        code, output, errors = await parley(tmp_path, *(word.replace("{taken}", taken) for word in words))
+    assert (code, output) == (2, "")
+    assert said.replace("{taken}", taken) in errors
+    assert not (tmp_path / "valkey.log").exists()
 
 
 async def test_a_second_gateway_on_the_same_directory_is_refused(house: House) -> None:

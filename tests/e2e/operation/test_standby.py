@@ -88,8 +88,9 @@ async def test_ctrl_c_ends_all_of_them_and_the_front_never_had_a_providers_key(t
         assert "has died" not in standby.output
 
 
-async def test_a_program_that_is_not_there_ends_it(tmp_path: Path) -> None:
-    code, _, errors = await parley(tmp_path, "run", *STANDBY, "nowhere.pb", **settings())
+async def test_a_program_that_is_wrong_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "broken.pb").write_text("# Greeter\n\n## Main(\n")
+    code, _, errors = await parley(tmp_path, "run", *STANDBY, "broken.pb", **settings())
     assert code == 2
-    assert "nowhere.pb:1:1: error: no such file" in errors
+    assert "broken.pb:3:8: error: " in errors
     assert "cannot start, for the reason above." in errors
