@@ -56,11 +56,11 @@ def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
     for part in _parts_after_with(held):
         bare = " ".join(word for word in part.split() if word.lower() not in vocabulary.ARTICLES)
         name = reach.participant(part) or reach.participant(bare)
-        if name is not None or phrases.PERSON_OUTSIDE.fullmatch(bare):
+        if name is not None or phrases.PERSON_OUTSIDE.is_all_of(bare):
             found.append(name or "user")
             continue
         playbook = reach.playbook("", meeting)
-        if not (phrases.EVERYBODY.fullmatch(part) and playbook is not None and _declared(playbook)):
+        if not (phrases.EVERYBODY.is_all_of(part) and playbook is not None and _declared(playbook)):
             return None
     return found
 

@@ -139,27 +139,22 @@ class Background:
         values = re.findall(_VALUE, said)
         if said and not _VALUES.fullmatch(said.strip()):
             return "what the task is given is in words"
-        agent = re.fullmatch(
-            rf"({self._reach.any_agent})(?:['\u2019]s?\s+(.+))?", _ARTICLE.without(who.strip()), re.IGNORECASE
-        )
-        if agent is None:
-            name = self._reach.meant(_ARTICLE.without(who.strip()))
-            klass, _, own = (name or "").rpartition(".")
-            playbook = self._reach.playbook(klass, own)
+        doer = _ARTICLE.without(who.strip())
+        agent, own = self._reach.names.owner(doer)
+        if not agent:
+            klass, _, name = (self._reach.meant(doer) or "").rpartition(".")
+            playbook = self._reach.playbook(klass, name)
             if playbook is not None:
                 return self._order(klass, playbook, values)
             return "what the task is given is in words" if self._reach.agents_in(who) else "it names no playbook"
-        klass = self._reach.agents_in(agent[1])[0]
-        can = self._reach.public(klass)
-        if agent[2] is not None:
-            can = [one for one in can if same_name(one.name, agent[2])]
-            if not can:
-                return f"{klass} has no public playbook of this name"
+        can = [one for one in self._reach.public(agent) if not own or same_name(one.name, own)]
+        if not can and own:
+            return f"{agent} has no public playbook of this name"
         can = [one for one in can if _fits(one, len(values))]
         if len(can) != 1:
             several = ", ".join(one.name for one in can)
-            return f"it does not say which of {several}" if can else f"{klass} has no public playbook that takes this"
-        return self._order(klass, can[0], values)
+            return f"it does not say which of {several}" if can else f"{agent} has no public playbook that takes this"
+        return self._order(agent, can[0], values)
 
     def _order(self, klass: str, playbook: ParsedPlaybook, values: Sequence[str]) -> _Order | str:
         if klass and playbook not in self._reach.public(klass):

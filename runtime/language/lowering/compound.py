@@ -195,7 +195,7 @@ class Compound:
             call = before.found.text.removesuffix("; YLD for call")
             return _Part(f"{before.text}{mark} {part}", replace(before.found, text=f"{call}; YLD {found.text}"))
         over = before.found.text.startswith(("EndMeeting(", "LeaveMeeting("))
-        if over and found.talk is not None and phrases.EVERYBODY.search(part):
+        if over and found.talk is not None and phrases.EVERYBODY.inside(part):
             return _Part(f"{before.text}{mark} {part}", free(part, "nobody hears it when the meeting is over"))
         if talk is not None and not before.ends:
             return self._more_said(before, talk, part, found, mark)
@@ -265,8 +265,8 @@ class Compound:
             return True
         if not phrases.SAYS_WHETHER.begins(words):
             return False
-        who = rf"\b(?:{self._reach.any_agent})\b|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
-        rest = re.sub(who, " ", phrases.SAYS_WHETHER.without(words), flags=re.IGNORECASE)
+        rest = self._reach.names.left_out_of(phrases.SAYS_WHETHER.without(words))
+        rest = phrases.EVERYBODY.left_out_of(phrases.PERSON.left_out_of(rest))
         return _MANNER.begins(rest.strip()) is not None
 
     def _lasting(self, found: LoweredInstruction, text: str) -> LoweredInstruction | None:
@@ -278,7 +278,7 @@ class Compound:
         cut = phrases.LASTS.inside(unquoted(text))
         if cut is None or messages.is_indirect(text[: cut.start()]):
             return None
-        if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
+        if found.talk.target == "user" and phrases.PERSON.inside(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
         return free(text, "how long it continues is part of the sentence")
 

@@ -25,7 +25,7 @@ class LoopPeople:
         head = decode_text(found.op, found.text).head if found.loop else None
         each = isinstance(head, Loop) and head.kind is LoopKind.EACH and head.variable
         noun = each.name.rpartition("_")[2].lower() if each else ""
-        people = [each.name] if each and (noun in vocabulary.ROLES or phrases.PERSON.fullmatch(noun)) else []
+        people = [each.name] if each and (noun in vocabulary.ROLES or phrases.PERSON.is_all_of(noun)) else []
         self._names += people
         yield
         del self._names[len(self._names) - len(people) :]

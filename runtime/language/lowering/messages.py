@@ -49,12 +49,7 @@ BEGUN_BY = phrase("begun by")
 SPEAKS = phrase("speaks")
 TO_WHO_ASKED = phrase("to who asked")
 SEVERAL = phrase("several")
-FOR_PEOPLE = re.compile(
-    r"\b(?:users?|customers?|humans?|visitors?|guests?|clients?|players?|them|him|her"
-    r"|(?:to|for|with|from)\s+(?:the\s+|a\s+)?(?:people|person))\b",
-    re.IGNORECASE,
-)
-"""People behind a verb that may be work: "List the rules for the people here", and not "List the people here"."""
+FOR_PEOPLE = phrase("for people")
 _ANSWERS = words_of("of an answer")
 _SILENT = words_of("silent")
 _SAYS_A_THING = words_of("says a thing")
@@ -145,7 +140,7 @@ def is_told_to(head: str, rest: str, verb: str) -> bool:
 def belongs_to_a_person(whom: str) -> bool:
     """Whether what is waited for is a person's: "the user's answer"."""
     owner, owns, _ = whom.replace("\u2019", "'").partition("'")
-    return bool(owns) and phrases.PERSON_OUTSIDE.fullmatch(owner.removeprefix("the ")) is not None
+    return bool(owns) and phrases.PERSON_OUTSIDE.is_all_of(owner.removeprefix("the ")) is not None
 
 
 def somebody_elses(bare: str) -> str:
@@ -203,7 +198,7 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
         if new is not None:
             return f"it does not say who gives ${new}"
         return "it may be more than words" if grants(bare) else ""
-    if words[1:2] in (["that"], ["this"]) and phrases.PERSON.fullmatch(" ".join(words[2:3])):
+    if words[1:2] in (["that"], ["this"]) and phrases.PERSON.is_all_of(" ".join(words[2:3])):
         return "who is meant is known only when it runs"
     if "$" in bare and ("optional" in words or _PERHAPS_ASKED.inside(bare) or _MAY_BE_LEFT_OUT.inside(bare)):
         return "a value that may be left out is asked for until it is given"

@@ -47,6 +47,9 @@ CALL_WORD = phrase("call word")
 ABOUT_OTHERS = phrase("about others")
 ASKS_SOMEBODY = phrase("asks somebody")
 PRONOUN = phrase("pronoun")
+PERSON = phrase("people")
+PERSON_OUTSIDE = phrase("people outside")
+EVERYBODY = phrase("everybody")
 REPLIES = phrase("replies")
 WHILE_ACTIVE = phrase("while active")
 WHOSE = phrase("whose")
@@ -105,18 +108,6 @@ BY_A_CALL = phrase("by a call")
 CODE = phrase("code")
 KEEPS_RESULT = phrase("keeps the result")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
-PERSON = re.compile(
-    r"\b(?:users?|customers?|humans?|person|people|visitors?|guests?|clients?|players?|them|him|her)\b", re.IGNORECASE
-)
-PERSON_OUTSIDE = re.compile(r"\b(?:users?|customers?|humans?)\b", re.IGNORECASE)
-_ABOUT = r"(?:to|for|what|whether|if|about|how|when|where|which|who|why|that)\b"
-TO_A_VARIABLE = (
-    rf"(?:ask|tell|inform|notify|remind|consult|message|invite|prompt)\s+(\$\w+)(?:\.\w+|\[[^\]]*\])*\s+(?={_ABOUT})"
-)
-"""The start of a step whose addressee is in a variable: "Ask $colleague to …"."""
-EVERYBODY = re.compile(
-    r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
-)
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[^\W\d]\w*\.)?[^\W\d]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
 _LOOKS = ("[", "`", "*", "_")

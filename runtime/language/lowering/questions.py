@@ -78,7 +78,7 @@ class AskedVariables:
         if len({*self.about}) > 1 and (it := messages.ASKS_FOR_IT.inside(plain)) and it["it"].lower() == "it":
             return f"it may ask for {_joined([*dict.fromkeys(self.about)])}, or for one of them"
         again = messages.ASKS_AGAIN.inside(plain)
-        somebody = again and phrases.PERSON.search(again.whole)
+        somebody = again and phrases.PERSON.inside(again.whole)
         named = phrases.VARIABLE.search(bare) or self._asked & {*self.about}
         if again and not (self._meeting or self._sure_last or somebody or named):
             return "what is asked again is not said"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
+from runtime.language.instructions.conditions.tokens import Kind
+from runtime.language.instructions.steps.hearing import AgentNames
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.naming import camel_case, spaced, without_gaps
@@ -90,12 +92,7 @@ class Reach:
 
     def agents_in(self, text: str) -> list[str]:
         """The agents that a text names, in its order, without servers of tools."""
-        found = [
-            (match.start(), agent)
-            for agent, pattern in self._mentions.items()
-            if (match := re.search(rf"\b{pattern}\b", text, re.IGNORECASE))
-        ]
-        return [agent for _, agent in sorted(found)]
+        return self.names.agents(text)
 
     def participant(self, words: str) -> str | None:
         """The agent or declared person that these words name in a list, in any case and without "Agent" at its end."""
@@ -118,7 +115,7 @@ class Reach:
     def people(self) -> frozenset[str]:
         """The common nouns, in the singular, for people to whom the agent's steps speak."""
         said = (_singular(noun["who"]) for noun in messages.ADDRESSED_ROLES.all_inside(self._agent.source))
-        return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrases.PERSON.fullmatch(noun))
+        return frozenset(noun for noun in said if self._may_be_the_user(noun) or phrases.PERSON.is_all_of(noun))
 
     def is_the_user(self, noun: str) -> bool:
         """Whether a common noun is what the agent calls the person whom it serves, and the only one."""
@@ -144,19 +141,12 @@ class Reach:
         return bool(get_close_matches(word, [agent.name for agent in self._program.agents], n=1, cutoff=0.75))
 
     @cached_property
-    def any_agent(self) -> str:
-        """A pattern for the agents that can be spoken to."""
-        return _any_of(self._mentions.values())
+    def names(self) -> AgentNames:
+        """The agents that can be spoken to, and those that are only called."""
+        return _names(tuple((one.name, one.kind.on_server, self._may_be_short(one.name)) for one in self.others))
 
-    @cached_property
-    def any_remote(self) -> str:
-        """A pattern for the agents that are only called."""
-        return _any_of(_mention(other.name) for other in self.others if other.kind.on_server)
-
-    @cached_property
-    def _mentions(self) -> dict[str, str]:
-        spoken_to = [other.name for other in self.others if not other.kind.on_server]
-        return {name: _mention(name, short=_called(name) not in self._program.names) for name in spoken_to}
+    def _may_be_short(self, name: str) -> bool:
+        return _called(name) not in self._program.names
 
     @cached_property
     def _by_words(self) -> dict[str, str]:
@@ -172,10 +162,6 @@ def _is_public(playbook: ParsedPlaybook) -> bool:
     return bool(playbook.metadata.get("public") or playbook.metadata.get("export"))
 
 
-def _any_of(patterns: Iterable[str]) -> str:
-    return "|".join(patterns) or r"(?!)"
-
-
 def _squeezed(text: str) -> str:
     """A text for finding names in any spelling: lower case, without separators."""
     return without_gaps(text).casefold()
@@ -186,16 +172,18 @@ def _name(agent: str) -> str:
     return _squeezed(agent)
 
 
-@lru_cache(maxsize=4096)
-def _mention(agent: str, *, short: bool = False) -> str:
-    """A pattern for an agent's name; a `short` one also without the word "agent" at its end: "Tax accountant". One
-    word alone is then a name only with its capital."""
-    words = [re.escape(word) for word in spaced(agent).split()]
-    whole = r"[\s_-]?".join(words)
-    if not short or len(words) < 2 or words[-1] != "Agent":
-        return whole
-    rest = r"[\s_-]?".join(words[:-1])
-    return f"(?:{whole}|{rest if len(words) > 2 else f'(?-i:{rest})'})"
+@lru_cache(maxsize=256)
+def _names(agents: tuple[tuple[str, bool, bool], ...]) -> AgentNames:
+    """The agents in any spelling, and where that is no other agent without the word "agent" at their end: "Tax
+    accountant". One word alone is then a name only with its capital."""
+    known: dict[str, tuple[str, Kind, str]] = {}
+    for name, served, short in agents:
+        kind: Kind = "SERVER" if served else "AGENT"
+        *words, last = spaced(name).split()
+        if short and words and last == "Agent" and not served:
+            known[_squeezed(" ".join(words))] = (name, kind, words[0] if len(words) == 1 else "")
+        known[_squeezed(name)] = (name, kind, "")
+    return AgentNames(known)
 
 
 def _called(agent: str) -> str:

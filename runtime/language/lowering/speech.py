@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
 
 from runtime.language.instructions.model import Wait
 from runtime.language.instructions.steps.course import course_of
+from runtime.language.instructions.steps.hearing import NamedListeners, hearings
 from runtime.language.lowering import messages, phrases, vocabulary
-from runtime.language.lowering.clauses import joints, unquoted
+from runtime.language.lowering.clauses import joints, open_text, unquoted
 from runtime.language.lowering.instruction import LoweredInstruction, LoweredTalk, free
 from runtime.language.lowering.questions import AskedVariables
 from runtime.language.lowering.scope import Reach
@@ -18,9 +18,6 @@ from runtime.language.program import Op
 from runtime.language.vocabulary.phrase import PhraseMatch, phrase
 from runtime.language.vocabulary.word_list import words_of_text
 
-_LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
-_TO_PERSON = re.compile(_LEAD + phrases.PERSON.pattern, re.IGNORECASE)
-_TO_PERSON_OUTSIDE = re.compile(_LEAD + phrases.PERSON_OUTSIDE.pattern, re.IGNORECASE)
 _YIELDED = frozenset({"call", "return", "exit"})
 _BRINGS_AN_ANSWER = phrase("brings an answer")
 _LETS_KNOW = phrase("lets know")
@@ -33,56 +30,9 @@ _WAITS_FOR_WORDS = phrase("waits for words")
 _TO_A_ROLE_BEHIND = phrase("to a role behind")
 _PERHAPS_PRIVATE = phrase("perhaps in private")
 _NO_WAIT = "what is waited for is not a person, an agent or a length of time"
-_AN_AGENT = re.compile(r"(?:^\w+\s+|\b(?:to|with|from)\s+)(?:the\s+)?([A-Z]\w*Agent)\b(?!['\u2019]s)")
-"""An addressee that by its name can only be an agent."""
+_TO_A_VARIABLE = phrase("to a variable at once")
 _SHORTEST = 6
 _PRIVATELY = ("privately", "confidentially", "discreetly")
-
-
-class _Named:
-    """The patterns of steps that name some of the agents, or servers of tools, which are patterns themselves."""
-
-    def __init__(self, agents: str, servers: str) -> None:
-        self._agents = agents
-        self._servers = servers
-
-    @cached_property
-    def server(self) -> re.Pattern[str]:
-        return re.compile(rf"{_LEAD}(?:{self._servers})\b", re.IGNORECASE)
-
-    @cached_property
-    def agent(self) -> re.Pattern[str]:
-        return re.compile(rf"{_LEAD}(?:{self._agents})\b", re.IGNORECASE)
-
-    @cached_property
-    def from_agent(self) -> re.Pattern[str]:
-        return re.compile(rf"\bfrom\s+(?:the\s+)?(?:{self._agents})\b", re.IGNORECASE)
-
-    @cached_property
-    def with_somebody(self) -> re.Pattern[str]:
-        who = rf"{self._agents}|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
-        return re.compile(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", re.IGNORECASE)
-
-    @cached_property
-    def variable(self) -> re.Pattern[str]:
-        person = rf"(?:{phrases.PERSON.pattern}|\b(?:{self._agents})\b)"
-        return re.compile(phrases.TO_A_VARIABLE + rf"(?!to\s+(?:the\s+)?{person})", re.IGNORECASE)
-
-    @cached_property
-    def others(self) -> re.Pattern[str]:
-        who = rf"(?:the\s+)?(?:{self._agents}|{phrases.PERSON_OUTSIDE.pattern})\b"
-        return re.compile(rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})", re.IGNORECASE)
-
-    @cached_property
-    def also(self) -> re.Pattern[str]:
-        return re.compile(rf"\band\s+(?:the\s+)?({self._agents})$", re.IGNORECASE)
-
-    @cached_property
-    def to_somebody(self) -> re.Pattern[str]:
-        return re.compile(rf"\bto\s+(?:the\s+)?(?:{self._agents}|{phrases.PERSON.pattern})\b", re.IGNORECASE)
-
-
-_named = lru_cache(maxsize=256)(_Named)
 
 
 class Speech:
@@ -95,7 +45,6 @@ class Speech:
         """The person besides the user for whom the last step of such kind was."""
         self.questions = AskedVariables(meeting=meeting)
         self._reach = reach
-        self._named = _named(reach.any_agent, reach.any_remote)
         self._meeting = meeting
         self._attendees = attendees
 
@@ -110,7 +59,7 @@ class Speech:
         if phrases.CODE.inside(whom):
             return free(text, _NO_WAIT)
         agents = [] if messages.belongs_to_a_person(whom) else self._reach.agents_in(whom)
-        person = phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) is not None
+        person = phrases.PERSON_OUTSIDE.begins(whom.removeprefix("the ")) is not None
         if len(agents) + person > 1 and "or" in whom.lower().split():
             return free(text, "it waits for the first of several")
         others = self._others(f"for {whom}")
@@ -127,16 +76,17 @@ class Speech:
     def _waiting_for_people(self, text: str, whom: str) -> LoweredInstruction:
         if said := _WAITS_FOR_WORDS.begins(whom):
             who = said["who"].lower().removeprefix("the ")
-            if who in ("they", "he", "she") or phrases.PERSON.fullmatch(who) or self._reach.is_the_user(who):
+            if who in ("they", "he", "she") or phrases.PERSON.is_all_of(who) or self._reach.is_the_user(who):
                 return LoweredInstruction(Op.YLD, f"for user; done when {whom}")
         if self.absent and _ONE_PERSON.begins(whom):
             return free(text, f"it may be for {self.absent!r}")
-        if phrases.PERSON.search(whom) or _BRINGS_AN_ANSWER.inside(whom):
+        if phrases.PERSON.inside(whom) or _BRINGS_AN_ANSWER.inside(whom):
             return LoweredInstruction(Op.YLD, "for user")
         return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
-        if self._named.server.search(bare):
+        named = self._named(bare)
+        if any(one.first[0] == "server" for one in named):
             return LoweredInstruction(Op.EXE, text)
         if phrases.TO_ITSELF.begins(bare):
             return None
@@ -176,7 +126,7 @@ class Speech:
     ) -> LoweredInstruction | None:
         """A step of a meeting that may be meant for only some of its participants."""
         private = self._private(text)
-        if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
+        if private and target in (None, "meeting") and not phrases.EVERYBODY.inside(bare):
             return free(text, "it does not say who is spoken to in private")
         whom = messages.before_what(text)
         if not private and _PERHAPS_PRIVATE.inside(whom) and self._reach.agents_in(whom):
@@ -191,9 +141,10 @@ class Speech:
         for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare, 8)):
             if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
-        also = self._named.also.search(messages.before_what(bare).rstrip(" ."))
-        unclear = also is not None and not {*self._reach.agents_in(also[0])} <= {target, *others}
-        return free(text, f"whether it is for {also[1]}, too, is unclear") if also and unclear else None
+        tokens = self._reach.names.tokens(messages.before_what(bare).rstrip(" ."))
+        joined = [one.text for one in tokens[-3:-1] if one.text != "the"][-1:] == ["and"]
+        also = tokens[-1].text if joined and tokens[-1].kind == "AGENT" else target
+        return free(text, f"whether it is for {also}, too, is unclear") if also not in (target, *others) else None
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
@@ -229,38 +180,41 @@ class Speech:
         """A step that names somebody whom only the running program knows, or nobody."""
         if messages.SEVERAL.inside(bare) and len({*self.partners} - {"user"}) > 1:
             return free(text, "which of them are meant is known only when it runs")
-        variable = self._named.variable.match(bare)
-        behind = phrases.TO_VARIABLE_BEHIND.begins(bare) if target is None else None
-        if who := variable[1] if variable else behind and behind["who"]:
+        variable = _TO_A_VARIABLE.begins(bare)
+        if variable and any(one.lead == "to" and one.start == variable.end() + 1 for one in self._named(bare)):
+            variable = None  # "Message $text to the user"
+        variable = variable or (phrases.TO_VARIABLE_BEHIND.begins(bare) if target is None else None)
+        if who := variable and variable["who"]:
             return free(text, f"who {who} is, is known only when it runs")
         named = phrases.TO_A_NAME.begins(bare)
-        if named and target is None and not phrases.PERSON.match(named["who"]):
+        if named and target is None and not phrases.PERSON.begins(named["who"]):
             return free(text, f"there is no agent {named['who']}")
         also = messages.AND_ANOTHER.begins(bare)
-        person = also and (phrases.PERSON.fullmatch(also["first"]) or self._reach.is_the_user(also["first"]))
+        person = also and (phrases.PERSON.is_all_of(also["first"]) or self._reach.is_the_user(also["first"]))
         person = person or (also and also["role"].lower() in vocabulary.ROLES)
-        if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.fullmatch(also["role"])):
+        if also and person and not (self._reach.agents_in(also["role"]) or phrases.PERSON.is_all_of(also["role"])):
             return free(text, f"it is for {also['role']!r}, too, and there is no such agent")
-        pronoun = target == "user" and self._spoken_to(bare) is None and phrases.PERSON_OUTSIDE.search(bare) is None
+        pronoun = target == "user" and self._spoken_to(bare) is None and phrases.PERSON_OUTSIDE.inside(bare) is None
         other = self._somebody_else(bare) if target is None or pronoun else None
-        known = other and (phrases.PERSON.match(other["who"]) or phrases.EVERYBODY.match(other["who"]))
+        known = other and (phrases.PERSON.begins(other["who"]) or phrases.EVERYBODY.begins(other["who"]))
         if other and not (known or (pronoun and self._reach.is_the_user(other["who"]))):
             return free(text, f"it is for {other['who']!r}, and there is no such agent")
-        if self.absent and target == "user" and (person := self._spoken_to(bare)) and _ONE_PERSON.inside(person[0]):
+        spoken = self._spoken_to(bare) if self.absent and target == "user" else None
+        if spoken and _ONE_PERSON.inside(bare[spoken.start : spoken.end]):
             return free(text, f"it may be for {self.absent!r}")
         if target is None and not (self._meeting or self.partners) and messages.TO_WHO_ASKED.inside(bare):
             return free(text, "who is answered is known only when it runs") if self._reach.is_named_by_others else None
         meant = phrases.TO_A_NAME_BEHIND.begins(unquoted(bare)) if target is None else None
         if meant and self._reach.nearly_an_agent(meant["who"]):
             return free(text, f"there is no agent {meant['who']}")
-        agent = _AN_AGENT.search(unquoted(bare)) if target is None else None
-        unknown = agent is not None and not self._reach.is_an_agent(agent[1])
-        return free(text, f"there is no agent {agent[1]}") if agent and unknown else None
+        unknown = next((name for one in self._named(bare) for kind, name in one.who if kind == "unknown"), "")
+        absent = target is None and unknown and not self._reach.is_an_agent(unknown)
+        return free(text, f"there is no agent {unknown}") if absent else None
 
     def note(self, text: str) -> None:
         """Note a free step, which may be for somebody else, whom a later "him" or "her" means."""
         other = self._somebody_else(text)
-        if other and not (phrases.PERSON.match(other["who"]) or self._reach.is_the_user(other["who"])):
+        if other and not (phrases.PERSON.begins(other["who"]) or self._reach.is_the_user(other["who"])):
             self.absent = other["who"]
 
     @staticmethod
@@ -273,7 +227,7 @@ class Speech:
     def begun_by_the_user(self, trigger: str) -> bool:
         """Whether a trigger is about what the user does."""
         who = messages.BEGUN_BY.begins(trigger)
-        named = phrases.PERSON_OUTSIDE.search(trigger) is not None
+        named = phrases.PERSON_OUTSIDE.inside(trigger) is not None
         return named or (who is not None and not self._meeting and self._reach.is_the_user(who["who"]))
 
     def _tells(self, bare: str, target: str | None) -> bool:
@@ -286,38 +240,43 @@ class Speech:
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
         if phrases.ASK_ALWAYS.begins(bare) or (text.rstrip().endswith("?") and not phrases.THINK.begins(bare)):
             return True
-        if phrases.TOGETHER.begins(bare) and self._with_somebody(bare):
+        if phrases.TOGETHER.begins(bare) and any(one.lead == "with" for one in self._named(bare)):
             return True
         if target and phrases.ASK.begins(bare):
-            from_agent = target != "user" and self._named.from_agent.search(bare)
+            from_agent = any(one.lead == "from" and one.first[0] == "agent" for one in self._named(bare))
             if from_agent or self._spoken_to(bare) or not phrases.ASK_IF_OBJECT.begins(bare):
                 return _LETS_KNOW.begins(bare) is None
         asks = phrases.ASKS_INSIDE.inside(unquoted(bare)) if self._tells(bare, target or "user") else None
         return asks is not None and not messages.is_told_to(bare[: asks.start()], bare[asks.end() :], asks.whole)
 
-    def _with_somebody(self, bare: str) -> bool:
-        return self._named.with_somebody.search(bare) is not None
+    def _named(self, bare: str) -> Sequence[NamedListeners]:
+        """Those whom a sentence names, from the part that names the listener: "Introduce Cook to the user"."""
+        found = hearings(open_text(bare), self._reach.names)
+        if phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.begins(bare):
+            to = (one.start for one in found if one.lead == "to" and one.first[0] in ("agent", "user", "person"))
+            start = next(to, 0)
+            found = tuple(one for one in found if one.start >= start)
+        return found
 
     def addressee(self, bare: str) -> str | None:
         """The addressee: the first agent, person or group named as the object of the verb or after "to"."""
-        bare = self._to_whom(bare)
-        agent = self._named.agent.search(bare)
-        if agent and messages.is_a_thing(agent[0]):
-            agent = self._named.agent.search(bare, agent.end())
+        named = self._named(bare)
+        agents = (one for one in named if one.first[0] == "agent")
+        agent = next((one for one in agents if not messages.is_a_thing(bare[one.start : one.end])), None)
         person = self._spoken_to(bare)
-        if agent and (not person or agent.start() <= person.start()):
-            return self._reach.agents_in(agent[0])[0]
+        if agent and (not person or agent.start <= person.start):
+            return agent.first[1]
         if person:
-            return self._person(person[0])
+            return self._person(bare[person.start : person.end])
         role = messages.TO_A_ROLE.begins(bare) or _TO_A_ROLE_BEHIND.begins(unquoted(bare))
         if role and not self._meeting and self._reach.is_the_user(role["who"]):
             return "user"
         if self._meeting:
-            return "meeting" if phrases.EVERYBODY.search(bare) else None
+            return "meeting" if phrases.EVERYBODY.inside(bare) else None
         if phrases.SAYS_QUOTED.begins(bare):
             return "user"  # fixed words without an addressee are for whom the program is for
-        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.begins(bare) else phrases.PERSON).search(bare)
-        return self._person(anywhere[0]) if anywhere else None
+        anywhere = (messages.FOR_PEOPLE if phrases.TELL_IF_NAMED.begins(bare) else phrases.PERSON).inside(bare)
+        return self._person(anywhere.whole) if anywhere else None
 
     def _person(self, words: str) -> str | None:
         """The person or agent that a pronoun means: "him" may be an agent in the conversation."""
@@ -327,20 +286,12 @@ class Speech:
 
     def _others(self, bare: str) -> list[str]:
         """The other addressees: "Alice and Bob", "the user, Cook and Waiter"."""
-        match = self._named.others.search(self._to_whom(bare))
-        if match is None:
-            return []
-        agents = self._reach.agents_in(match[1])
-        return agents + ["user"] * (phrases.PERSON_OUTSIDE.search(match[1]) is not None)
+        several = next((one.who[1:] for one in self._named(bare) if one.who[1:] and not one.doubt), ())
+        return [name for kind, name in several if kind == "agent"] + ["user"] * (("user", "") in several)
 
-    def _to_whom(self, bare: str) -> str:
-        """A sentence from the part that names the listener: "Introduce Cook to the user"."""
-        about_others = phrases.ABOUT_OTHERS.begins(bare) or messages.HANDS_ON.begins(bare)
-        to = self._named.to_somebody.search(bare) if about_others else None
-        return bare[to.start() :] if to else bare
-
-    def _spoken_to(self, bare: str) -> re.Match[str] | None:
-        return (_TO_PERSON_OUTSIDE if self._meeting else _TO_PERSON).search(bare)
+    def _spoken_to(self, bare: str) -> NamedListeners | None:
+        people = ("user",) if self._meeting else ("user", "person")
+        return next((one for one in self._named(bare) if one.first[0] in people), None)
 
     def target(self, target: str | None, text: str) -> str:
         """In a meeting, words for one of its attendees are said to all, unless the step says "privately"."""

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from runtime.language.vocabulary.phrase import words_of
+
 FILE = Path(__file__).parent / "conditions.grammar"
 
 
@@ -59,7 +61,7 @@ def grammar_of(*files: Path) -> Grammar:
             continue
         if line.startswith("%"):
             name, value, phrases = line[1:].split(maxsplit=2)
-            separated = phrases.split(" | ")
+            separated = words_of(phrases[1:-1]) if phrases[0] == "<" and phrases[-1] == ">" else phrases.split(" | ")
             classes.setdefault(name, []).extend((tuple(one.split()), value) for one in separated)
             continue
         if row[0] not in " |":

@@ -12,7 +12,7 @@ from typing import Literal
 from runtime.language.instructions.expression import TELEPHONE, is_unsure_number, read_expression
 from runtime.language.instructions.text import TYPE, inside_of
 
-Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER"]
+Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER", "AGENT", "SERVER", "UNKNOWN"]
 
 _PATTERN = re.compile(
     r"""\s*(?:
@@ -37,7 +37,7 @@ _ALONE: Mapping[str | None, Kind] = {"mark": "MARK", "percent": "PERCENT", "type
 @dataclass(frozen=True, slots=True)
 class ConditionToken:
     """A word (in small letters), a mark, a number of percent, a variable with its type, an operand, whose text is code,
-    a call with arguments in words, or other text, up to the end. `at` and `end` are its place."""
+    a call with arguments in words, other text, up to the end, or the name of an agent. `at` and `end` are its place."""
 
     kind: Kind
     text: str

@@ -1,0 +1,133 @@
+"""For whom a step is, and whom it names: read by a grammar, in which the program's agents are tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from runtime.language.instructions.conditions.actions import ACTIONS
+from runtime.language.instructions.conditions.chart import ConditionChart
+from runtime.language.instructions.conditions.grammar import grammar_of
+from runtime.language.instructions.conditions.tokens import ConditionToken, Kind
+from runtime.language.vocabulary.word_list import words_of_text
+
+_FILE = Path(__file__).parent / "hearing.grammar"
+_MOST_PIECES = 9
+"""The words and hyphens in the longest name."""
+
+
+Heard = tuple[Literal["agent", "server", "unknown", "user", "person", "everybody"], str]
+"""An agent by its name, a server of tools, a word that can only be an agent and is `unknown`, the person outside
+(`user`), another word for people, or everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedListeners:
+    """Those whom a step names behind its verb, with `lead` "", or behind "to", "with" or "from", and where."""
+
+    lead: str
+    who: tuple[Heard, ...]
+    doubt: str
+    """Why it is not sure who of them is meant; "" where it is."""
+    start: int
+    end: int
+
+    @property
+    def first(self) -> Heard:
+        """Who is named first."""
+        return self.who[0]
+
+
+class AgentNames:
+    """The agents whom a text can name, in small letters without gaps. One that is `exact` is a name only as it is
+    written there."""
+
+    def __init__(self, known: Mapping[str, tuple[str, Kind, str]]) -> None:
+        self._known = known
+        self._firsts = frozenset(name[:1] for name in known)
+
+    @lru_cache(maxsize=4096)  # noqa: B019 - as few as there are agents
+    def tokens(self, text: str) -> tuple[ConditionToken, ...]:
+        """The words and marks of a text; an agent's name is one token, with the agent for its text."""
+        return tuple(self._tokens(text))
+
+    def agents(self, text: str) -> list[str]:
+        """The agents that a text names, in its order."""
+        return list(dict.fromkeys(token.text for token in self.tokens(text) if token.kind == "AGENT"))
+
+    def owner(self, text: str) -> tuple[str, str]:
+        """The agent that is all of a text, or to whom what else is in it belongs: "Researcher's study"; "" for none."""
+        match self.tokens(text):
+            case (ConditionToken(kind="AGENT", text=name),):
+                return name, ""
+            case (ConditionToken(kind="AGENT", text=name), ConditionToken(text="'"), second, *rest) if rest or second:
+                said = text[second.end :] if second.text == "s" and rest else text[second.at :]
+                return name, said.strip()
+        return "", ""
+
+    def left_out_of(self, text: str) -> str:
+        """A text with a blank in place of each agent that it names."""
+        for token in reversed(self.tokens(text)):
+            text = f"{text[: token.at]} {text[token.end :]}" if token.kind == "AGENT" else text
+        return text
+
+    def _tokens(self, text: str) -> Iterator[ConditionToken]:
+        words, at = words_of_text(text), 0
+        while at < len(words.words):
+            word, (start, end) = words.words[at], words.places[at]
+            found = self._named(text, words.words, words.places, at) if word[0] in self._firsts else None
+            if found and words.ended[at - 1] != "$":
+                kind, name, count = found
+                yield ConditionToken(kind, name, start, words.places[at + count - 1][1])
+                at += count
+                continue
+            said = text[start:end]
+            unknown = said[:1].isupper() and said[1:].endswith("Agent") and words.words[at + 1 : at + 3] != ("'", "s")
+            yield ConditionToken("UNKNOWN" if unknown else "WORD", said if unknown else word, start, end)
+            at += 1
+
+    def _named(
+        self, text: str, words: Sequence[str], places: Sequence[tuple[int, int]], at: int
+    ) -> tuple[Kind, str, int] | None:
+        """The longest name that begins at a word."""
+        squeezed, longest = "", None
+        for count, word in enumerate(words[at : at + _MOST_PIECES], 1):
+            if word == "-":
+                continue
+            squeezed += word.replace("_", "").casefold()
+            name, kind, exact = self._known.get(squeezed, ("", "WORD", ""))
+            if name and (not exact or text[places[at][0] : places[at + count - 1][1]] == exact):
+                longest = (kind, name, count)
+        return longest
+
+
+@lru_cache(maxsize=4096)
+def hearings(text: str, names: AgentNames) -> tuple[NamedListeners, ...]:
+    """All whom a text names as those to whom it is, from the left."""
+    tokens, grammar = names.tokens(text), grammar_of(_FILE)
+    chart, leads = ConditionChart(grammar, _ACTIONS, tokens), grammar.firsts["hearing"]
+    found = []
+    for at in range(len(tokens)):
+        ends = chart.ends("hearing" if at else "opening", at) if not at or tokens[at].text in leads else ()
+        if ends:
+            lead, who, doubt = ends[max(ends)][0]
+            found.append(NamedListeners(lead, who, doubt, tokens[at].at, tokens[max(ends) - 1].end))
+    return tuple(found)
+
+
+def _who(kind: str) -> Callable[..., Heard]:
+    return lambda said: (kind, said.text if isinstance(said, ConditionToken) else "")  # type: ignore[return-value]
+
+
+_ACTIONS: Mapping[str, Callable[..., Any]] = {
+    **ACTIONS,
+    "opened": lambda _, __, whom: ("", *whom),
+    "led": lambda lead, whom: (lead, *whom),
+    "alone": lambda _, one: ((one,), ""),
+    "together": lambda _, one, listed, __, ___, last: ((one, *listed, last), ""),
+    "doubted": lambda *parts: (tuple(one for one in parts if isinstance(one, tuple)), "which of them is unclear"),
+    **{kind: _who(kind) for kind in ("user", "person", "everybody", "agent", "server", "unknown")},
+}
