@@ -12,15 +12,13 @@ from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
+from runtime.storage.redis.records import RedisPlaceStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.archive import Archive
+from runtime.stores.archive import Archive, end_line, file_line, files_of, header_line, session_lines
 from runtime.stores.catalog import WholeSession
-from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 
 
 class GatewayDatabase:

@@ -23,7 +23,7 @@ from benchmarks.table import Row, show
 from runtime.core.cloud_event import CloudEvent
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.operation.event_log import RedisEventLog
+from runtime.storage.redis.event_log import RedisEventLog
 from tests.e2e.gateway_process import gateway
 from tests.fakes.servers.ports import free_port
 

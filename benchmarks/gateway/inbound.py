@@ -30,8 +30,7 @@ from runtime.sessions.registry import Registry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import LeaseHolder

@@ -37,8 +37,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.sessions import LeaseHolder
 

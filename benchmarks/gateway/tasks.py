@@ -33,10 +33,8 @@ from runtime.sessions.registry import Registry
 from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisTimers
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import TASK, InboxEvent, shard_of
 from runtime.stores.orders import Order, TaskLimits
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord

@@ -28,8 +28,7 @@ from runtime.storage.encoding.encryption import Encryption, new_key
 from runtime.storage.encoding.sealing import fact_binding
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.store import COMMIT, RedisSessionStore, commit_call
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord

@@ -83,10 +83,8 @@ from runtime.storage.embedded.data_directory import exclusive_use, node_id, prep
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.kept_words import RedisKeptWords
-from runtime.storage.redis.places import RedisPlaceStore
-from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.room_news import RedisRoomNews
-from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.records import RedisPlaceStore, RedisRecords
+from runtime.storage.redis.rooms import RedisRoomNews, RedisRoomStore
 from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3

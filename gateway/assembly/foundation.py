@@ -41,11 +41,9 @@ from runtime.sessions.versions import Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore, RedisShareStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore
 from runtime.storage.redis.model_calls import RedisModelCalls
-from runtime.storage.redis.operation.counters import RedisCounters
-from runtime.storage.redis.operation.nodes import RedisNodeStore
-from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder

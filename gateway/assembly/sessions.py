@@ -43,10 +43,9 @@ from runtime.sessions.versions import NoVersions
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.operation.counters import RedisCounters
-from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.leases import RedisTimers
+from runtime.storage.redis.records import RedisCounters, RedisPlaceStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
 

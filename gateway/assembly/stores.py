@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.mailboxes import RedisMailboxes
-    from runtime.storage.redis.room_news import RedisRoomNews
+    from runtime.storage.redis.rooms import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
 
@@ -41,14 +41,14 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
 
 def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
     """News among nodes of people whose access has changed, by their ids."""
-    from runtime.storage.redis.room_news import RedisRoomNews
+    from runtime.storage.redis.rooms import RedisRoomNews
 
     return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
 def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[], Awaitable[None]]:
     """Tell all nodes that there is something new, such as that programs are to be reloaded; `who` is no node."""
-    from runtime.storage.redis.room_news import RedisRoomNews
+    from runtime.storage.redis.rooms import RedisRoomNews
 
     news = RedisRoomNews(connection, who, channel)
     return lambda: news.tell(who)
@@ -103,13 +103,11 @@ def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int],
 def shards_in(connection: RedisConnection) -> GatewayShards:
     """What is known of the shards and nodes, from the database."""
     from gateway.overview.status import GatewayShards
-    from runtime.storage.redis.operation.counters import RedisQueueDepths
-    from runtime.storage.redis.operation.nodes import RedisNodeStore
-    from runtime.storage.redis.shard_view import RedisShardView
+    from runtime.storage.redis.leases import RedisNodeStore, RedisShardView
 
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
-    return GatewayShards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+    return GatewayShards(nodes, fronts, view.holders, view.awake, view.waiting)
 
 
 async def tell_later(connection: RedisConnection, request: AccessRequest, text: str) -> None:
@@ -136,7 +134,7 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
     from gateway.clients.readers import READERS_TABLE, Readers
-    from runtime.storage.redis.operation.event_log import RedisEventLog
+    from runtime.storage.redis.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -148,7 +146,7 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.operation.counters import RedisQueueDepths
+    from runtime.storage.redis.leases import RedisShardView
 
     return Gauges(
         lambda: node.shards,
@@ -157,16 +155,16 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.busy,
         lambda: sandbox.workers,
         lambda: sandbox.wrapping.jailed,
-        RedisQueueDepths(connection).waiting,
+        RedisShardView(connection).waiting,
     )
 
 
 def front_gauges(connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a front, which serves no conversation and has no workers."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.operation.counters import RedisQueueDepths
+    from runtime.storage.redis.leases import RedisShardView
 
-    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
+    return Gauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)
 
 
 def mailboxes_in(settings: Settings, connection: RedisConnection) -> RedisMailboxes:

@@ -15,8 +15,7 @@ from runtime.llm.models import SERVICES, Models
 from runtime.llm.whisper.models import folder_of
 from runtime.sessions.node_context import NodeContext
 from runtime.storage.embedded.data_directory import prepare
-from runtime.storage.redis.operation.counters import RedisCounters
-from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.records import RedisCounters, RedisRecords
 
 if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection

@@ -16,7 +16,7 @@ from gateway.clients.requests import answer, whole
 from gateway.clients.scopes import JOURNAL
 from runtime.core.address import session_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
-from runtime.stores.operation.nodes import Living
+from runtime.stores.sessions import Living
 from runtime.tape.view import AGENT_SPAWN
 
 _LOOKED_AT = 2_000

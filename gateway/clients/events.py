@@ -17,7 +17,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
 from runtime.core.errors import EventsGone
 from runtime.core.json_text import write_json
-from runtime.stores.operation.event_log import Cursor, cursor_text
+from runtime.stores.event_log import Cursor, cursor_text
 from runtime.tape.view import CONTROL
 
 MAX_BATCH = 100

@@ -14,7 +14,7 @@ from gateway.clients.closed_rooms import ClosedRooms
 from gateway.clients.readers import Reader, Readers, receivers
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.ids import SessionId
-from runtime.stores.operation.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
+from runtime.stores.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
 from runtime.tape.view import session_in
 
 OLDEST = "oldest"

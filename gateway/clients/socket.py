@@ -26,7 +26,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import EventsGone
 from runtime.core.json_text import read_json, write_json
-from runtime.stores.operation.event_log import Cursor, cursor_text
+from runtime.stores.event_log import Cursor, cursor_text
 from runtime.tape.view import CONTROL
 
 WINDOW = 256

@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 
 from gateway.cluster.renewal import Renewal
 from gateway.cluster.roster import Roster
-from runtime.stores.operation.nodes import NodeStore
+from runtime.stores.sessions import NodeStore
 
 _LEAVE_LIMIT_S = 3.0
 

@@ -22,8 +22,7 @@ from anyio.to_thread import run_sync
 
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.stores.operation.nodes import NodeStore
-from runtime.stores.sessions import LeaseHolder, LeaseStore
+from runtime.stores.sessions import LeaseHolder, LeaseStore, NodeStore
 
 SURE = 0.8
 """The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that

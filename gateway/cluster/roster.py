@@ -10,8 +10,7 @@ import anyio
 
 from adapters.records import Records
 from runtime.core.clock import Clock
-from runtime.stores.operation.nodes import Living, NodeStore
-from runtime.stores.sessions import SHARDS, LeaseHolder
+from runtime.stores.sessions import SHARDS, LeaseHolder, Living, NodeStore
 
 DRAINS_TABLE = "nodes:drained"
 

@@ -28,8 +28,8 @@ from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sessions.inbound.past import EarlierWords
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.kept_words import KeptWords, KeptWordsStore
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
+from runtime.stores.kept import KeptWords, KeptWordsStore
+from runtime.stores.sessions import HeldPlace, PlaceStore
 
 _WITHIN_S: Final = 5.0
 """The time that a platform has to say what was said before; the answer does not wait longer."""
@@ -223,7 +223,7 @@ class Overheard:
 class HeardPlaces:
     """A place store that takes the overheard messages of a place when it is held.
 
-    Implements `runtime.stores.meeting_places.PlaceStore`.
+    Implements `runtime.stores.sessions.PlaceStore`.
     """
 
     def __init__(self, store: PlaceStore, overheard: Overheard) -> None:

@@ -21,7 +21,7 @@ from runtime.core.address import Address, address_from
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.sessions import PlaceStore
 
 Kept = Callable[[InboxEvent], None]
 """Hears of each event that is in an inbox now."""

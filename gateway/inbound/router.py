@@ -28,7 +28,7 @@ from runtime.core.plain_text import whole_number
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from runtime.core.address import Address, threads_below
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
-from runtime.stores.meeting_places import PlaceStore
-from runtime.stores.operation.traces import Traces, Whose
-from runtime.stores.session_file import files_of
+from runtime.stores.archive import files_of
+from runtime.stores.catalog import KnownSession, SessionCatalog, Traces, Whose, busy_session
+from runtime.stores.sessions import PlaceStore
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.pages import PageBegun, PartSent

@@ -10,7 +10,7 @@ from runtime.bus import Bus
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff
-from runtime.stores.model_calls import KeptCalls, ModelCall
+from runtime.stores.kept import KeptCalls, ModelCall
 
 _UNHEARD_CALLS = 500
 

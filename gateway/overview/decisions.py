@@ -17,7 +17,7 @@ from gateway.clients.requests import answer, limit_of, page_of
 from gateway.feature import FeatureDoor
 from gateway.overview.people import role_in
 from runtime.core.errors import InboxFull, LetterGone
-from runtime.stores.operation.dead_letters import DeadLetter, DeadLetters
+from runtime.stores.inbox import DeadLetter, DeadLetters
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sessions.commands.alter import changeable
 from runtime.stores.catalog import KnownSession, SessionCatalog
-from runtime.stores.model_calls import KeptCalls, ModelCall
+from runtime.stores.kept import KeptCalls, ModelCall
 from runtime.tape.facts.frames import FailureUncaught, FrameReturned
 from runtime.tape.facts.pages import PageBegun
 from runtime.tape.facts.registry import read_as

@@ -19,8 +19,7 @@ from gateway.models.counted import Amounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
-from runtime.stores.operation.nodes import Living
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import Living, SessionRecord
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as

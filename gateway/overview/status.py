@@ -19,9 +19,8 @@ from gateway.feature import FeatureDoor
 from gateway.version import VERSION
 from runtime.core.clock import Clock
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.operation.dead_letters import DeadLetters
-from runtime.stores.operation.nodes import Living, NodeStore
-from runtime.stores.sessions import SHARDS
+from runtime.stores.inbox import DeadLetters
+from runtime.stores.sessions import SHARDS, Living, NodeStore
 
 MOST_LETTERS = 1_000
 """The dead letters that are counted."""

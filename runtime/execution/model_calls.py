@@ -15,7 +15,7 @@ from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.prompt.with_files import sent
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest, Usage, model_for, name_for
-from runtime.stores.model_calls import Prompted
+from runtime.stores.kept import Prompted
 from runtime.tape.facts.session import ModelAnswered
 
 

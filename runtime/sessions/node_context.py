@@ -30,9 +30,8 @@ from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.orders import TaskLimits
-from runtime.stores.sessions import SessionStore
+from runtime.stores.sessions import PlaceStore, SessionStore
 from runtime.voice.listener import Listener
 from runtime.voice.speaker import VoiceSpeaker
 

@@ -1,4 +1,6 @@
-"""The port through which a session becomes durable: one commit for tapes, outbox and inbox together."""
+"""The ports through which a session becomes durable, by one commit for tapes, outbox and inbox together, and through
+which nodes share the work: leases, timers, the roster of nodes, places of a session that lives elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -203,4 +205,67 @@ class Timers(Protocol):
 
     async def done(self, shard: int, timer: Timer, /) -> None:
         """Take a timer away, unless it was set to another time meanwhile."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlace:
+    """The purpose of a place, in a session that lives in the conversation `home`: a meeting, by its id, or None for
+    a thread below the question of an agent or a task."""
+
+    home: Address
+    session: SessionId
+    meeting: str | None
+
+
+class PlaceStore(Protocol):
+    """The places of sessions. Messages in a place go to its session, even after a meeting's end or an answer. Raises
+    StorageUnavailable, and nothing else.
+    """
+
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
+        """Record the purpose of a place, replacing an earlier record."""
+        ...
+
+    async def get(self, place: Address, /) -> HeldPlace | None:
+        """The purpose of a place; None for a conversation that is not a place."""
+        ...
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        """Make it an ordinary conversation, unless it is another session's place by now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news.
+
+    `left` are those who have said that they leave, for as long as they would else have counted as alive. Who is in
+    neither has died, or the store's clock was put forward.
+    """
+
+    nodes: Mapping[str, float]
+    news: str
+    left: frozenset[str] = frozenset()
+
+
+class NodeStore(Protocol):
+    """The roster of nodes. Raises StorageUnavailable, and nothing else."""
+
+    async def announce(self, holder: LeaseHolder, /) -> Living:
+        """Stay alive for another `ttl_s`. A new node is news."""
+        ...
+
+    async def living(self) -> Living: ...
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        """Announce that this node takes no more leases."""
+        ...
+
+    async def tell(self) -> None:
+        """Report as news that a lease was given back."""
+        ...
+
+    async def news(self, after: str, /, *, wait_s: float) -> str:
+        """The latest news as soon as there is any after `after`, or `after` when `wait_s` passed without."""
         ...

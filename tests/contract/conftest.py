@@ -13,18 +13,14 @@ from runtime.core.files import FileBounds, FileStore
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.files import RedisFileStore
-from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.inbox import Inbox
-from runtime.stores.operation.dead_letters import DeadLetters
-from runtime.stores.operation.nodes import NodeStore
-from runtime.stores.sessions import LeaseStore, SessionStore
+from runtime.stores.inbox import DeadLetters, Inbox
+from runtime.stores.sessions import LeaseStore, NodeStore, SessionStore
 from runtime.tape.tape import TapeReader
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of

@@ -46,7 +46,7 @@ PRODUCT = (
     "runtime.storage.memory.sessions",
     "runtime.storage.redis.client.server_check",
     "runtime.storage.redis.mailboxes",
-    "runtime.storage.redis.operation.counters",
+    "runtime.storage.redis.records",
     "runtime.storage.redis.sessions.catalog",
     "anyio._backends._asyncio",
     "httpcore",

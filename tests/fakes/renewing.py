@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 
 from gateway.cluster.renewal import Renewal, Stores
 from runtime.core.clock import Clock
-from runtime.stores.operation.nodes import NodeStore
-from runtime.stores.sessions import LeaseHolder, LeaseStore
+from runtime.stores.sessions import LeaseHolder, LeaseStore, NodeStore
 
 
 async def in_this_loop(work: Callable[[], Awaitable[None]]) -> None:

@@ -38,7 +38,7 @@ from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 
 

@@ -10,7 +10,7 @@ from gateway.cli.operate.database import JsonOption, say_json, say_table, shorte
 from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
-    from runtime.stores.operation.dead_letters import DeadLetter
+    from runtime.stores.inbox import DeadLetter
 
 LetterArgument = Annotated[str, typer.Argument(help="The letter's id, as parley debug letters list shows it.")]
 AfterOption = Annotated[str, typer.Option("--after", help="Start after the letter with this id.")]

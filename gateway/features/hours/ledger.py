@@ -19,8 +19,7 @@ from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMFailed
 from runtime.events.happening import Happening
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.events.talk import MessageReceived, PageSettled
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 _ADD = load_script("add", "gateway.features.hours")
 _KEPT_S = 2 * 86_400

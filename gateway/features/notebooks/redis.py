@@ -37,10 +37,9 @@ from gateway.features.notebooks.store import (
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.sealing import notebook_binding
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
+from runtime.storage.redis.sessions.tapes import Follower, TapeNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import SHARDS
 

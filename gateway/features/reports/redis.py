@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
-
-from redis.asyncio import Redis
 
 from gateway.features.reports.store import MAX_REPORTS, Decision, Report
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 _ADD = load_script("add", "gateway.features.reports")
 _SET = load_script("set", "gateway.features.reports")
@@ -31,10 +27,7 @@ class RedisReports:
         return _read(str(await self._connection.run(_ADD, [_REPORTS, _NUMBERS], [*which, self._bound])))
 
     async def all(self) -> Sequence[Report]:
-        async def call(client: Redis) -> Any:
-            return await client.hvals(_REPORTS)
-
-        found = [_read(kept) for kept in await self._connection.retrying(call, _REPORTS)]
+        found = [_read(kept) for kept in await self._connection.read("hvals", _REPORTS)]
         return sorted(found, key=lambda report: report.number)
 
     async def get(self, number: int, /) -> Report | None:

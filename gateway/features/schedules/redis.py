@@ -8,16 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from redis.asyncio import Redis
-
 from adapters.records import what_can_be_read
 from gateway.features.schedules.store import KEPT_DAYS, MAX_RUNS, KeptSchedule, ScheduleRun
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
-from runtime.storage.encoding.events import EventForm
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, Script, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import Script, load_script
+from runtime.storage.redis.inbox import EventForm
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease
 
@@ -46,18 +43,14 @@ class RedisSchedules:
         place = conversation.key
         keys = ShardKeys(shard_of(place))
 
-        async def read(client: Redis) -> Any:
-            return await client.hgetall(keys.schedules(place))
-
-        kept = await self._connection.retrying(read, keys.schedules(place))
+        kept = await self._connection.read("hgetall", keys.schedules(place))
         numbers = sorted(int(name) for name in kept if name.isdecimal())
         if not numbers:
             return []
 
-        async def times(client: Redis) -> Any:
-            return await client.zmscore(keys.schedule_times, [_member(number, place) for number in numbers])
-
-        dues = await self._connection.retrying(times, keys.schedule_times)
+        dues = await self._connection.read(
+            "zmscore", keys.schedule_times, [_member(number, place) for number in numbers]
+        )
         return [
             KeptSchedule(number, self._read(place, number, kept[str(number)]), float(due_s))
             for number, due_s in zip(numbers, dues, strict=True)
@@ -81,20 +74,16 @@ class RedisSchedules:
     async def first(self, shard: int, /) -> float | None:
         key = ShardKeys(shard).schedule_times
 
-        async def call(client: Redis) -> Any:
-            return await client.zrange(key, 0, 0, withscores=True)
-
-        found = await self._connection.retrying(call, key)
+        found = await self._connection.read("zrange", key, 0, 0, withscores=True)
         return float(found[0][1]) if found else None
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[KeptSchedule]:
         keys = ShardKeys(shard)
 
-        async def call(client: Redis) -> Any:
-            return await client.zrangebyscore(keys.schedule_times, "-inf", until_s, start=0, num=limit, withscores=True)
-
         found = []
-        for member, due_s in await self._connection.retrying(call, keys.schedule_times):
+        for member, due_s in await self._connection.read(
+            "zrangebyscore", keys.schedule_times, "-inf", until_s, start=0, num=limit, withscores=True
+        ):
             number, _, place = str(member).partition(" ")
             written = await self._connection.ask("HGET", keys.schedules(place), number)
             if written is None:  # forgotten with the person who made it
@@ -153,11 +142,8 @@ class RedisRuns:
     async def of(self, schedule: str, /) -> Sequence[ScheduleRun]:
         key = _key(schedule)
 
-        async def call(client: Redis) -> Any:
-            return await client.hgetall(key)
-
         runs = what_can_be_read(
-            await self._connection.retrying(call, key), lambda text: ScheduleRun(**json.loads(text))
+            await self._connection.read("hgetall", key), lambda text: ScheduleRun(**json.loads(text))
         )
         return sorted(runs.values(), key=lambda run: (run.due_s, run.at_s))
 

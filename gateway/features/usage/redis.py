@@ -10,8 +10,7 @@ from datetime import date
 from gateway.features.usage.store import KEPT_DAYS, Used
 from gateway.models.counted import Amounts
 from runtime.core.json_text import compact_json
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 MAX_FIELDS = 100_000
 """The most sums of a day. Beyond, new people are counted together, as nobody."""

@@ -12,8 +12,7 @@ from runtime.core.background import OnDemand
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 from runtime.tape.state.people import QuestionState

@@ -17,8 +17,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import SESSION_COMMANDS, Inbox, InboxEvent
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
 from runtime.tape.fold import apply_fact

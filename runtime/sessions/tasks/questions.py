@@ -17,8 +17,7 @@ from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import TaskAsking
 from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, Inbox, InboxEvent, bring
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
 from runtime.tape.journal import Journal

@@ -11,7 +11,7 @@ import asyncpg
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.storage.archive.content import ArchiveContent
+from runtime.storage.encoding.codec import session_from_archive, session_to_archive
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.stores.catalog import WholeSession
 
@@ -38,16 +38,16 @@ class PostgresArchive:
 
     def __init__(self, pool: asyncpg.Pool, sealing: Sealing = PLAIN) -> None:
         self._pool = pool
-        self._content = ArchiveContent(sealing)
+        self._sealing = sealing
 
     async def put(self, whole: WholeSession, /) -> None:
-        row = (whole.record.id, whole.record.seq, self._content.pack(whole))
+        row = (whole.record.id, whole.record.seq, session_to_archive(whole, self._sealing))
         await self._run(lambda database: database.execute(_PUT, *row))
 
     async def get(self, session: SessionId, /) -> WholeSession | None:
         asked = "SELECT content FROM parley_sessions WHERE id = $1"
         found = await self._run(lambda database: database.fetchval(asked, session))
-        return None if found is None else self._content.unpack(session, found)
+        return None if found is None else session_from_archive(session, found, self._sealing)
 
     async def remove(self, session: SessionId, /) -> bool:
         asked = "DELETE FROM parley_sessions WHERE id = $1"

@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.storage.archive.content import ArchiveContent
+from runtime.storage.encoding.codec import session_from_archive, session_to_archive
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.stores.catalog import WholeSession
 
@@ -36,11 +36,11 @@ class SqliteArchive:
     def __init__(self, database: sqlite3.Connection, path: Path, sealing: Sealing = PLAIN) -> None:
         self._database = database
         self._path = path
-        self._content = ArchiveContent(sealing)
+        self._sealing = sealing
         self._one = anyio.CapacityLimiter(1)
 
     async def put(self, whole: WholeSession, /) -> None:
-        row = (whole.record.id, whole.record.seq, self._content.pack(whole))
+        row = (whole.record.id, whole.record.seq, session_to_archive(whole, self._sealing))
 
         def write() -> None:
             with self._database:
@@ -56,7 +56,7 @@ class SqliteArchive:
             return found
 
         found = await self._run(read)
-        return None if found is None else self._content.unpack(session, found[0])
+        return None if found is None else session_from_archive(session, found[0], self._sealing)
 
     async def remove(self, session: SessionId, /) -> bool:
         def delete() -> int:

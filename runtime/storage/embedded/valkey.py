@@ -5,7 +5,12 @@
 
 The pipe ends however the gateway ends, so the server never outlives it. The shell, the server and nobody else hold a
 lock on `valkey.lock`, so a directory never has two servers. What the server has answered is in its append-only file:
-killing any of the three loses nothing; losing power may cost the last second (runtime/storage/embedded/flushing.py).
+killing any of the three loses nothing; losing power may cost the last second.
+
+The writes reach the disk once a second, by `keep_flushed`. The server could do that itself (`appendfsync everysec`).
+But while its own fsync is under way it holds back what it should write, for up to two seconds (`flushAppendOnlyFile` in
+Valkey's aof.c), and answers all the same: killed in that moment it has forgotten what it acknowledged, which a busy
+disk makes likely. With `appendfsync no` it writes before it answers.
 """
 
 from __future__ import annotations
@@ -21,16 +26,16 @@ from pathlib import Path
 from types import TracebackType
 
 import anyio
+import anyio.to_thread
 from anyio.abc import Process, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from runtime.core.background import beside
-from runtime.core.clock import SystemClock
+from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Tell, unheard
-from runtime.events.service import StorageBack, StorageLost
+from runtime.events.service import StorageBack, StorageDoubted, StorageLost
 from runtime.storage.embedded.data_directory import prepare, socket_path
-from runtime.storage.embedded.flushing import keep_flushed
 from runtime.storage.embedded.server_binary import find_server_binary
 
 RESTARTS_PER_MINUTE = 5
@@ -61,6 +66,10 @@ kill -KILL $guard 2>/dev/null
 wait $guard 2>/dev/null
 exit $status
 """
+
+FLUSH_EVERY_S = 1.0
+
+_Seen = dict[Path, tuple[int, int]]
 
 
 def server_arguments(data_dir: Path, socket: Path) -> list[str]:
@@ -186,6 +195,26 @@ class _OtherServer:
 
     async def stop(self) -> None:
         await self._connection.aclose()
+
+
+async def keep_flushed(folder: Path, clock: Clock, on_event: Tell) -> None:
+    """Flush those files of `folder` that have changed, once a second, until cancelled.
+
+    A disk that refuses is told as storage.doubted when it begins to.
+    """
+    seen: _Seen = {}
+    refused = ""
+    while True:
+        await clock.sleep_until(clock.monotonic() + FLUSH_EVERY_S)
+        try:
+            seen = await anyio.to_thread.run_sync(_flush, folder, seen, abandon_on_cancel=True)
+        except OSError as error:
+            reason = f"{folder} cannot be flushed ({error.strerror}): losing power would lose more than a second."
+            if reason != refused:
+                on_event(StorageDoubted(reason))
+            refused = reason
+        else:
+            refused = ""
 
 
 async def _obtain(data_dir: Path, socket: Path) -> _OwnServer | _OtherServer:
@@ -324,3 +353,19 @@ def _log_end(data_dir: Path) -> str:
     except OSError:
         return ""
     return f" Its last words: {text}" if text else ""
+
+
+def _flush(folder: Path, seen: _Seen) -> _Seen:
+    """Flush every file that differs from `seen`; returns the earlier state."""
+    found: _Seen = {}
+    for path in folder.glob("*.aof"):
+        with suppress(FileNotFoundError):  # the server has put another in its place
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                state = os.fstat(handle)
+                found[path] = (state.st_size, state.st_mtime_ns)
+                if found[path] != seen.get(path):
+                    os.fsync(handle)
+            finally:
+                os.close(handle)
+    return found

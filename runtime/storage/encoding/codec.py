@@ -1,19 +1,24 @@
-"""The stored form of events, addresses and facts: JSON, the same in every store."""
+"""The stored form of events, addresses, facts and archived sessions: JSON, the same in every store."""
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.address import Address, address_data
+from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.json_text import compact_json
 from runtime.core.plain_text import whole_characters
 from runtime.core.quote import quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
+from runtime.storage.encoding.sealing import Sealing, archive_binding
+from runtime.stores.archive import session_from, session_lines
+from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from runtime.tape.tape import Fact
 
 UNREADABLE_AT = Address("parley", "unreadable")
@@ -126,3 +131,18 @@ def fact_from_fields(tape: TapeId, seq: int, fields: tuple[str, str, str]) -> Fa
     kind, at, data = fields
     content: Mapping[str, Any] = json.loads(data)
     return Fact(tape=tape, seq=seq, kind=kind, at=datetime.fromisoformat(at), data=content)
+
+
+def session_to_archive(whole: WholeSession, sealing: Sealing) -> bytes:
+    """A session in the archive's form: the lines of its file, compressed, and sealed where its conversation is."""
+    lines = zlib.compress("".join(session_lines(whole)).encode())
+    return sealing.of(whole.record.address.key).seal_bytes(archive_binding(whole.record.id), lines)
+
+
+def session_from_archive(session: SessionId, content: bytes, sealing: Sealing) -> WholeSession:
+    """The session from that form. Raises ContentLocked, or ArchiveUnavailable when the content cannot be read."""
+    packed = sealing.open_bytes(archive_binding(session), bytes(content))
+    try:
+        return session_from([json.loads(line) for line in zlib.decompress(packed).decode().splitlines()])
+    except (zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+        raise ArchiveUnavailable(f"What the archive has of session {session} cannot be read: {error!r}.") from error

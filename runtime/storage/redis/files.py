@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.files import FileBounds, FileContent, FileHead, check_size, file_id
 from runtime.storage.encoding.sealing import file_binding
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 PIECE_BYTES = 192 * 1024
 """A file is written and read in pieces of this size, so that no call holds the server up; 256 KiB in Base64."""
@@ -69,10 +65,7 @@ class RedisFileStore:
             await self.remove(gone)
 
     async def head(self, id_: str, /) -> FileHead | None:
-        async def call(client: Redis) -> Any:
-            return await client.hmget(_key(id_), ["type", "size"])
-
-        media_type, size = await self._connection.retrying(call, _key(id_))
+        media_type, size = await self._connection.read("hmget", _key(id_), ["type", "size"])
         return None if size is None else FileHead(media_type, int(size))
 
     async def content(self, id_: str, /) -> FileContent | None:
@@ -89,10 +82,7 @@ class RedisFileStore:
         return FileContent(head.media_type, bytes(data))
 
     async def _piece(self, id_: str, number: int) -> str | None:
-        async def call(client: Redis) -> Any:
-            return await client.hget(_key(id_), str(number))
-
-        piece: str | None = await self._connection.retrying(call, _key(id_))
+        piece: str | None = await self._connection.read("hget", _key(id_), str(number))
         return piece
 
     async def _write(self, id_: str, fields: dict[str, str]) -> None:

@@ -1,32 +1,41 @@
-"""The inbox on Redis: one stream for each shard, read plainly, without a consumer group."""
+"""The inbox on Redis: one stream for each shard, read plainly, without a consumer group; another for its dead letters.
+
+Events are plain, or their content is sealed; ids, times, kinds and senders stay readable.
+"""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
-
-from redis.asyncio import Redis
+from typing import Any, Literal
 
 from runtime.core.address import Address
-from runtime.core.errors import InboxFull, LeaseLost
-from runtime.storage.encoding.events import EventForm
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.core.errors import ContentLocked, InboxFull, LeaseLost, LetterGone
+from runtime.storage.encoding.codec import UNREADABLE_KIND, event_from_entry, event_to_json, to_json
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, conversation_home, key_of
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
 from runtime.stores.inbox import (
     CONVERSATION_BOUND,
     CROWDING,
+    LOCKED,
     PERSON_BOUND,
+    DeadLetter,
     InboxEntry,
     InboxEvent,
     KnownEvent,
     crowded,
     has_share,
+    letter_id,
+    letter_place,
     shard_of,
     share_used,
 )
+from runtime.stores.sessions import SHARDS
 
 REMEMBERED_S = 7 * 24 * 3600
 """The time for which an event's id is remembered, so that its repetition is recognised."""
@@ -37,6 +46,15 @@ _COUNTED_AT_MOST = 500
 
 _ADD = load_script("inbox_add")
 _DISCARD = load_script("inbox_discard")
+
+_CONTENT = ("name", "text", "files", "quote", "around", "choice")
+"""The sealed parts of an event, by their JSON names."""
+
+_ENTRY = "entry"
+
+_NOTHING: Mapping[str, Any] = {"name": "", "text": "", "files": [], "quote": None, "around": [], "choice": None}
+
+_SETTLE = load_script("sessions/settle_dead_letter")
 
 
 class RedisInbox:
@@ -95,19 +113,13 @@ class RedisInbox:
         keys = ShardKeys(shard_of(address.key))
         key = keys.seen(address.key, event_id)
 
-        async def call(client: Redis) -> Any:
-            return await client.get(key)
-
-        seen = await self._connection.retrying(call, key)
+        seen = await self._connection.read("get", key)
         if seen is None:
             return None
         _, _, rest = str(seen).partition(" ")
         entry, _, program = rest.partition(" ")
 
-        async def look(client: Redis) -> Any:
-            return await client.xrange(keys.inbox, min=entry, max=entry)
-
-        waits = bool(entry) and bool(await self._connection.retrying(look, keys.inbox))
+        waits = bool(entry) and bool(await self._connection.read("xrange", keys.inbox, min=entry, max=entry))
         return KnownEvent(program, waits)
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
@@ -128,13 +140,8 @@ class RedisInbox:
             return []
         key = ShardKeys(entries[0].shard).inbox
 
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                for entry in entries:
-                    batch.xrange(key, min=entry.entry_id, max=entry.entry_id)
-                return await batch.execute()
-
-        found = await self._connection.retrying(call, key)
+        asked = [("xrange", key, entry.entry_id, entry.entry_id) for entry in entries]
+        found = await self._connection.read_at_once(key, *asked)
         return [entry for entry, there in zip(entries, found, strict=True) if there]
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
@@ -158,3 +165,142 @@ class RedisInbox:
         """A digest of who sent an event, and how many of them may lie in a shard; "" where nobody has a share."""
         digest = blake2b(event.person_id.encode(), digest_size=8).hexdigest()
         return digest, self._person_bound if has_share(event) else ""
+
+
+class EventForm:
+    """Writes and reads events as `sealing` has it."""
+
+    def __init__(self, sealing: Sealing) -> None:
+        self._sealing = sealing
+
+    def write(self, event: InboxEvent) -> str:
+        """An event as JSON. One that could not be opened is written unchanged."""
+        if event.kind == LOCKED:
+            return str(event.attachments[0][_ENTRY])
+        written, sealing = event_to_json(event), self._sealing.of(event.address.key)
+        if sealing is PLAIN:
+            return written
+        data = json.loads(written)
+        content = {name: data.pop(name) for name in _CONTENT}
+        return to_json({**data, "sealed": sealing.seal(_binding(event), to_json(content))})
+
+    def read(self, entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
+        """The event of an entry; of the kind LOCKED if it cannot be decrypted; see `event_from_entry`."""
+        text = fields.get("e", "")
+        if '"sealed":' not in text:
+            return event_from_entry(entry_id, fields)
+        try:
+            data = json.loads(text)
+            sealed = data.pop("sealed")
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return event_from_entry(entry_id, fields)
+        hollow = event_from_entry(entry_id, {"e": to_json({**data, **_NOTHING})})
+        try:
+            content = json.loads(self._sealing.open(_binding(hollow), str(sealed)))
+        except ContentLocked as error:
+            return replace(hollow, kind=LOCKED, text=str(error), attachments=({_ENTRY: text},))
+        return event_from_entry(entry_id, {"e": to_json({**data, **content})})
+
+    def key_of(self, text: str) -> str:
+        """The id of the key of an event; "" for an unsealed one."""
+        try:
+            return key_of(str(json.loads(text)["sealed"]))
+        except (ValueError, LookupError, TypeError):
+            return ""
+
+    def anew(self, entry_id: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        """The fields of an entry that differ in the current form, in that form."""
+        event = self.read(entry_id, fields)
+        if event.kind in (LOCKED, UNREADABLE_KIND):
+            return {}
+        anew = {"e": self.write(event)}
+        if fields.get("reason"):
+            anew["reason"] = self.write_reason(event, self.read_reason(event, fields["reason"]))
+        return {name: text for name, text in anew.items() if text != fields[name]}
+
+    def write_reason(self, event: InboxEvent, reason: str) -> str:
+        """The reason why an event was set aside, which may quote it."""
+        sealing = self._sealing if event.kind == LOCKED else self._sealing.of(event.address.key)
+        return sealing.seal(_reason_binding(event), reason)
+
+    def read_reason(self, event: InboxEvent, written: str) -> str:
+        """The reason, or the reason why it cannot be read."""
+        try:
+            return self._sealing.open(_reason_binding(event), written)
+        except ContentLocked as error:
+            return str(error)
+
+
+class RedisDeadLetters:
+    """Implements `runtime.stores.inbox.DeadLetters`.
+
+    `bound` is the largest number of events in a shard's inbox.
+    """
+
+    def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
+        self._connection = connection
+        self._bound = bound
+        self._form = EventForm(connection.sealing)
+
+    async def page(self, after: str = "", /, *, limit: int) -> Sequence[DeadLetter]:
+        first, number = letter_place(after) if after else (0, "")
+        found: list[DeadLetter] = []
+        for shard in range(max(first, 0), SHARDS):
+            behind = f"({number}" if shard == first and number else "-"
+            found += await self._read(shard, behind, "+", limit - len(found))
+            if len(found) >= limit:
+                break
+        return found
+
+    async def get(self, letter: str, /) -> DeadLetter | None:
+        shard, number = letter_place(letter)
+        found = await self._read(shard, number, number, 1) if number else []
+        return found[0] if found else None
+
+    async def replay(self, letter: str, /) -> DeadLetter:
+        return await self._settle(letter, "replay")
+
+    async def drop(self, letter: str, /) -> DeadLetter:
+        return await self._settle(letter, "drop")
+
+    async def _settle(self, letter: str, how: Literal["replay", "drop"]) -> DeadLetter:
+        shard, number = letter_place(letter)
+        found = await self.get(letter)
+        outcome = "gone"
+        if found is not None:
+            keys, event = ShardKeys(shard), found.event
+            outcome = await self._connection.run(
+                _SETTLE,
+                [keys.dead, keys.settled(number), keys.inbox, keys.seen(event.address.key, event.id)],
+                [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S, event.program],
+            )
+        if found is None or outcome == "gone":
+            raise LetterGone(f"There is no dead letter {letter} (any more); see parley debug letters list.")
+        if outcome == "full":
+            raise InboxFull(
+                f"{self._bound} events wait in shard {shard}; the letter {letter} stays where it is. Try again later."
+            )
+        return found
+
+    async def _read(self, shard: int, first: str, last: str, count: int) -> list[DeadLetter]:
+        key = ShardKeys(shard).dead
+
+        return [
+            self._letter(shard, number, fields)
+            for number, fields in await self._connection.read("xrange", key, min=first, max=last, count=count)
+        ]
+
+    def _letter(self, shard: int, number: str, fields: Mapping[str, str]) -> DeadLetter:
+        event = self._form.read(number, fields)
+        reason = self._form.read_reason(event, fields.get("reason", ""))
+        died_at = datetime.fromtimestamp(int(number.partition("-")[0]) / 1000, UTC)
+        return DeadLetter(letter_id(shard, number), event, fields.get("id", number), reason, died_at)
+
+
+def _binding(event: InboxEvent) -> AssociatedData:
+    about = ("event", event.id, event.kind, event.person_id, event.sent_at.isoformat())
+    return AssociatedData(conversation_home(event.address.key), about)
+
+
+def _reason_binding(event: InboxEvent) -> AssociatedData:
+    return AssociatedData(conversation_home(event.address.key), ("reason", event.id))

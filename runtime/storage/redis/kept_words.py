@@ -1,24 +1,24 @@
 """What was said in conversations on Redis: a list of messages for each, and a key for each message, which is gone at
-its time."""
+its time. Who said it and when stays readable, the rest may be sealed.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
-
-from redis.asyncio import Redis
+from dataclasses import asdict, replace
 
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
-from runtime.core.quote import without_author
-from runtime.storage.encoding.kept_words import KeptWordsForm
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.core.message import attachment_from
+from runtime.core.quote import quote_from_data, quote_to_data, without_author
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.encoding.sealing import AssociatedData, Sealing, conversation_home, key_of
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import shard_of
-from runtime.stores.kept_words import KeptWords
-from runtime.stores.operation.traces import Whose
+from runtime.stores.kept import KeptWords
 
 _KEEP = load_script("words_keep")
 _CHANGE = load_script("rekeying/reseal_field")
@@ -28,7 +28,7 @@ TEXT = "text"
 
 
 class RedisKeptWords:
-    """Implements `runtime.stores.kept_words.KeptWordsStore`."""
+    """Implements `runtime.stores.kept.KeptWordsStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
@@ -61,10 +61,7 @@ class RedisKeptWords:
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         keys = ShardKeys(shard_of(to.key))
 
-        async def read(client: Redis) -> Any:
-            return await client.zrange(keys.said(to.key), 0, -1)
-
-        ids = await self._connection.retrying(read, keys.said(to.key))
+        ids = await self._connection.read("zrange", keys.said(to.key), 0, -1)
         earlier = ids[: ids.index(message)] if message in ids else ids
         if not earlier:
             return []
@@ -96,9 +93,49 @@ class RedisKeptWords:
     async def forget(self, conversation: str) -> None:
         keys = ShardKeys(shard_of(conversation))
 
-        async def read(client: Redis) -> Any:
-            return await client.zrange(keys.said(conversation), 0, -1)
-
-        for id_ in await self._connection.retrying(read, keys.said(conversation)):
+        for id_ in await self._connection.read("zrange", keys.said(conversation), 0, -1):
             await self._connection.write("UNLINK", keys.said_message(conversation, id_))
         await self._connection.write("UNLINK", keys.said(conversation))
+
+
+class KeptWordsForm:
+    """Writes and reads what was said as `sealing` has it."""
+
+    def __init__(self, sealing: Sealing) -> None:
+        self._sealing = sealing
+
+    def write(self, conversation: str, words: KeptWords) -> str:
+        """What was said in a conversation, as JSON."""
+        content = to_json([quote_to_data(words.said), [asdict(file) for file in words.files]])
+        sealed = self._sealing.of(conversation).seal(_binding(conversation, words.said.message_id), content)
+        return to_json({"id": words.said.message_id, "person": words.said.person, "content": sealed})
+
+    def read(self, conversation: str, written: str) -> KeptWords:
+        """The inverse of `write`. Raises ContentLocked for what cannot be opened."""
+        data = json.loads(written)
+        said, files = json.loads(self._sealing.open(_binding(conversation, data["id"]), data["content"]))
+        return KeptWords(quote_from_data(said), tuple(map(attachment_from, files)))
+
+    def person(self, written: str) -> str:
+        """Who said it, whether or not it can be opened."""
+        return str(json.loads(written)["person"])
+
+    def key_of(self, written: str) -> str:
+        """The id of the key of what was said; "" where it is not sealed."""
+        return key_of(json.loads(written)["content"])
+
+    def anew(self, conversation: str, written: str) -> str:
+        """What was said in the current form; as it is, where it cannot be opened."""
+        try:
+            return self.write(conversation, self.read(conversation, written))
+        except ContentLocked:
+            return written
+
+    def changed(self, conversation: str, written: str, words: KeptWords) -> str:
+        """What was said as it is now, with the time at which it was said first."""
+        said_at = self.read(conversation, written).said.said_at
+        return self.write(conversation, replace(words, said=replace(words.said, said_at=said_at)))
+
+
+def _binding(conversation: str, message: str) -> AssociatedData:
+    return AssociatedData(conversation_home(conversation), ("said", message))

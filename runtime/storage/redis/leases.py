@@ -1,18 +1,39 @@
-"""Leases on Redis; the server's clock decides when one has run out."""
+"""What nodes know of each other and of the shards, on Redis: leases, shares, the roster, timers.
+
+The server's clock decides when something has run out, and who lives.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from operator import methodcaller
 
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import SHARES, ShardKeys, lease_key, shard_of_lease
-from runtime.storage.redis.client.script import load_script
-from runtime.stores.sessions import LeaseHolder
+from runtime.core.errors import LeaseLost
+from runtime.core.ids import SessionId
+from runtime.storage.redis.client.connection import RedisConnection, load_script
+from runtime.storage.redis.client.keys import (
+    FRONT_NEWS,
+    FRONTS,
+    NODE_NEWS,
+    NODES,
+    SHARES,
+    ShardKeys,
+    lease_key,
+    shard_of_lease,
+)
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, Living, Timer
 
 _CLAIM = load_script("share_claim")
 
 _ACQUIRE = load_script("lease_acquire")
 _RENEW = load_script("lease_renew")
+
+_ANNOUNCE = load_script("operation/announce_node")
+_TELL = load_script("operation/tell_node")
+_READ_AT_ONCE = 100
+
+_SET = load_script("timer_set")
+_DONE = load_script("timer_done")
 
 
 class RedisShareStore:
@@ -65,6 +86,113 @@ class RedisLeaseStore:
             entry = self._connection.histories.entry(shard, token)
         arguments: list[str | int] = [node, token, milliseconds, commits, *entry]
         return int(await self._connection.run(_RENEW, keys, arguments, replicated=False))
+
+
+class RedisNodeStore:
+    """Implements `runtime.stores.sessions.NodeStore`, for nodes or for `fronts`."""
+
+    def __init__(self, connection: RedisConnection, *, fronts: bool = False) -> None:
+        self._connection = connection
+        self._nodes, self._news = (FRONTS, FRONT_NEWS) if fronts else (NODES, NODE_NEWS)
+
+    async def announce(self, holder: LeaseHolder, /) -> Living:
+        return await self._living(holder.node, _milliseconds(holder))
+
+    async def living(self) -> Living:
+        return await self._living("", 0)
+
+    async def _living(self, node: str, milliseconds: int) -> Living:
+        keys = [self._nodes, self._news]
+        news, *found = await self._connection.run(_ANNOUNCE, keys, [node, milliseconds], replicated=False)
+        lasts = {node: int(left) / 1000 for node, left in zip(found[::2], found[1::2], strict=True)}
+        gone = frozenset(node for node, left_s in lasts.items() if left_s <= 0)
+        return Living({node: left_s for node, left_s in lasts.items() if node not in gone}, news, gone)
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        arguments: list[str | int] = [holder.node, _milliseconds(holder)]
+        await self._connection.run(_TELL, [self._nodes, self._news], arguments, replicated=False)
+
+    async def tell(self) -> None:
+        await self._connection.run(_TELL, [self._nodes, self._news], ["", 0], replicated=False)
+
+    async def news(self, after: str, /, *, wait_s: float) -> str:
+        answer = await self._connection.read_streams({self._news: after}, wait_s=wait_s, count=_READ_AT_ONCE)
+        return next((entries[-1][0] for _, entries in answer if entries), after)
+
+
+class RedisTimers:
+    """Implements `runtime.stores.sessions.Timers`."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+        return await self._write(lease, timer.session, seq, repr(timer.due_s))
+
+    async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
+        return await self._write(lease, session, seq, "")
+
+    async def _write(self, lease: Lease, session: SessionId, seq: int, due: str) -> bool:
+        keys = ShardKeys(lease.shard)
+        outcome, found = await self._connection.run(
+            _SET, [keys.lease, keys.session(session), keys.awake, keys.timers], [lease.token, session, seq, due]
+        )
+        if outcome == "lease":
+            raise LeaseLost(f"Shard {lease.shard} was taken over: token {found}, ours is {lease.token}.")
+        return bool(outcome == "ok")
+
+    async def first(self, shard: int, /) -> float | None:
+        key = ShardKeys(shard).timers
+
+        found = await self._connection.read("zrange", key, 0, 0, withscores=True)
+        return float(found[0][1]) if found else None
+
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+        key = ShardKeys(shard).timers
+
+        return [
+            Timer(SessionId(session), float(due_s))
+            for session, due_s in await self._connection.read(
+                "zrangebyscore", key, "-inf", until_s, start=0, num=limit, withscores=True
+            )
+        ]
+
+    async def done(self, shard: int, timer: Timer, /) -> None:
+        await self._connection.run(_DONE, [ShardKeys(shard).timers], [timer.session, repr(timer.due_s)])
+
+
+class RedisShardView:
+    """Looks at all shards without taking any."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def holders(self) -> Mapping[int, str]:
+        """The node of each shard that one holds. Waits while the store is away."""
+        leases = [ShardKeys(shard).lease for shard in range(SHARDS)]
+        questions = []
+        for key in leases:
+            questions += [(key, methodcaller("hmget", key, ["node", "expires"])), (key, methodcaller("time"))]
+        answers = await self._connection.answers(questions)
+        found: dict[int, str] = {}
+        for shard, ((node, expires), (seconds, micros)) in enumerate(zip(answers[::2], answers[1::2], strict=True)):
+            if node is not None and int(expires) > seconds * 1000 + micros // 1000:
+                found[shard] = str(node)
+        return found
+
+    async def awake(self) -> int:
+        """The number of sessions that have work to do without a further event. Waits while the store is away."""
+        keys = [ShardKeys(shard).awake for shard in range(SHARDS)]
+        return sum(map(int, await self._connection.each(keys, lambda batch, key: batch.scard(key))))
+
+    async def waiting(self, shards: Collection[int]) -> tuple[int, int]:
+        """The numbers of events in the inboxes and of pages in the outboxes of these shards. Waits while the store is
+        away.
+        """
+        keys = [ShardKeys(shard) for shard in shards]
+        events = await self._connection.each([key.inbox for key in keys], lambda batch, key: batch.xlen(key))
+        pages = await self._connection.each([key.outbox for key in keys], lambda batch, key: batch.scard(key))
+        return sum(map(int, events)), sum(map(int, pages))
 
 
 def _milliseconds(holder: LeaseHolder) -> int:

@@ -1,18 +1,22 @@
-"""Mailboxes on Redis: one stream for each participant, read plainly, and a memory of recent letters."""
+"""Mailboxes on Redis: one stream for each participant, read plainly, and a memory of recent letters.
+
+The content of letters may be sealed; ids and places stay readable.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from redis.asyncio import Redis
-
 from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
-from runtime.core.errors import MailboxFull
-from runtime.storage.encoding.letters import letter_from_json, letter_to_json, seat_from_json, seat_to_json
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.core.address import Address
+from runtime.core.errors import ContentLocked, MailboxFull
+from runtime.core.ids import AgentId, MessageId, SessionId
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, key_of, session_home
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import MailboxKeys
-from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.client.streams import Entries
 
 REMEMBERED_S = 7 * 24 * 3600
@@ -59,10 +63,7 @@ class RedisMailboxes:
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
         key = MailboxKeys(participant).mail
 
-        async def call(client: Redis) -> Any:
-            return await client.xrange(key, max=until, count=at_most)
-
-        return [self._mail(*entry) for entry in await self._connection.retrying(call, key)]
+        return [self._mail(*entry) for entry in await self._connection.read("xrange", key, max=until, count=at_most)]
 
     async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
         keys = MailboxKeys(participant)
@@ -73,10 +74,7 @@ class RedisMailboxes:
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
         key = MailboxKeys(participant).seat(seat_id)
 
-        async def call(client: Redis) -> Any:
-            return await client.get(key)
-
-        found = await self._connection.retrying(call, key)
+        found = await self._connection.read("get", key)
         return None if found is None else seat_from_json(found)
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:
@@ -86,3 +84,47 @@ class RedisMailboxes:
 
     def _mail(self, entry_id: str, fields: Any) -> Mail:
         return Mail(entry_id, letter_from_json(fields["l"], self._connection.sealing))
+
+
+def seat_to_json(seat: Seat) -> str:
+    address = [seat.address.platform, seat.address.conversation, seat.address.thread]
+    return to_json([seat.session, seat.agent, seat.stops, *address])
+
+
+def seat_from_json(text: str) -> Seat:
+    session, agent, stops, *address = json.loads(text)
+    return Seat(SessionId(session), AgentId(agent), Address(*address), stops)
+
+
+def letter_to_json(letter: Letter, sealing: Sealing = PLAIN) -> str:
+    content = sealing.of(letter.seat.address.key).seal(_binding(letter.seat, letter.message), to_json(letter.content))
+    return to_json({"seat": seat_to_json(letter.seat), "message": letter.message, "content": content})
+
+
+def letter_from_json(text: str, sealing: Sealing = PLAIN) -> Letter:
+    """The letter in this JSON. Raises ContentLocked if its key is missing."""
+    data = json.loads(text)
+    seat, message = seat_from_json(data["seat"]), MessageId(data["message"])
+    return Letter(seat, message, json.loads(sealing.open(_binding(seat, message), data["content"])))
+
+
+def letter_key(text: str) -> str:
+    """The id of the key of a sealed letter; "" for an unsealed one."""
+    return key_of(str(json.loads(text)["content"]))
+
+
+def letter_anew(text: str, sealing: Sealing) -> str:
+    """A letter in its current form; unchanged if it cannot be decrypted."""
+    try:
+        return letter_to_json(letter_from_json(text, sealing), sealing)
+    except ContentLocked:
+        return text
+
+
+def seat_of_letter(text: str) -> Seat:
+    """The destination of a letter, even of one that cannot be decrypted."""
+    return seat_from_json(json.loads(text)["seat"])
+
+
+def _binding(seat: Seat, message: MessageId) -> AssociatedData:
+    return AssociatedData(session_home(seat.session), ("letter", seat.id, message))

@@ -1,20 +1,24 @@
-"""Memories on Redis: a hash for each scope, in the shard of the scope's key."""
+"""Memories on Redis: a hash for each scope, in the shard of the scope's key.
+
+What is remembered and whom it is about may be sealed; ids, owners and times stay readable.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from redis.asyncio import Redis
+from dataclasses import replace
 
 from runtime.core.errors import ContentLocked
-from runtime.storage.encoding.memories import MemoryForm
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.core.ids import SessionId
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.encoding.sealing import AssociatedData, Sealing, key_of
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import shard_of
 from runtime.stores.memories import Memory, Scope
-from runtime.stores.operation.traces import Whose
 
 _KEEP = load_script("memory_keep")
 _FORGET = load_script("memory_forget")
@@ -54,10 +58,7 @@ class RedisMemories:
     async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
         key, ids = _vectors_key(scope), [memory.id for memory in memories]
 
-        async def read(client: Redis) -> Any:
-            return await client.hmget(key, ids)
-
-        written = await self._connection.retrying(read, key) if ids else []
+        written = await self._connection.read("hmget", key, ids) if ids else []
         pairs = zip(memories, written, strict=False)
         found = ((one.id, self._form.read_vector(one, model, text)) for one, text in pairs if text)
         return {id_: vector for id_, vector in found if vector is not None}
@@ -85,11 +86,97 @@ class RedisMemories:
         """The memories of a scope as they stand there, by their numbers."""
         key = _key(scope)
 
-        async def read(client: Redis) -> Any:
-            return await client.hgetall(key)
-
-        kept = await self._connection.retrying(read, key)
+        kept = await self._connection.read("hgetall", key)
         return [(number, kept[str(number)]) for number in sorted(int(name) for name in kept if name.isdecimal())]
+
+
+class MemoryForm:
+    """Writes and reads memories as `sealing` has it."""
+
+    def __init__(self, sealing: Sealing) -> None:
+        self._sealing = sealing
+
+    def write(self, memory: Memory) -> str:
+        """A memory as JSON, without its number."""
+        content = to_json([memory.about, memory.text])
+        return to_json(
+            {
+                "id": memory.id,
+                "owner": memory.owner,
+                "at": memory.made_s,
+                "conversation": memory.conversation,
+                "session": memory.session,
+                "message": memory.message,
+                "replaces": memory.replaces,
+                "content": self._sealing.of(memory.conversation).seal(_binding(memory), content),
+            }
+        )
+
+    def read(self, scope: Scope, number: int, written: str) -> Memory:
+        """The inverse of `write`. Raises ContentLocked for one that cannot be opened."""
+        data = json.loads(written)
+        hollow = Memory(
+            data["id"],
+            scope,
+            data["owner"],
+            "",
+            "",
+            data["at"],
+            data["conversation"],
+            SessionId(data["session"]),
+            data["message"],
+            tuple(data["replaces"]),
+            number,
+        )
+        about, text = json.loads(self._sealing.open(_binding(hollow), data["content"]))
+        return replace(hollow, about=about, text=text)
+
+    def owner(self, written: str) -> str:
+        """Whose memory it is, whether or not it can be opened."""
+        return str(json.loads(written)["owner"])
+
+    def id(self, written: str) -> str:
+        """Its id, likewise."""
+        return str(json.loads(written)["id"])
+
+    def key_of(self, written: str) -> str:
+        """The id of the key of a memory; "" for an unsealed one."""
+        return key_of(json.loads(written)["content"])
+
+    def anew(self, scope: Scope, written: str) -> str:
+        """A memory in the current form; as it is, where it cannot be opened."""
+        try:
+            return self.write(self.read(scope, 0, written))
+        except ContentLocked:
+            return written
+
+    def write_vector(self, memory: Memory, model: str, vector: bytes) -> str:
+        """What a memory means to a model, as JSON; sealed where the memory is."""
+        content = self._sealing.of(memory.conversation).seal(
+            _vector_binding(memory.scope, memory.id, model), base64.b64encode(vector).decode("ascii")
+        )
+        return to_json({"model": model, "conversation": memory.conversation, "content": content})
+
+    def read_vector(self, memory: Memory, model: str, written: str) -> bytes | None:
+        """The inverse of `write_vector`; None for the vector of another model, and where it cannot be opened."""
+        data = json.loads(written)
+        if data["model"] != model:
+            return None
+        try:
+            content = self._sealing.open(_vector_binding(memory.scope, memory.id, model), data["content"])
+        except ContentLocked:
+            return None
+        return base64.b64decode(content)
+
+    def vector_anew(self, scope: Scope, id_: str, written: str) -> str:
+        """The vector of a memory in the current form; as it is, where it cannot be opened."""
+        data = json.loads(written)
+        binding = _vector_binding(scope, id_, data["model"])
+        try:
+            content = self._sealing.open(binding, data["content"])
+        except ContentLocked:
+            return written
+        return to_json({**data, "content": self._sealing.of(data["conversation"]).seal(binding, content)})
 
 
 def _vectors_key(scope: Scope) -> str:
@@ -98,3 +185,11 @@ def _vectors_key(scope: Scope) -> str:
 
 def _key(scope: Scope) -> str:
     return ShardKeys(shard_of(scope.key)).memories(scope.key)
+
+
+def _vector_binding(scope: Scope, id_: str, model: str) -> AssociatedData:
+    return AssociatedData(f"memory vectors {scope.key}", ("vector", id_, model))
+
+
+def _binding(memory: Memory) -> AssociatedData:
+    return AssociatedData(f"memories {memory.scope.key}", ("memory", memory.id, memory.owner, repr(memory.made_s)))

@@ -1,25 +1,27 @@
 """Calls of models on Redis: a list of their names for each shard, and a key for each call, which is gone at its time.
 
 A name is `<session> <asked_seq> <heard_seq> <ms> <1 if it failed> <bytes>`, so that who looks for calls reads no
-others.
+others. Calls are compressed, since prompts repeat themselves, and sealed as their session is.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from redis.asyncio import Redis
+from dataclasses import asdict
+from datetime import datetime
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.model_calls import call_from_text, call_to_text
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.encoding.sealing import AssociatedData, Sealing, key_of, session_home
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.stores.inbox import shard_of
-from runtime.stores.model_calls import KEPT_S, MOST, MOST_FAILED, ModelCall, Most
+from runtime.stores.kept import KEPT_S, MOST, MOST_FAILED, ModelCall, Most, Prompted
 from runtime.stores.sessions import SessionRecord
 
 _KEEP = load_script("model_call_keep")
@@ -31,7 +33,7 @@ TEXT = "text"
 
 
 class RedisModelCalls:
-    """Implements `runtime.stores.model_calls.KeptCalls`."""
+    """Implements `runtime.stores.kept.KeptCalls`."""
 
     def __init__(self, connection: RedisConnection, most: Most = MOST, most_failed: Most = MOST_FAILED) -> None:
         self._connection = connection
@@ -70,10 +72,7 @@ class RedisModelCalls:
         if keys is None:
             return []
 
-        async def read(client: Redis) -> Any:
-            return await client.zrange(keys.model_calls, 0, -1)
-
-        names = [name.split(" ") for name in await self._connection.retrying(read, keys.model_calls)]
+        names = [name.split(" ") for name in await self._connection.read("zrange", keys.model_calls, 0, -1)]
         wanted = [
             keys.model_call(" ".join(name))
             for name in names
@@ -86,3 +85,44 @@ class RedisModelCalls:
             except ContentLocked:
                 continue
         return found
+
+
+def call_to_text(call: ModelCall, sealing: Sealing) -> str:
+    data = {**asdict(call), "at": call.at.isoformat()}
+    return _text(sealing, call.session, zlib.compress(to_json(data).encode()))
+
+
+def call_from_text(session: SessionId, text: str, sealing: Sealing) -> ModelCall:
+    """The call of a session. Raises ContentLocked if its key is missing."""
+    data = json.loads(zlib.decompress(_opened(session, text, sealing)))
+    prompt = tuple(Prompted(one["role"], one["content"], tuple(one["pictures"])) for one in data["prompt"])
+    return ModelCall(**{**data, "prompt": prompt, "at": datetime.fromisoformat(data["at"])})
+
+
+def call_key(text: str) -> str:
+    """The id of the key of a sealed call; "" for an unsealed one."""
+    return key_of(base64.b64decode(text))
+
+
+def call_anew(session: SessionId, text: str, sealing: Sealing) -> str:
+    """A call in its current form; unchanged if it cannot be opened."""
+    try:
+        return (
+            text
+            if sealing.is_current(base64.b64decode(text))
+            else _text(sealing, session, _opened(session, text, sealing))
+        )
+    except ContentLocked:
+        return text
+
+
+def _text(sealing: Sealing, session: SessionId, content: bytes) -> str:
+    return base64.b64encode(sealing.seal_bytes(_binding(session), content)).decode("ascii")
+
+
+def _opened(session: SessionId, text: str, sealing: Sealing) -> bytes:
+    return sealing.open_bytes(_binding(session), base64.b64decode(text))
+
+
+def _binding(session: SessionId) -> AssociatedData:
+    return AssociatedData(session_home(session), ("model call",))

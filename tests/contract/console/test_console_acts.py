@@ -16,7 +16,7 @@ from gateway.features.reports.store import Report
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
 from gateway.models.counted import Amounts
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisNodeStore
 from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit, LeaseHolder
 from tests.contract.console.console_answers import acted, said, told_of

@@ -35,7 +35,7 @@ from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 from runtime.llm.options import ModelOptions
-from runtime.storage.redis.room_news import RedisRoomNews
+from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.agents import AgentCreated

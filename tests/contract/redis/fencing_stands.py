@@ -18,10 +18,9 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import event_from_json
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, Script
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.location import locate
-from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.store import RedisSessionStore

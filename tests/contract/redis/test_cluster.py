@@ -26,10 +26,8 @@ from runtime.storage.redis.client.connection import RedisConnection, open_connec
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.server import ALONE_AFTER_S
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisTimers
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import SHARDS, TIMER, Commit, Lease, LeaseHolder, SessionRecord, Timer
 from runtime.tape.tape import Fact, agent_tape

@@ -12,11 +12,11 @@ from runtime.core.errors import EventsGone, LeaseLost, TapeConflict
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.event_log import RedisEventLog
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.operation.event_log import Cursor, cursor_from, cursor_text, moved
+from runtime.stores.event_log import Cursor, cursor_from, cursor_text, moved
 from runtime.stores.sessions import Commit, Lease
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import TranscriptCompacted

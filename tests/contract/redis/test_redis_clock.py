@@ -12,8 +12,7 @@ import anyio
 import pytest
 
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.leases import RedisLeaseStore, RedisShareStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore
 from runtime.stores.sessions import LeaseHolder
 from tests.chaos.clock import FakeTime
 from tests.chaos.valkey import OutsideServer, ask

@@ -12,9 +12,8 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.core.errors import StorageUnavailable
-from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
 from runtime.storage.redis.client.location import locate
-from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.records import RedisRecords
 
 pytestmark = pytest.mark.anyio

@@ -17,12 +17,10 @@ from gateway.cluster.renewal import Renewal, Stores, in_thread
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, load_script, open_connection
 from runtime.storage.redis.client.keys import lease_key
-from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.contract.storage_samples import SHARD
 from tests.fakes.servers.shard_server import IdleServer

@@ -10,7 +10,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.room_news import RedisRoomNews
+from runtime.storage.redis.rooms import RedisRoomNews
 from tests.fakes.servers.valkey import RealValkey
 
 pytestmark = pytest.mark.anyio

@@ -42,10 +42,9 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.event_log import RedisEventLog
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore

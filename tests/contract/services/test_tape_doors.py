@@ -36,7 +36,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import FORK_WANTED
-from runtime.stores.model_calls import ModelCall
+from runtime.stores.kept import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.moments import Moments
 from runtime.tape.snapshot import Snapshot

@@ -17,13 +17,15 @@ from runtime.core.errors import ArchiveUnavailable, ConfigError, SessionExists, 
 from runtime.core.ids import SessionId
 from runtime.storage.archive.postgres import open_postgres
 from runtime.storage.archive.sqlite import open_sqlite
+from runtime.storage.encoding.codec import session_from_archive, session_to_archive
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.archive import Archive, pack, unpack
+from runtime.stores.archive import Archive
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, SessionRecord
@@ -126,10 +128,10 @@ async def test_more_sessions_than_a_page_are_listed_once_each(archive: Archive) 
 
 
 async def test_content_that_cannot_be_read_is_told() -> None:
-    packed = pack(whole_of(S1, 2))
-    for content in (b"", packed[:-1], b"{}", pack(whole_of(S1, 0))[:5]):
+    packed = session_to_archive(whole_of(S1, 2), PLAIN)
+    for content in (b"", packed[:-1], b"{}", session_to_archive(whole_of(S1, 0), PLAIN)[:5]):
         with pytest.raises(ArchiveUnavailable, match="s1 cannot be read"):
-            unpack(S1, content)
+            session_from_archive(S1, content, PLAIN)
 
 
 async def test_sqlite_file_belongs_to_its_user_and_another_file_is_refused(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ def found_in(directory: Path, content: bytes) -> bool:
 
 
 async def test_sqlite_leaves_nothing_of_what_was_deleted_in_any_file(tmp_path: Path) -> None:
-    packed = pack(whole_of(S1, 200))
+    packed = session_to_archive(whole_of(S1, 200), PLAIN)
     inside = packed[100:200]
     async with open_sqlite(tmp_path / "archive.sqlite") as archive, open_sqlite(tmp_path / "archive.sqlite") as other:
         await archive.put(whole_of(S2, 3))
@@ -299,7 +301,7 @@ async def test_move_that_was_broken_off_on_its_way_back_is_made_again(
 
 async def write_some(connection: RedisConnection, whole: WholeSession, shard: int) -> None:
     """What a node wrote that died over it."""
-    from runtime.storage.redis.sessions.fact_writing import write_facts
+    from runtime.storage.redis.sessions.fact_form import write_facts
 
     async def each() -> AsyncIterator[Fact]:
         for fact in whole.facts:

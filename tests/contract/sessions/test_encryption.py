@@ -25,24 +25,21 @@ from runtime.core.room import RoomChange
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.encoding.encryption import Encryption, Key
 from runtime.storage.encoding.sealing import PLAIN, Sealing
-from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.files import RedisFileStore
-from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
-from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.records import RedisPlaceStore
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import LOCKED, shard_of
-from runtime.stores.meeting_places import HeldPlace
-from runtime.stores.operation.traces import Whose
-from runtime.stores.sessions import Commit, SessionRecord
+from runtime.stores.sessions import Commit, HeldPlace, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape
 from tests.contract.setups import location_of

@@ -19,7 +19,7 @@ from runtime.events.happening import Event
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.records import RedisPlaceStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces

@@ -16,9 +16,8 @@ from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
-from runtime.storage.redis.sessions.fact_writing import write_facts
-from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.fact_form import LARGE_BYTES, write_facts
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import Commit, Lease, SessionRecord

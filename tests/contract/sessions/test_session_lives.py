@@ -20,13 +20,14 @@ from redis.asyncio import Redis
 from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.storage.archive.sqlite import open_sqlite
+from runtime.storage.encoding.codec import session_from_archive, session_to_archive
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisTimers
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.storage.redis.timers import RedisTimers
-from runtime.stores.archive import Archive, pack, unpack
+from runtime.stores.archive import Archive
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, SessionRecord, Timer
@@ -179,7 +180,12 @@ class Lives(Life):
             assert whole is not None
             assert list(whole.facts) == list(written(session, 0, self.known[session].facts))
             known = self.known[session]
-            self.files.append((unpack(session, pack(whole)), replace(known, facts=list(known.facts))))
+            self.files.append(
+                (
+                    session_from_archive(session, session_to_archive(whole, PLAIN), PLAIN),
+                    replace(known, facts=list(known.facts)),
+                )
+            )
 
     async def bring_in(self) -> None:
         """Take in a session from a file, where there may be one."""

@@ -12,13 +12,12 @@ from redis.asyncio import Redis
 
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.operation.traces import Whose
+from runtime.stores.catalog import Whose
 from runtime.tape.tape import Branch
 from tests.contract.sessions.test_lineage import CHILD, going_on
 from tests.contract.storage_samples import HERE, SESSION, SHARD, beginning, event, facts, shard_lease

@@ -13,9 +13,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.stores.inbox import TASK, Inbox, shard_of
 from runtime.stores.sessions import LeaseStore
 from tests.contract.storage_samples import SHARD, event, shard_lease

@@ -21,9 +21,9 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import shard_of
-from runtime.stores.kept_words import KeptWords, KeptWordsStore
-from runtime.stores.operation.traces import Whose
+from runtime.stores.kept import KeptWords, KeptWordsStore
 from runtime.stores.sessions import Commit, SessionRecord
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.storage_samples import T0, shard_lease

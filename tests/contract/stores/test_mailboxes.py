@@ -12,9 +12,8 @@ from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.storage.encoding.encryption import Encryption, new_key
-from runtime.storage.encoding.letters import letter_from_json, letter_to_json
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.mailboxes import RedisMailboxes, letter_from_json, letter_to_json
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.mailboxes import MemoryMailboxes
 

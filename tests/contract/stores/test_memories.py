@@ -16,9 +16,9 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import shard_of
 from runtime.stores.memories import Memory, MemoryStore, Scope
-from runtime.stores.operation.traces import Whose
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.memories import MemoryMemories
 

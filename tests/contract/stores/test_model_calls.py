@@ -21,7 +21,7 @@ from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
-from runtime.stores.model_calls import KEPT_S, ModelCall, Most, Prompted
+from runtime.stores.kept import KEPT_S, ModelCall, Most, Prompted
 from runtime.stores.sessions import Commit, SessionRecord
 from tests.contract.storage_samples import T0, shard_lease
 from tests.contract.stores.operation.test_traces import erasure

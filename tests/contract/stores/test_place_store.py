@@ -11,9 +11,8 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.places import PLACES_TABLE, RedisPlaceStore
-from runtime.storage.redis.records import RedisRecords
-from runtime.stores.meeting_places import HeldPlace, PlaceStore
+from runtime.storage.redis.records import PLACES_TABLE, RedisPlaceStore, RedisRecords
+from runtime.stores.sessions import HeldPlace, PlaceStore
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.places import MemoryPlaceStore
 

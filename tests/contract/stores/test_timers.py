@@ -12,10 +12,9 @@ from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisTimers
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore, Timer, Timers
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease

@@ -32,8 +32,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
 from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent
-from runtime.stores.meeting_places import HeldPlace
-from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.sessions import Commit, HeldPlace, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in, tape_owner
 from tests.fakes.memory.places import MemoryPlaceStore

@@ -11,14 +11,13 @@ from runtime.core.errors import InboxFull, LetterGone, SessionExists
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
-from runtime.stores.inbox import shard_of
-from runtime.stores.operation.dead_letters import DeadLetter, letter_id, letter_place
+from runtime.stores.inbox import DeadLetter, letter_id, letter_place, shard_of
 from runtime.stores.sessions import SessionRecord
 from tests.fakes.memory.sessions import OpenInbox, OpenSessionStore
 
 
 class MemoryDeadLetters:
-    """Implements `runtime.stores.operation.dead_letters.DeadLetters`."""
+    """Implements `runtime.stores.inbox.DeadLetters`."""
 
     def __init__(self, inbox: OpenInbox, clock: Clock | None = None) -> None:
         self._inbox = inbox

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.stores.kept_words import KeptWords
+from runtime.stores.kept import KeptWords
 
 
 class MemoryKeptWords:
-    """Implements `runtime.stores.kept_words.KeptWordsStore`."""
+    """Implements `runtime.stores.kept.KeptWordsStore`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

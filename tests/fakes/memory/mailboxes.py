@@ -9,7 +9,7 @@ import anyio
 
 from runtime.channels.mailbox import Letter, Mail, MailboxRead, MailboxReader, Seat
 from runtime.core.errors import MailboxFull
-from runtime.storage.encoding.letters import letter_from_json, letter_to_json
+from runtime.storage.redis.mailboxes import letter_from_json, letter_to_json
 
 
 @dataclass(slots=True)

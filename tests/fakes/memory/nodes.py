@@ -5,12 +5,11 @@ from __future__ import annotations
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.stores.operation.nodes import Living
-from runtime.stores.sessions import LeaseHolder
+from runtime.stores.sessions import LeaseHolder, Living
 
 
 class MemoryNodeStore:
-    """Implements `runtime.stores.operation.nodes.NodeStore`."""
+    """Implements `runtime.stores.sessions.NodeStore`."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 
 
 class MemoryPlaceStore:
-    """Implements `runtime.stores.meeting_places.PlaceStore`."""
+    """Implements `runtime.stores.sessions.PlaceStore`."""
 
     def __init__(self) -> None:
         self.held: dict[str, HeldPlace] = {}

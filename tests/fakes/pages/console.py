@@ -46,8 +46,7 @@ from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive

@@ -155,7 +155,7 @@ class PortServer:
 
 
 def durable() -> dict[str, str]:
-    """Settings with which a killed server loses nothing. Why not `everysec`: runtime/storage/embedded/flushing.py."""
+    """Settings with which a killed server loses nothing. Why not `everysec`: runtime/storage/embedded/valkey.py."""
     return {"appendonly": "yes", "appendfsync": "no", "save": '""', "repl-diskless-sync-delay": "0"}
 
 

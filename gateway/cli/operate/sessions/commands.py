@@ -158,7 +158,7 @@ def import_session(
 
     async def ask(database: GatewayDatabase) -> WholeSession:
         from runtime.sessions.meetings.places import keep_places
-        from runtime.stores.session_file import SessionFile
+        from runtime.stores.archive import SessionFile
 
         read = SessionFile(str(file), lambda: lines_of(file))
         whole = read.session()

@@ -63,7 +63,7 @@ def save_test(
 
 def _read(file: Path) -> tuple[WholeSession, Contents]:
     from gateway.talks.sent_files import contents_in
-    from runtime.stores.session_file import SessionFile
+    from runtime.stores.archive import SessionFile
 
     exported = SessionFile(str(file), lambda: lines_of(file))
     whole = exported.session()

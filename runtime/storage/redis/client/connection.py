@@ -7,10 +7,13 @@ call ──> topology: who serves this key? ──> the call ──> is there a 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,11 +27,9 @@ from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.events.happening import Tell, unheard
 from runtime.storage.encoding.sealing import PLAIN, Sealing
-from runtime.storage.redis.client.commands import COMMAND_LIMIT_S
 from runtime.storage.redis.client.location import Location, locate
 from runtime.storage.redis.client.outage import Outage
-from runtime.storage.redis.client.script import Script
-from runtime.storage.redis.client.server import Server
+from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
 
@@ -143,6 +144,21 @@ class RedisConnection:
         `COMMAND_LIMIT_S`. What it writes a replica may not have yet.
         """
         return await self._shielded(lambda server: call(server.client), key)
+
+    async def read(self, command: str, key: str, *arguments: Any, **options: Any) -> Any:
+        """The answer to a command that reads at a key, by the library's method of this name, as that gives it."""
+        return await self.retrying(methodcaller(command, key, *arguments, **options), key)
+
+    async def read_at_once(self, key: str, *commands: tuple[Any, ...]) -> list[Any]:
+        """The answers to several such commands at one moment: their names and arguments, of keys with `key`'s tag."""
+
+        async def call(client: Redis) -> list[Any]:
+            async with client.pipeline(transaction=True) as batch:
+                for command, *arguments in commands:
+                    getattr(batch, command)(*arguments)
+                return list(await batch.execute())
+
+        return await self.retrying(call, key)
 
     async def each(self, keys: Sequence[str], ask: Ask) -> list[Any]:
         """The answers to one question about each of several keys; `ask` puts a command about a key into a batch."""
@@ -309,6 +325,20 @@ async def open_connection(
     make = partial(RedisConnection, place, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing)
     async with _opened(make) as connection:
         yield connection
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The text and its SHA-1, by which EVALSHA finds it."""
+
+    text: str
+    digest: str
+
+
+def load_script(name: str, package: str = "runtime.storage.redis") -> Script:
+    """The script `scripts/<name>.lua` of a package; a name has a folder where several scripts serve one store."""
+    text = files(package).joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
+    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 @asynccontextmanager

@@ -14,9 +14,8 @@ from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Happening
 from runtime.events.service import StorageBack, StorageLost
 from runtime.storage.embedded.server_binary import LEAST_VERSION
-from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, load_script, open_connection
 from runtime.storage.redis.client.location import shown
-from runtime.storage.redis.client.script import load_script
 
 _LIMIT_S = 5.0
 START_LIMIT_S = 60.0
@@ -75,10 +74,6 @@ async def reach(url: str, tell: Callable[[str], None], *, clock: Clock | None = 
         ) from error
 
 
-async def _ping(client: Redis) -> object:
-    return await client.ping()
-
-
 async def examine(connection: RedisConnection) -> ServerCheck:
     """Ask all primaries, and write and remove a value.
 
@@ -90,6 +85,10 @@ async def examine(connection: RedisConnection) -> ServerCheck:
     await connection.run(_PROBE, _PROBED, [])
     kind = await connection.kind()
     return ServerCheck(_line(kind, told), [warning for one in told for warning in _warnings(kind, one)])
+
+
+async def _ping(client: Redis) -> object:
+    return await client.ping()
 
 
 async def _tell(client: Redis) -> Mapping[str, Any]:

@@ -65,38 +65,6 @@ async def find_topology(location: Location, clock: Clock) -> Topology:
     return _Alone(location, seed, clock)
 
 
-async def _mode(location: Location, seed: Endpoint) -> tuple[str, bool]:
-    """The kind of server, and whether it accepts the URL's credentials: a Sentinel may have none."""
-    try:
-        async with _asked(location, seed) as client:
-            return _mode_of(await client.info("server")), True
-    except exceptions.AuthenticationError:
-        if not location.guarded:
-            raise
-        async with _asked(location, seed, credentials=False) as client:
-            mode = _mode_of(await client.info("server"))
-        if mode != "sentinel":
-            raise
-        return mode, False
-
-
-def _mode_of(server: Mapping[str, Any]) -> str:
-    """Redis says `redis_mode`, Valkey `server_mode`."""
-    return str(server.get("server_mode") or server.get("redis_mode") or "standalone")
-
-
-@asynccontextmanager
-async def _asked(location: Location, endpoint: Endpoint, *, credentials: bool = True) -> AsyncIterator[Redis]:
-    """A connection for a few questions. Neither a Sentinel nor a Cluster has several databases."""
-    without = ("db",) if credentials else ("db", *CREDENTIALS)
-    client = location.client(endpoint, size=1, connect_s=ASK_LIMIT_S, read_s=ASK_LIMIT_S, without=without)
-    try:
-        yield client
-    finally:
-        with anyio.CancelScope(shield=True):
-            await client.aclose()
-
-
 class _Alone:
     """The server that the URL names; of several, the first that answered."""
 
@@ -195,23 +163,6 @@ class _Watched:
         return int(found["config-epoch"]), (host, int(port))
 
 
-def _pairs(flat: Any) -> Mapping[str, str]:
-    return flat if isinstance(flat, Mapping) else dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _only(names: Sequence[str], wanted: str | None) -> str:
-    if wanted is not None and wanted not in names:
-        raise ConfigError(
-            f"PARLEY_REDIS_URL asks the Sentinels for {wanted!r}, and they watch {', '.join(names) or 'nothing'}."
-        )
-    if wanted is None and len(names) != 1:
-        raise ConfigError(
-            f"PARLEY_REDIS_URL leads to Sentinels that watch {', '.join(names) or 'nothing'}; "
-            "add which one is meant, such as redis://host:26379/0?master=name."
-        )
-    return wanted or names[0]
-
-
 class _Cluster:
     """The primaries of a Cluster, by slots."""
 
@@ -299,3 +250,52 @@ class _Cluster:
         primaries = set(self._slots)
         for endpoint in [endpoint for endpoint in self._servers if endpoint not in primaries]:
             await self._servers.pop(endpoint).aclose()
+
+
+async def _mode(location: Location, seed: Endpoint) -> tuple[str, bool]:
+    """The kind of server, and whether it accepts the URL's credentials: a Sentinel may have none."""
+    try:
+        async with _asked(location, seed) as client:
+            return _mode_of(await client.info("server")), True
+    except exceptions.AuthenticationError:
+        if not location.guarded:
+            raise
+        async with _asked(location, seed, credentials=False) as client:
+            mode = _mode_of(await client.info("server"))
+        if mode != "sentinel":
+            raise
+        return mode, False
+
+
+def _mode_of(server: Mapping[str, Any]) -> str:
+    """Redis says `redis_mode`, Valkey `server_mode`."""
+    return str(server.get("server_mode") or server.get("redis_mode") or "standalone")
+
+
+@asynccontextmanager
+async def _asked(location: Location, endpoint: Endpoint, *, credentials: bool = True) -> AsyncIterator[Redis]:
+    """A connection for a few questions. Neither a Sentinel nor a Cluster has several databases."""
+    without = ("db",) if credentials else ("db", *CREDENTIALS)
+    client = location.client(endpoint, size=1, connect_s=ASK_LIMIT_S, read_s=ASK_LIMIT_S, without=without)
+    try:
+        yield client
+    finally:
+        with anyio.CancelScope(shield=True):
+            await client.aclose()
+
+
+def _pairs(flat: Any) -> Mapping[str, str]:
+    return flat if isinstance(flat, Mapping) else dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _only(names: Sequence[str], wanted: str | None) -> str:
+    if wanted is not None and wanted not in names:
+        raise ConfigError(
+            f"PARLEY_REDIS_URL asks the Sentinels for {wanted!r}, and they watch {', '.join(names) or 'nothing'}."
+        )
+    if wanted is None and len(names) != 1:
+        raise ConfigError(
+            f"PARLEY_REDIS_URL leads to Sentinels that watch {', '.join(names) or 'nothing'}; "
+            "add which one is meant, such as redis://host:26379/0?master=name."
+        )
+    return wanted or names[0]

@@ -6,22 +6,15 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.errors import ContentLocked, SessionExists
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_to_json, to_json
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.scan import keys_like
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.archival import ArchivedSessions
-from runtime.storage.redis.sessions.fact_writing import write_facts
-from runtime.storage.redis.sessions.known_sessions import Place, known_sessions
-from runtime.storage.redis.sessions.locations import SessionPlaces
-from runtime.storage.redis.sessions.removal import SessionRemoval
+from runtime.storage.redis.sessions.fact_form import write_facts
+from runtime.storage.redis.sessions.known_sessions import Place, SessionPlaces, keys_like, known_sessions
+from runtime.storage.redis.sessions.removal import ArchivedSessions, SessionRemoval
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
@@ -58,11 +51,7 @@ class SessionIndex:
         for keys in _ALL:
             cursor, met = -1, set[str]()
             while cursor:
-
-                async def call(client: Redis, keys: ShardKeys = keys, position: int = max(cursor, 0)) -> Any:
-                    return await client.zscan(keys.sessions, position, count=_AT_ONCE)
-
-                cursor, found = await self._connection.retrying(call, keys.sessions)
+                cursor, found = await self._connection.read("zscan", keys.sessions, max(cursor, 0), count=_AT_ONCE)
                 new = dict.fromkeys(session for session, _ in found if session not in met)
                 met.update(new)
                 if new:
@@ -124,24 +113,6 @@ class SessionIndex:
         for shard in {shard for shard, _ in places}:
             scores = [part for place, at in times.items() if place[0] == shard for part in (at, place[1])]
             await self._connection.write("ZADD", ShardKeys(shard).sessions, "NX", *scores)
-
-
-def _order(mark: str) -> tuple[float, str]:
-    score, _, name = mark.partition(":")
-    return float(score), name
-
-
-def _milliseconds(time: str) -> int:
-    try:
-        return round(datetime.fromisoformat(time).timestamp() * 1000)
-    except ValueError:
-        return 0
-
-
-def _place(key: str) -> Place:
-    """The shard and the session of a session's key."""
-    tag, _, session = key.partition(":session:")
-    return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)
 
 
 class RedisSessionCatalog:
@@ -265,10 +236,7 @@ class RedisSessionCatalog:
             return
         key = ShardKeys(shard_of(record.address.key)).current
 
-        async def call(client: Redis) -> Any:
-            return await client.hget(key, record.address.key)
-
-        current = await self._connection.retrying(call, key)
+        current = await self._connection.read("hget", key, record.address.key)
         if current not in (None, record.id):
             raise _taken(record, current)
 
@@ -276,6 +244,24 @@ class RedisSessionCatalog:
         """Remove the remains of an interrupted insertion."""
         while not await self._removal.sweep(keys, session):
             pass  # it has other tapes or large values by now
+
+
+def _order(mark: str) -> tuple[float, str]:
+    score, _, name = mark.partition(":")
+    return float(score), name
+
+
+def _milliseconds(time: str) -> int:
+    try:
+        return round(datetime.fromisoformat(time).timestamp() * 1000)
+    except ValueError:
+        return 0
+
+
+def _place(key: str) -> Place:
+    """The shard and the session of a session's key."""
+    tag, _, session = key.partition(":session:")
+    return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)
 
 
 async def _each(facts: Sequence[Fact]) -> AsyncIterator[Fact]:

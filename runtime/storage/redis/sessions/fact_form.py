@@ -1,25 +1,33 @@
-"""The stored form of facts on Redis: small ones complete, large values separately, by their hash."""
+"""The stored form of facts on Redis: small ones complete, large values separately, by their hash; and how facts are
+written of a session that is not at work: an imported one, or one whose parent is removed.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from runtime.core.errors import ContentLocked
-from runtime.core.ids import TapeId
+from runtime.core.ids import SessionId, TapeId
 from runtime.core.json_text import compact_json
 from runtime.storage.encoding.codec import fact_fields, fact_from_fields
 from runtime.storage.encoding.sealing import MARK, PLAIN, Sealing, fact_binding, value_binding, values_home
+from runtime.storage.redis.client.connection import load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
+from runtime.tape.tape import ANCHORS, UNREADABLE, Fact, opened
 
 LARGE_BYTES = 16 * 1024
 """The JSON size of a fact's value from which it is stored separately, by its hash."""
 
 
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+_FACTS = load_script("sessions/facts")
+
+_FACTS_AT_ONCE = 200
 
 
 @dataclass(slots=True)
@@ -128,8 +136,51 @@ def anchor_seq(found: Sequence[str]) -> int | None:
     return int(found[0].rpartition(":")[2]) if found else None
 
 
+async def write_facts(
+    places: SessionPlaces,
+    facts: AsyncIterable[Fact],
+    session: SessionId,
+    keys: ShardKeys,
+    key_of: Callable[[TapeId], str],
+    only_with: str = "",
+) -> set[TapeId] | None:
+    """Write facts, each to the stream `key_of` its tape, unless it is there. The tapes; the session has them then.
+
+    Raises ContentLocked for a fact that cannot be opened. None when the session's record has not, or no longer, the
+    field `only_with`. Nothing more was written then.
+    """
+    written: set[TapeId] = set()
+    page: list[Fact] = []
+    async for fact in facts:
+        page.append(fact)
+        if len(page) == _FACTS_AT_ONCE:
+            if not await _write(places, page, session, keys, key_of, only_with):
+                return None
+            written |= {fact.tape for fact in page}
+            page.clear()
+    if page and not await _write(places, page, session, keys, key_of, only_with):
+        return None
+    return written | {fact.tape for fact in page}
+
+
 def _parted(data: Mapping[str, object]) -> tuple[str, Mapping[str, str]]:
     """The data without its large values, and the large values, as JSON."""
     texts = {name: compact_json(value) for name, value in data.items()}
     large = {name: text for name, text in texts.items() if len(text.encode()) > LARGE_BYTES}
     return compact_json({name: value for name, value in data.items() if name not in large}), large
+
+
+async def _write(
+    places: SessionPlaces,
+    facts: Sequence[Fact],
+    session: SessionId,
+    keys: ShardKeys,
+    key_of: Callable[[TapeId], str],
+    only_with: str,
+) -> bool:
+    tapes = sorted({fact.tape for fact in facts})
+    forms = FactForms(keys, first=5, sealing=await places.sealing(keys, session))
+    for fact in facts:
+        forms.add(opened(fact), key_of(fact.tape))
+    names = [keys.session(session), keys.tapes(session), keys.anchors(session), keys.values(session), *forms.keys]
+    return bool(await places.connection.run(_FACTS, names, [only_with, len(tapes), *tapes, *forms.arguments()]))

@@ -1,37 +1,114 @@
-"""The states of many sessions at a time."""
+"""Where sessions are on Redis, their records, and the states of many at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import methodcaller
 from typing import Any
 
+from redis.asyncio import Redis
+
 from runtime.core.ids import SessionId
+from runtime.storage.encoding.codec import address_from_json
+from runtime.storage.encoding.sealing import Sealing
 from runtime.storage.redis.client.connection import Question, RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.sessions.locations import RECORD_FIELDS, record_from
 from runtime.stores.catalog import KnownSession
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import SHARDS, SessionRecord
+from runtime.tape.tape import Branch
 
 Place = tuple[int, SessionId]
 """A session and its shard."""
 
+RECORD_FIELDS = (
+    *("address", "program", "started_at", "seq", "ended", "parent", "parent_seq", "replaced_by", "archived"),
+    "taken_in",
+)
+"""Fields of a session's hash that make its record; `seq` is there when the session is."""
+
 _ARCHIVED = RECORD_FIELDS.index("archived")
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
+_KNOWN_PLACES = 100_000
+_AT_ONCE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A session in its shard; `archived` is the note from when it went into the archive."""
+class SessionPlaces:
+    """Finds the shards of sessions, and remembers them."""
 
-    shard: int
-    record: SessionRecord
-    awake: bool
-    tapes: Sequence[str]
-    archived: str | None
+    def __init__(self, connection: RedisConnection) -> None:
+        self.connection = connection
+        self._shards: dict[SessionId, int] = {}
+        self._conversations: dict[SessionId, str] = {}
+
+    async def keys(self, session: SessionId) -> ShardKeys | None:
+        """The keys of the session's shard; None if there is no such session. For an unknown session, all shards are
+        asked.
+        """
+        if session not in self._shards:
+            names = [ShardKeys(shard).session(session) for shard in range(SHARDS)]
+            found = await self.connection.each(names, lambda batch, name: batch.exists(name))
+            if 1 not in found:
+                return None
+            self.remember(session, found.index(1))
+        return ShardKeys(self._shards[session])
+
+    def remember(self, session: SessionId, shard: int) -> None:
+        self._shards[session] = shard
+        if len(self._shards) > _KNOWN_PLACES:
+            del self._shards[next(iter(self._shards))]
+
+    def forget(self, session: SessionId) -> None:
+        """Forget the session's shard."""
+        self._shards.pop(session, None)
+        self._conversations.pop(session, None)
+
+    def expect(self, session: SessionId, conversation: str) -> None:
+        """Note that the session belongs, or is about to belong, to this conversation."""
+        self._conversations[session] = conversation
+        if len(self._conversations) > _KNOWN_PLACES:
+            del self._conversations[next(iter(self._conversations))]
+
+    async def sealing(self, keys: ShardKeys, session: SessionId) -> Sealing:
+        """The cipher for a session's content."""
+        sealing = self.connection.sealing
+        if not sealing.selective:
+            return sealing
+        if session not in self._conversations:
+            name = keys.session(session)
+
+            found = await self.connection.read("hget", name, "conversation")
+            if found is None:
+                return sealing
+            self.expect(session, found)
+        return sealing.of(self._conversations[session])
+
+
+def record_from(session: SessionId, values: list[str | None]) -> SessionRecord | None:
+    """The record of a session from the values of `RECORD_FIELDS`; None without a readable one."""
+    found: Mapping[str, str | None] = dict(zip(RECORD_FIELDS, values, strict=True))
+    address, program, started_at, seq = (found[name] for name in ("address", "program", "started_at", "seq"))
+    if address is None or program is None or started_at is None or seq is None:
+        return None
+    parent, replaced_by = found["parent"], found["replaced_by"]
+    try:
+        place, began_at = address_from_json(address), datetime.fromisoformat(started_at)
+    except (ValueError, TypeError):
+        return None
+    return SessionRecord(
+        session,
+        place,
+        program,
+        began_at,
+        int(seq),
+        found["ended"] == "1",
+        None if parent is None else Branch(SessionId(parent), int(found["parent_seq"] or 0)),
+        None if replaced_by is None else SessionId(replaced_by),
+        found["archived"] is not None,
+        found["taken_in"] or "",
+    )
 
 
 async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -> Mapping[SessionId, KnownSession]:
@@ -69,6 +146,40 @@ def pages_of(outbox: Iterable[str]) -> Iterator[tuple[SessionId, str]]:
             continue
         if isinstance(read, list) and len(read) == 2:
             yield SessionId(str(read[0])), str(read[1])
+
+
+async def keys_like(connection: RedisConnection, pattern: str) -> AsyncIterator[Sequence[str]]:
+    """The keys that match a glob pattern, page by page. A key may come twice, a new one not at all.
+
+    A position means nothing to a server that has taken another's place: after every failure all begins again.
+    """
+    whole = False
+    while not whole:
+        failures, whole = connection.failures, True
+        for number in range(await connection.primaries()):
+            cursor = 0
+            while whole:
+
+                async def call(client: Redis, position: int = cursor) -> Any:
+                    return await client.scan(position, match=pattern, count=_AT_ONCE)
+
+                cursor, found = await connection.at_primary(number, call)
+                whole = connection.failures == failures
+                if found:
+                    yield found
+                if int(cursor) == 0:
+                    break
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A session in its shard; `archived` is the note from when it went into the archive."""
+
+    shard: int
+    record: SessionRecord
+    awake: bool
+    tapes: Sequence[str]
+    archived: str | None
 
 
 def _of_shards(shards: Sequence[int]) -> Iterator[Question]:

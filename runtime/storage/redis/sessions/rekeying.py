@@ -8,18 +8,11 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from redis.asyncio import Redis
 
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
-from runtime.storage.encoding.events import EventForm
-from runtime.storage.encoding.kept_words import KeptWordsForm
-from runtime.storage.encoding.letters import letter_anew, letter_key
-from runtime.storage.encoding.memories import MemoryForm
-from runtime.storage.encoding.model_calls import call_anew, call_key
-from runtime.storage.encoding.rooms import RoomForm
 from runtime.storage.encoding.sealing import (
     MARK,
     AssociatedData,
@@ -31,11 +24,15 @@ from runtime.storage.encoding.sealing import (
     snapshot_binding,
     value_binding,
 )
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import EARLIER, SHARD_KEY, ShardKeys, conversation_of_said
-from runtime.storage.redis.client.scan import keys_like
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.inbox import EventForm
+from runtime.storage.redis.kept_words import KeptWordsForm
+from runtime.storage.redis.mailboxes import letter_anew, letter_key
+from runtime.storage.redis.memories import MemoryForm
+from runtime.storage.redis.model_calls import call_anew, call_key
+from runtime.storage.redis.rooms import RoomForm
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces, keys_like
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.memories import Scope
 from runtime.tape.tape import tape_owner
@@ -305,11 +302,7 @@ class Rekeying:
 
     async def _pages(self, key: str, after: str = "-") -> AsyncIterator[Entries]:
         while True:
-
-            async def read(client: Redis, first: str = after) -> Any:
-                return await client.xrange(key, min=first, count=_AT_ONCE)
-
-            page: Entries = await self._connection.retrying(read, key)
+            page: Entries = await self._connection.read("xrange", key, min=after, count=_AT_ONCE)
             if page:
                 yield page
             if len(page) < _AT_ONCE:

@@ -1,23 +1,26 @@
-"""Removal of sessions from Redis. Sessions that continue a removed one first get copies of its facts."""
+"""Sessions that leave Redis, for the archive or for good.
+
+One in the archive leaves its record. Sessions that continue a removed one first get copies of its facts.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from redis.asyncio import Redis
-
-from runtime.core.errors import SessionBusy
+from runtime.core.errors import ArchiveUnavailable, SessionBusy
 from runtime.core.ids import SessionId, TapeId
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.fact_writing import write_facts
-from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.fact_form import write_facts
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.storage.redis.sessions.tapes import RedisTapes
-from runtime.stores.catalog import busy_session
+from runtime.stores.archive import Archive
+from runtime.stores.catalog import KnownSession, WholeSession, busy_session
+from runtime.stores.inbox import shard_of
+from runtime.tape.tape import Fact
 
 _DELETE = load_script("sessions/delete")
 _ADOPT = load_script("sessions/adopt")
@@ -25,6 +28,12 @@ _SWEEP = load_script("sessions/sweep")
 
 _BEGINNING_MS = 60_000
 """The age from which a recorded fork that does not exist counts as failed: its node died in between."""
+
+_ARCHIVE = load_script("sessions/archive")
+_RETURN = load_script("sessions/return")
+
+_ARCHIVED = "archived"
+"""The field of a session's record that marks it as archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +94,7 @@ class SessionRemoval:
     async def _values(self, keys: ShardKeys, session: SessionId) -> Sequence[str]:
         """The hashes of a session's large values."""
 
-        async def call(client: Redis) -> Any:
-            return await client.smembers(keys.values(session))
-
-        return sorted(await self._connection.retrying(call, keys.lease))
+        return sorted(await self._connection.read("smembers", keys.values(session)))
 
     async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
         values = await self._values(keys, session)
@@ -114,16 +120,10 @@ class SessionRemoval:
     async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
         """The names of a session's own tapes."""
 
-        async def call(client: Redis) -> Any:
-            return await client.smembers(keys.tapes(session))
-
-        return [TapeId(tape) for tape in sorted(await self._connection.retrying(call, keys.lease))]
+        return [TapeId(tape) for tape in sorted(await self._connection.read("smembers", keys.tapes(session)))]
 
     async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
-        async def call(client: Redis) -> Any:
-            return await client.hget(keys.session(session), "parent")
-
-        found = await self._connection.retrying(call, keys.lease)
+        found = await self._connection.read("hget", keys.session(session), "parent")
         return None if found is None else SessionId(found)
 
     async def forget_forks(self, session: SessionId) -> None:
@@ -147,14 +147,10 @@ class SessionRemoval:
             await self.strike(session, fork.id)
 
     async def _forks(self, keys: ShardKeys, session: SessionId) -> Sequence[_Fork]:
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.hgetall(keys.forks(session))
-                batch.time()
-                return await batch.execute()
-
         noted: Mapping[str, str]
-        noted, (seconds, micros) = await self._connection.retrying(call, keys.lease)
+        noted, (seconds, micros) = await self._connection.read_at_once(
+            keys.lease, ("hgetall", keys.forks(session)), ("time",)
+        )
         now_ms = seconds * 1000 + micros // 1000
         found = []
         for fork, text in noted.items():
@@ -165,10 +161,9 @@ class SessionRemoval:
     async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
         """A session's last fact, its parent, and the parent's fact that it continues."""
 
-        async def call(client: Redis) -> Any:
-            return await client.hmget(keys.session(session), ["seq", "parent", "parent_seq"])
-
-        found: Sequence[str | None] = await self._connection.retrying(call, keys.lease)
+        found: Sequence[str | None] = await self._connection.read(
+            "hmget", keys.session(session), ["seq", "parent", "parent_seq"]
+        )
         return found
 
     async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
@@ -187,3 +182,82 @@ class SessionRemoval:
         if keys is None:
             return
         await self._connection.write("HDEL", keys.forks(parent), fork)
+
+
+class ArchivedSessions:
+    """Moves sessions between the database and the archive. Each move can be called again after it was broken off.
+    Raises ArchiveUnavailable, and StorageUnavailable.
+
+    A session is in the archive before its facts leave the database. The archive keeps what came back, until it is put
+    away again or deleted.
+    """
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None) -> None:
+        self._connection = connection
+        self._archive = archive
+        self._places = SessionPlaces(connection)
+
+    async def put_away(self, known: KnownSession, whole: WholeSession) -> bool:
+        """Move a session's facts to the archive; False when the session is working, or another continues it."""
+        keys, session = ShardKeys(shard_of(known.record.address.key)), known.record.id
+        await self._kept(session).put(whole)
+        tapes, values = await self._contents(keys, session)
+        names = [
+            keys.session(session),
+            keys.awake,
+            keys.outbox,
+            keys.timers,
+            keys.tapes(session),
+            keys.forks(session),
+            keys.snapshot(session),
+            keys.anchors(session),
+            keys.values(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+            *map(keys.value, values),
+        ]
+        note = to_json([known.last_at.isoformat(), known.size_bytes])
+        outcome = await self._connection.run(_ARCHIVE, names, [session, whole.record.seq, len(tapes), note])
+        if outcome == "gone":  # deleted since it was read
+            await self.forget(session)
+        return bool(outcome == "ok")
+
+    async def bring_back(self, shard: int, session: SessionId) -> None:
+        """Move a session's facts into the database, unless it was deleted or brought back meanwhile.
+
+        Raises ArchiveUnavailable when the archive does not have them.
+        """
+        keys, whole = ShardKeys(shard), await self.whole(session)
+        await write_facts(self._places, _each(whole), session, keys, keys.tape, _ARCHIVED)
+        await self._connection.run(_RETURN, [keys.session(session)], [])
+
+    async def whole(self, session: SessionId) -> WholeSession:
+        """An archived session. Raises ArchiveUnavailable if the archive does not have it."""
+        found = await self._kept(session).get(session)
+        if found is None:
+            raise ArchiveUnavailable(
+                f"Session {session} was moved into an archive, but not into the one that retention.archive_url names."
+            )
+        return found
+
+    async def forget(self, session: SessionId) -> None:
+        """Remove a session from the archive, if it is there."""
+        if self._archive is not None:
+            await self._archive.remove(session)
+
+    def _kept(self, session: SessionId) -> Archive:
+        if self._archive is None:
+            raise ArchiveUnavailable(
+                f"Session {session} was moved into an archive, but retention.archive_url names none."
+            )
+        return self._archive
+
+    async def _contents(self, keys: ShardKeys, session: SessionId) -> tuple[list[TapeId], list[str]]:
+        asked = [("smembers", keys.tapes(session)), ("smembers", keys.values(session))]
+        tapes, values = await self._connection.read_at_once(keys.lease, *asked)
+        return [TapeId(tape) for tape in sorted(tapes)], sorted(values)
+
+
+async def _each(whole: WholeSession) -> AsyncIterator[Fact]:
+    for fact in whole.facts:
+        yield fact

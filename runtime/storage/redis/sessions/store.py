@@ -8,25 +8,19 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.codec import address_to_json, to_json
 from runtime.storage.encoding.sealing import PLAIN, Sealing, snapshot_binding
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.sessions.archival import ArchivedSessions
 from runtime.storage.redis.sessions.fact_form import FactForms
-from runtime.storage.redis.sessions.known_sessions import pages_of
-from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlaces, record_from
-from runtime.storage.redis.sessions.tape_news import TapeNews
-from runtime.storage.redis.sessions.tapes import RedisTapes
+from runtime.storage.redis.sessions.known_sessions import RECORD_FIELDS, SessionPlaces, pages_of, record_from
+from runtime.storage.redis.sessions.removal import ArchivedSessions
+from runtime.storage.redis.sessions.tapes import RedisTapes, TapeNews
 from runtime.stores.archive import Archive
-from runtime.stores.operation.event_log import KEPT_EVENTS, KEPT_MS
+from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, Following
@@ -123,13 +117,8 @@ class RedisSessionStore:
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         keys = ShardKeys(shard)
 
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.smembers(keys.awake)
-                batch.smembers(keys.outbox)
-                return await batch.execute()
-
-        awake, outbox = await self._connection.retrying(call, keys.awake)
+        asked = [("smembers", keys.awake), ("smembers", keys.outbox)]
+        awake, outbox = await self._connection.read_at_once(keys.lease, *asked)
         pages: dict[SessionId, set[str]] = {SessionId(session): set() for session in awake}
         for session, page in pages_of(outbox):
             pages.setdefault(session, set()).add(page)
@@ -192,10 +181,7 @@ class RedisSessionStore:
             return False
         name = keys.session(session)
 
-        async def call(client: Redis) -> Any:
-            return await client.hexists(name, "archived")
-
-        archived = bool(await self._connection.retrying(call, name))
+        archived = bool(await self._connection.read("hexists", name, "archived"))
         return archived and await self.session(keys.shard, session) is not None
 
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
@@ -221,10 +207,6 @@ class RedisSessionStore:
     def news(self) -> TapeNews:
         """What reads for everybody who follows a tape by this store."""
         return self._tapes.news
-
-
-def _taken_over(lease: Lease, token: int) -> LeaseLost:
-    return LeaseLost(f"Shard {lease.shard} was taken over: token {token}, ours is {lease.token}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +261,10 @@ def commit_call(
         mark,
         *content[10:],
     ]
+
+
+def _taken_over(lease: Lease, token: int) -> LeaseLost:
+    return LeaseLost(f"Shard {lease.shard} was taken over: token {token}, ours is {lease.token}.")
 
 
 def _asked(taken_in: str | None) -> str:

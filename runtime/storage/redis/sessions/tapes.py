@@ -1,28 +1,34 @@
-"""Reading of tapes on Redis: a session's own facts, and those of the sessions that it continues."""
+"""Reading of tapes on Redis: a session's own facts, and those of the sessions that it continues. One read brings the
+news for everybody who follows tapes.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from redis.asyncio import Redis
+import anyio
 
-from runtime.core.errors import ContentLocked, TapeConflict
+from runtime.core.errors import ContentLocked, StorageError, TapeConflict
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.sealing import snapshot_binding
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import EARLIER, ShardKeys
+from runtime.storage.redis.client.streams import Entries
 from runtime.storage.redis.sessions.fact_form import FactReading, anchor_name, anchor_seq, large_values
-from runtime.storage.redis.sessions.locations import SessionPlaces
-from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
+from runtime.storage.redis.sessions.known_sessions import SessionPlaces
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
 _PAGE_OF_FACTS = 500
 _TRIES = 2
+
+_NEWS_KEPT = 100
+"""The number of a shard's latest commits that the scripts keep at least."""
+
+_WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +144,7 @@ class RedisTapes:
         while found is not None:
             name = found.keys.snapshot(found.id)
 
-            async def call(client: Redis, name: str = name) -> Any:
-                return await client.hmget(name, ["seq", "version", "text"])
-
-            seq, its_version, text = await self._connection.retrying(call, name)
+            seq, its_version, text = await self._connection.read("hmget", name, ["seq", "version", "text"])
             at = int(seq) if its_version == version else 0
             if last is not None and at > last:
                 at, text = await self._earlier(name, last)
@@ -158,17 +161,11 @@ class RedisTapes:
     async def _earlier(self, name: str, last: int) -> tuple[int, str | None]:
         """The last of the earlier snapshots of at most `last` facts: its fact and text."""
 
-        async def known(client: Redis) -> Any:
-            return await client.hkeys(name)
-
-        fields = await self._connection.retrying(known, name)
+        fields = await self._connection.read("hkeys", name)
         seqs = [int(field.removeprefix(EARLIER)) for field in fields if field.startswith(EARLIER)]
         at = max((seq for seq in seqs if seq <= last), default=0)
 
-        async def read(client: Redis) -> Any:
-            return await client.hget(name, f"{EARLIER}{at}")
-
-        return at, await self._connection.retrying(read, name) if at else None
+        return at, await self._connection.read("hget", name, f"{EARLIER}{at}") if at else None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
         """The places of the facts after `after`, up to `until`, in order, starting with the first session that
@@ -194,13 +191,10 @@ class RedisTapes:
         if keys is None:
             return None
 
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.hmget(keys.session(session), ["seq", "parent", "parent_seq", "early", "anchors"])
-                batch.smembers(keys.tapes(session))
-                return await batch.execute()
-
-        (seq, parent, parent_seq, early, anchors), tapes = await self._connection.retrying(call, keys.session(session))
+        fields = ["seq", "parent", "parent_seq", "early", "anchors"]
+        (seq, parent, parent_seq, early, anchors), tapes = await self._connection.read_at_once(
+            keys.lease, ("hmget", keys.session(session), fields), ("smembers", keys.tapes(session))
+        )
         if seq is None:
             self._places.forget(session)
             return None
@@ -232,33 +226,23 @@ class RedisTapes:
             if len(page) < _PAGE_OF_FACTS:
                 return
 
-    async def _page(self, key: str, first: int, last: int, back: bool) -> Sequence[tuple[str, Mapping[str, str]]]:
-        async def call(client: Redis) -> Any:
-            if back:
-                return await client.xrevrange(key, max=f"{last}-0", min=f"{first}-0", count=_PAGE_OF_FACTS)
-            return await client.xrange(key, min=f"{first}-0", max=f"{last}-0", count=_PAGE_OF_FACTS)
-
-        page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call, key)
+    async def _page(self, key: str, first: int, last: int, back: bool) -> Entries:
+        bounds = {"min": f"{first}-0", "max": f"{last}-0", "count": _PAGE_OF_FACTS}
+        page: Entries = await self._connection.read("xrevrange" if back else "xrange", key, **bounds)
         return page
 
     async def _value(self, keys: ShardKeys, digest: str) -> str | None:
         """The text of a large value."""
         key = keys.value(digest)
 
-        async def call(client: Redis) -> Any:
-            return await client.hget(key, "text")
-
-        found: str | None = await self._connection.retrying(call, key)
+        found: str | None = await self._connection.read("hget", key, "text")
         return found
 
     async def _anchor(self, stretch: _Stretch, kind: str) -> int | None:
         key = stretch.session.keys.anchors(stretch.session.id)
         last, first = f"[{anchor_name(kind, stretch.last)}", f"({anchor_name(kind, stretch.after)}"
 
-        async def call(client: Redis) -> Any:
-            return await client.zrevrangebylex(key, last, first, start=0, num=1)
-
-        return anchor_seq(await self._connection.retrying(call, key))
+        return anchor_seq(await self._connection.read("zrevrangebylex", key, last, first, start=0, num=1))
 
     async def _search(self, stretch: _Stretch, kind: str) -> int | None:
         """The search in a session that is older than recorded anchors."""
@@ -266,6 +250,107 @@ class RedisTapes:
             if fact.kind == kind:
                 return fact.seq
         return None
+
+
+class TapeNews:
+    """Reads the news of all followed sessions, while there are any."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._watch = connection.watch()
+        self._followers: dict[str, set[Follower]] = {}
+        self._cursors: dict[str, str] = {}
+        self._runs = False
+        self._reading = anyio.CancelScope()
+
+    async def follower(self, session: SessionId, stream: str) -> Follower:
+        """Follow news from now on, until `leave`. Raises StorageError."""
+        follower = Follower(session, stream)
+        self._followers.setdefault(stream, set()).add(follower)
+        try:
+            last = self._cursors.get(stream) or await self._last(stream)
+        except BaseException:
+            self.leave(follower)
+            raise
+        if stream not in self._cursors:
+            self._cursors[stream] = last
+            self._read_anew()
+        return follower
+
+    def leave(self, follower: Follower) -> None:
+        """Stop listening."""
+        others = self._followers.get(follower.stream, set())
+        others.discard(follower)
+        if not others:
+            self._followers.pop(follower.stream, None)
+        if not self._followers:
+            self._reading.cancel()
+
+    def _read_anew(self) -> None:
+        """Start another read, with one more stream."""
+        if self._runs:
+            self._reading.cancel()
+        else:
+            self._runs = True
+            self._connection.start_soon(self._run)
+
+    async def _run(self) -> None:
+        try:
+            while self._cursors:
+                with anyio.CancelScope() as self._reading:
+                    await self._read()
+                self._cursors = {stream: at for stream, at in self._cursors.items() if stream in self._followers}
+        except StorageError as error:
+            self._cursors.clear()
+            for stream in self._followers:
+                self._ring(stream, error=error)
+        finally:
+            self._runs = False
+
+    async def _read(self) -> None:
+        answer = await self._watch.read(dict(self._cursors), wait_s=_WAIT_S, count=_NEWS_KEPT)
+        for stream, entries in answer:
+            self._cursors[stream] = entries[-1][0]
+            self._ring(stream, entries)
+        for stream in () if answer else list(self._cursors):  # the server may be another one by now
+            self._cursors[stream] = await self._last(stream)
+            self._ring(stream)
+
+    def _ring(self, stream: str, entries: Entries = (), error: StorageError | None = None) -> None:
+        """Wake the followers that the entries concern; all of them without entries, or if the oldest entry may
+        be gone.
+        """
+        some = 0 < len(entries) < _NEWS_KEPT
+        told = {_session(fields) for _, fields in entries}
+        for follower in self._followers.get(stream, ()):
+            if not some or follower.session in told:
+                follower.ring(error)
+
+    async def _last(self, stream: str) -> str:
+        entries = await self._connection.read("xrevrange", stream, count=1)
+        return str(entries[0][0]) if entries else "0-0"
+
+
+@dataclass(eq=False, slots=True)
+class Follower:
+    """A listener for a session's news, which are in the shard's stream `stream`."""
+
+    session: SessionId
+    stream: str
+    _rung: anyio.Event = field(default_factory=anyio.Event)
+    _error: StorageError | None = None
+
+    async def news(self) -> None:
+        """Return when there may be news since the last wait. Raises StorageError."""
+        await self._rung.wait()
+        self._rung = anyio.Event()
+        if self._error is not None:
+            raise self._error
+
+    def ring(self, error: StorageError | None = None) -> None:
+        """Report possible news, or a failed read."""
+        self._error = self._error or error
+        self._rung.set()
 
 
 def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
@@ -299,3 +384,7 @@ async def _merged(readers: Sequence[AsyncIterator[Fact]], *, back: bool) -> Asyn
             heapq.heappop(heads)
         else:
             heapq.heapreplace(heads, (sign * following.seq, number, following))
+
+
+def _session(fields: Mapping[str, str]) -> str:
+    return fields["s"]

@@ -1,7 +1,10 @@
-"""Data about people and sessions beside the tapes, on Redis, found by one pass over all keys."""
+"""Data about people and sessions beside the tapes, on Redis, found by one pass over all keys; and in rooms of ours:
+messages, names, and notices and titles in which these stand.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -14,18 +17,20 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
 from runtime.core.quote import without_author
+from runtime.core.room import RoomMessage
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.encoding.codec import UNREADABLE_AT
-from runtime.storage.encoding.events import EventForm
-from runtime.storage.encoding.letters import seat_of_letter
-from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import SHARD_KEY, conversation_of_said
-from runtime.storage.redis.client.scan import keys_like
-from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection, load_script
+from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys, conversation_of_said
 from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.inbox import EventForm
 from runtime.storage.redis.kept_words import RedisKeptWords
+from runtime.storage.redis.mailboxes import seat_of_letter
 from runtime.storage.redis.memories import RedisMemories
-from runtime.storage.redis.sessions.room_traces import OF_SEVERAL, RoomTraces, whole_words
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.sessions.known_sessions import keys_like
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import (
     FORK,
     LOCKED,
@@ -38,9 +43,9 @@ from runtime.stores.inbox import (
     TASK_OVER,
     TASK_WORD,
     InboxEvent,
+    shard_of,
 )
 from runtime.stores.memories import Scope
-from runtime.stores.operation.traces import Whose
 
 _EVENTS_ANEW = load_script("rekeying/rewrite_events")
 
@@ -56,9 +61,19 @@ _REWRITING = "already in progress"
 _REWRITE_LIMIT_S = 120.0
 _REWRITE_PAUSE_S = 0.05
 
+_FORGET = load_script("rooms/forget")
+_AT_ONCE = 500
+
+CHARTERS = "web:charters"
+OF_SEVERAL = frozenset({CHARTERS, "web:files"})
+"""Tables whose records, JSON, name several people. Of such a record the rest stays when one of them is forgotten."""
+
+_DIRECTORY = "web:directory"
+_SOMEBODY = "somebody"
+
 
 class RedisTraces:
-    """Implements `runtime.stores.operation.traces.Traces`."""
+    """Implements `runtime.stores.catalog.Traces`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
@@ -145,10 +160,7 @@ class RedisTraces:
         if kind == "seat":
             return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
 
-        async def read(client: Redis) -> Any:
-            return await client.xrange(key)
-
-        mail = await self._connection.retrying(read, key)
+        mail = await self._connection.read("xrange", key)
         theirs = [entry_id for entry_id, fields in mail if seat_of_letter(fields["l"]).session in whose.sessions]
         return int(await self._connection.write("XDEL", key, *theirs)) if theirs else 0
 
@@ -183,10 +195,7 @@ class RedisTraces:
     async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
         """The events as which schedules are kept, with their numbers."""
 
-        async def read(client: Redis) -> Any:
-            return await client.hgetall(key)
-
-        for name, written in (await self._connection.retrying(read, key)).items():
+        for name, written in (await self._connection.read("hgetall", key)).items():
             if name.isdecimal():
                 yield name, self._form.read(name, {"e": written})
 
@@ -194,11 +203,9 @@ class RedisTraces:
         """All events of a stream, with the ids of their entries."""
         after = "-"
         while True:
-
-            async def read(client: Redis, first: str = after) -> Any:
-                return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
-
-            entries: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(read, key)
+            entries: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.read(
+                "xrange", key, min=after, count=_ENTRIES_AT_ONCE
+            )
             for entry_id, fields in entries:
                 yield entry_id, self._form.read(entry_id, fields)
             if len(entries) < _ENTRIES_AT_ONCE:
@@ -234,6 +241,81 @@ class _Names:
         if self.anything.search(name) or self.anything.search(value) or self._session.match(name):
             return True
         return self._platform in table.split(":") and bool(self._bare.search(name))
+
+
+class RoomTraces:
+    """Raises StorageUnavailable."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._rooms = RedisRoomStore(connection)
+
+    async def names(self, person: str) -> set[str]:
+        """The names under which a person is known in rooms, and was when they wrote there."""
+        found = {await RedisRecords(self._connection, _DIRECTORY).get(person) or ""}
+        for kept in (await RedisRecords(self._connection, CHARTERS).all()).values():
+            found.add(json.loads(kept).get("people", {}).get(person, ""))
+        for room in await self._rooms.rooms():
+            found |= {each.author_name for each in await self._messages(room.id) if each.author_id == person}
+        return found - {""}
+
+    async def person(self, person: str, names: Collection[str]) -> int:
+        """Take a person out of all rooms: messages, reactions, notices that name them, people and titles of rooms. The
+        directory keeps their name until the end, so that it is known where this is called again.
+        """
+        forgotten = 0
+        for room in await self._rooms.rooms():
+            forgotten += await self._forget(room.id, person, names)
+        for table in sorted(OF_SEVERAL):
+            forgotten += await self._forget_in_records(table, person, names)
+        return forgotten
+
+    async def _forget(self, room: str, person: str, names: Collection[str]) -> int:
+        named = whole_words(names)
+        notices = [
+            each.id for each in await self._messages(room) if each.author_kind == "notice" and named.search(each.text)
+        ]
+        return await self.forget_messages(room, person, notices)
+
+    async def forget_messages(self, room: str, person: str, ids: Collection[str]) -> int:
+        """Take messages out of a room, and what points at them. `person`, unless it is "": also theirs."""
+        keys = ShardKeys(shard_of(room))
+        return int(
+            await self._connection.run(
+                _FORGET,
+                [keys.room(room), keys.room_counters(room), keys.room_seqs(room), keys.room_versions(room), keys.rooms],
+                [room, person, *ids],
+            )
+        )
+
+    async def _forget_in_records(self, table: str, person: str, names: Collection[str]) -> int:
+        """Take a person out of records that name several, whoever changes them meanwhile."""
+        records, named, changed = RedisRecords(self._connection, table), whole_words(names), 0
+        for name in await records.all():
+            while (kept := await records.get(name)) is not None:
+                left = _without(person, json.loads(kept))
+                if table == CHARTERS:
+                    left["title"] = named.sub(_SOMEBODY, left.get("title", ""))
+                if left == json.loads(kept):
+                    break
+                if await records.change({name: (kept, json.dumps(left, ensure_ascii=False))}):
+                    changed += 1
+                    break
+        return changed
+
+    async def _messages(self, room: str) -> list[RoomMessage]:
+        found: list[RoomMessage] = []
+        before: int | None = None
+        while page := await self._rooms.history(room, before_seq=before, limit=_AT_ONCE):
+            found += page
+            before = page[0].seq
+        return found
+
+
+def whole_words(names: Collection[str]) -> re.Pattern[str]:
+    """A pattern for any of the names, except inside longer ones; of no name for nothing."""
+    either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
+    return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])" if either else r"(?!)")
 
 
 def _unquoted(event: InboxEvent, whose: Whose) -> InboxEvent:
@@ -274,3 +356,12 @@ async def _rewrite_is_over(client: Redis) -> bool:
 async def _rewrite_went_well(client: Redis) -> bool:
     told = await client.info("persistence")
     return bool(told["aof_last_bgrewrite_status"] == "ok")
+
+
+def _without(person: str, value: Any) -> Any:
+    """A JSON value in which nothing names the person: neither a key, nor an item, nor a text."""
+    if isinstance(value, dict):
+        return {key: _without(person, item) for key, item in value.items() if key != person}
+    if isinstance(value, list):
+        return [_without(person, item) for item in value if item != person]
+    return "" if value == person else value

@@ -11,9 +11,8 @@ import pytest
 from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.store import Appended, Draft, Merging, Notebook, entry_line
 from runtime.core.errors import HeadMoved, NotebookExists
-from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.client.script import Script
-from runtime.storage.redis.sessions.tape_news import TapeNews
+from runtime.storage.redis.client.connection import RedisConnection, Script, open_connection
+from runtime.storage.redis.sessions.tapes import TapeNews
 
 pytestmark = pytest.mark.anyio
 

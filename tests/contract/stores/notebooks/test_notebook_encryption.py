@@ -17,7 +17,7 @@ from runtime.storage.encoding.encryption import Encryption, Key
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.sessions.rekeying import Rekeying
-from runtime.storage.redis.sessions.tape_news import TapeNews
+from runtime.storage.redis.sessions.tapes import TapeNews
 
 pytestmark = pytest.mark.anyio
 

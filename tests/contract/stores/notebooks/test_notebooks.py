@@ -30,7 +30,7 @@ from gateway.features.notebooks.store import (
 )
 from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.sessions.tape_news import TapeNews
+from runtime.storage.redis.sessions.tapes import TapeNews
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.notebooks import MemoryNotebooks
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.inbound.usage_limits import Counters
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.operation.counters import RedisCounters
+from runtime.storage.redis.records import RedisCounters
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.errors import InboxFull, LetterGone
-from runtime.stores.inbox import shard_of
-from runtime.stores.operation.dead_letters import DeadLetter
+from runtime.stores.inbox import DeadLetter, shard_of
 from tests.contract.conftest import BOUND, Stores
 from tests.contract.storage_samples import SHARD, event, shard_lease
 from tests.contract.stores.test_inbox import ELSEWHERE

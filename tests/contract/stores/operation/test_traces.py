@@ -27,21 +27,17 @@ from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.files import RedisFileStore
-from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.inbox import RedisDeadLetters, RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
-from runtime.storage.redis.operation.counters import RedisCounters
-from runtime.storage.redis.places import RedisPlaceStore
-from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.records import RedisCounters, RedisPlaceStore, RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.catalog import Whose
 from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, TASK_HEARD, TASK_WORD, InboxEvent, shard_of
-from runtime.stores.meeting_places import HeldPlace
-from runtime.stores.operation.traces import Whose
-from runtime.stores.sessions import Commit, SessionRecord
+from runtime.stores.sessions import Commit, HeldPlace, SessionRecord
 from runtime.tape.tape import Branch, Fact, session_tape
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.storage_samples import T0, post, shard_lease

@@ -13,7 +13,7 @@ from gateway.features.usage.store import Used
 from gateway.models.counted import Amounts
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.operation.traces import Whose
+from runtime.stores.catalog import Whose
 from tests.fakes.servers.valkey import RealValkey
 
 pytestmark = pytest.mark.anyio

@@ -16,8 +16,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.roster import Drains, Roster
 from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
-from runtime.stores.operation.nodes import Living
-from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, Living
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords

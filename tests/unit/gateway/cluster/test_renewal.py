@@ -11,8 +11,7 @@ import pytest
 
 from gateway.cluster.renewal import in_thread
 from runtime.storage.memory.sessions import MemoryLeaseStore
-from runtime.stores.operation.nodes import Living
-from runtime.stores.sessions import LeaseHolder
+from runtime.stores.sessions import LeaseHolder, Living
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing

@@ -9,8 +9,7 @@ import anyio
 import pytest
 
 from gateway.cluster.roster import Drains, Roster
-from runtime.stores.operation.nodes import Living
-from runtime.stores.sessions import SHARDS, LeaseHolder
+from runtime.stores.sessions import SHARDS, LeaseHolder, Living
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.observing.records import MemoryRecords

@@ -11,7 +11,7 @@ from gateway.inbound.earlier import MAX_KEPT, HeardPlaces
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from tests.unit.gateway.inbound.arrivals import Door, event, opened
 
 pytestmark = pytest.mark.anyio

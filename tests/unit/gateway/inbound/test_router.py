@@ -18,7 +18,7 @@ from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people

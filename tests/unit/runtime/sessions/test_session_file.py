@@ -13,8 +13,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileContent, file_id
 from runtime.core.ids import SessionId
-from runtime.stores.catalog import WholeSession
-from runtime.stores.session_file import (
+from runtime.stores.archive import (
     SessionFile,
     end_line,
     file_line,
@@ -22,6 +21,7 @@ from runtime.stores.session_file import (
     header_line,
     session_lines,
 )
+from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, session_tape
 

@@ -19,8 +19,8 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.event_log import EventLog
 from runtime.stores.inbox import KnownEvent, shard_of
-from runtime.stores.operation.event_log import EventLog
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.content import Content

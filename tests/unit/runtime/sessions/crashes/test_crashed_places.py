@@ -14,7 +14,7 @@ from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.rig import PLATFORMS, Rig, thread_in_shard
 from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import ADDRESS, World, WorldPlaces, live

@@ -13,7 +13,7 @@ from runtime.core.quote import Quote
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking

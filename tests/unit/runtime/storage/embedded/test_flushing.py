@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.events.happening import unheard
-from runtime.storage.embedded.flushing import FLUSH_EVERY_S, keep_flushed
+from runtime.storage.embedded.valkey import FLUSH_EVERY_S, keep_flushed
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

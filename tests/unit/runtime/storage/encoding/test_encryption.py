@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from runtime.core.errors import ConfigError, ContentLocked
 from runtime.storage.encoding.encryption import Encryption, Key, keys_from, new_key
-from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, key_of
+from runtime.storage.redis.inbox import EventForm
 from tests.contract.storage_samples import event
 
 FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))

@@ -17,7 +17,7 @@ from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
-from runtime.stores.meeting_places import HeldPlace
+from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS, Shown, TurboClock, World
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking

@@ -9,9 +9,9 @@ import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.meetings.places import keep_places
+from runtime.stores.archive import session_from, session_lines
 from runtime.stores.catalog import WholeSession
-from runtime.stores.meeting_places import HeldPlace
-from runtime.stores.session_file import session_from, session_lines
+from runtime.stores.sessions import HeldPlace
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Talk

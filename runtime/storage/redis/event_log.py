@@ -18,13 +18,12 @@ from runtime.core.errors import ContentLocked, EventsGone
 from runtime.core.ids import TapeId
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import AssociatedData, Sealing
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 from runtime.storage.redis.client.keys import ShardKeys
-from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.client.streams import Entries
 from runtime.storage.redis.sessions.fact_form import FactReading, large_values
+from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS, Cursor, LoggedEvent
 from runtime.stores.inbox import shard_of
-from runtime.stores.operation.event_log import KEPT_EVENTS, KEPT_MS, Cursor, LoggedEvent
 from runtime.stores.sessions import SHARDS
 from runtime.tape.tape import Fact, tape_owner
 from runtime.tape.view import event_of, source_of
@@ -48,7 +47,7 @@ class _Place:
 
 
 class RedisEventLog:
-    """Implements `runtime.stores.operation.event_log.EventLog`. `bound` is how many events of one shard are kept."""
+    """Implements `runtime.stores.event_log.EventLog`. `bound` is how many events of one shard are kept."""
 
     def __init__(self, connection: RedisConnection, *, bound: int = KEPT_EVENTS) -> None:
         self._connection = connection

@@ -1,4 +1,6 @@
-"""What models were sent and what they replied, kept for a while for owners who ask why something was said."""
+"""The ports for what is kept for a while: what was said in conversations, where the platform cannot be asked for it,
+and what models were sent and replied, for owners who ask why something was said.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
+from runtime.core.message import Attachment
+from runtime.core.quote import Quote
 
 KEPT_S: Final = 7 * 86_400
 """How long a call is kept."""
@@ -81,4 +86,32 @@ class KeptCalls(Protocol):
     async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
         """The kept calls of a session whose model was at work after fact `after`, and asked before fact `until`; those
         that no key opens are missing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWords:
+    """What somebody said in a conversation, and the files of it."""
+
+    said: Quote
+    files: tuple[Attachment, ...] = ()
+
+
+class KeptWordsStore(Protocol):
+    """Raises StorageUnavailable, and nothing else."""
+
+    async def keep(self, to: Address, words: KeptWords, /, *, keep_s: float, at_most: int) -> None:
+        """Keep what was said for so long, unless it is there. Beyond `at_most` the earliest of the conversation go."""
+        ...
+
+    async def change(self, to: Address, words: KeptWords, /) -> None:
+        """Keep what was said as it is now, for as long and with the time as before; nothing where it is not there."""
+        ...
+
+    async def remove(self, to: Address, message: str, /) -> None:
+        """Forget a message, if it is there."""
+        ...
+
+    async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
+        """What was said before a message, oldest first; all that is there where the message is not."""
         ...

@@ -1,1 +1,0 @@
-"""Stores for operating a gateway, in Redis: nodes, usage, reports, queue depths."""

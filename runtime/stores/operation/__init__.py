@@ -1,1 +1,0 @@
-"""Ports for what operates a gateway: nodes, usage, reports, traces, dead letters."""
