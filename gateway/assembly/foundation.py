@@ -42,8 +42,8 @@ from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore, RedisNodeStore, RedisShareStore
-from runtime.storage.redis.model_calls import RedisModelCalls
 from runtime.storage.redis.records import RedisCounters, RedisRecords
+from runtime.storage.redis.sessions.model_calls import RedisModelCalls
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder

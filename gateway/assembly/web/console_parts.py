@@ -50,7 +50,7 @@ from gateway.programs.versions import VERSIONS_TABLE
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.llm.models import Models
-from runtime.storage.redis.model_calls import RedisModelCalls
+from runtime.storage.redis.sessions.model_calls import RedisModelCalls
 from runtime.tape.moments import Moments
 
 

@@ -30,9 +30,9 @@ from runtime.storage.redis.inbox import EventForm
 from runtime.storage.redis.kept_words import KeptWordsForm
 from runtime.storage.redis.mailboxes import letter_anew, letter_key
 from runtime.storage.redis.memories import MemoryForm
-from runtime.storage.redis.model_calls import call_anew, call_key
 from runtime.storage.redis.rooms import RoomForm
 from runtime.storage.redis.sessions.known_sessions import SessionPlaces, keys_like
+from runtime.storage.redis.sessions.model_calls import call_anew, call_key
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.memories import Scope
 from runtime.tape.tape import tape_owner
