@@ -48,8 +48,11 @@ class OwnerNotices:
             self._known[person_id] = place
             self.came.tell(None)
 
-    async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> bool:
-        """Tell them a text, by its key; whether there was somebody to tell. A notice is said once, by its id."""
+    async def tell(
+        self, notice: str, key: str, choices: Sequence[Choice] = (), *, among: str = "", **values: object
+    ) -> bool:
+        """Tell them a text, by its key; whether there was somebody to tell. A notice is said once, by its id. Where
+        others read, too, there are no choices, and `among` is the key."""
         told = False
         offered = tuple({"id": choice.id, "label": choice.label} for choice in choices)
         places = what_can_be_read(await self._places.all(), _place)
@@ -57,7 +60,7 @@ class OwnerNotices:
             texts = self._texts.get(address.platform)
             if texts is None or not await self._is_owner(person_id):
                 continue
-            text, now = texts(key, **values), self._clock.now()
+            text, now = texts(key if alone else among or key, **values), self._clock.now()
             with suppress(InboxFull):  # the log says it too
                 await self._inbox.add(
                     InboxEvent(notice, address, person_id, "", text, now, NOTICE, offered, private=alone)

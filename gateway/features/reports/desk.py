@@ -78,6 +78,7 @@ class ReportNotices:
             f"report.{report.number}",
             key,
             choices if again else (),
+            among="debug.told_among" if key == "debug.told" else "",
             number=report.number,
             conversation=report.conversation,
             where=account.where,

@@ -39,13 +39,16 @@ async def test_where_guests_read_along_an_owner_is_told_alone() -> None:
     async def is_owner(person: str) -> bool:
         return True
 
-    await OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock()).tell("n1", "debug.is_left", number=7)
+    notices = OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock())
+    await notices.tell("n1", "debug.is_left", among="debug.is_done", number=7)
     (entry,) = await inbox.read({shard_of("test:3"): "0"}, wait_s=0)
     assert (entry.event.address, entry.event.asker) == (Address("test", "3"), "test:42")
+    assert entry.event.text == "Report 7 has already been tried again."
     await door.take(event(chat="2", id="b"))
-    await OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock()).tell("n2", "debug.is_left", number=8)
+    await notices.tell("n2", "debug.is_left", among="debug.is_done", number=8)
     (entry,) = await inbox.read({shard_of("test:2"): "0"}, wait_s=0)
     assert (entry.event.address, entry.event.asker) == (Address("test", "2"), "")
+    assert entry.event.text == "Report 8 is left as it is."
 
 
 async def test_a_notice_comes_once_to_those_who_are_owners_now() -> None:

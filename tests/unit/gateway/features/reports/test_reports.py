@@ -87,8 +87,8 @@ class Office:
         self.desk = FailureDesk(told, self.programs, sleepers.clock, self.bus, tasks)
         sleepers.reports = self.desk
 
-    async def open(self) -> None:
-        await self.owners.seen("test:owner", OWNER)
+    async def open(self, *, alone: bool = True) -> None:
+        await self.owners.seen("test:owner", OWNER, alone=alone)
 
     async def settled(self, count: int) -> None:
         """Every failure so far is in a report, of which the owner was told, or which could not be made."""
@@ -141,6 +141,20 @@ async def test_ten_alike_failures_are_one_report_and_one_message_with_two_choice
         "🐞 Report 1: something failed in test:1.\nWhat: ValueError: no such cake, ********\n"
     )
     assert [choice["id"] for choice in notice.attachments] == [f"{AGAIN}1", f"{LEAVE}1"]
+
+
+@pytest.mark.parametrize(
+    ("alone", "ways"),
+    [(True, '"Try again" goes back'), (False, "`parley debug again 1`, or the console under Decisions")],
+)
+async def test_a_notice_names_buttons_only_where_it_has_them(sandbox: MontySandbox, alone: bool, ways: str) -> None:
+    office = Office(sandbox)
+    await office.open(alone=alone)
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (notice,) = await office.notices()
+    assert ways in notice.text
+    assert ("Try again" in notice.text) is alone
 
 
 async def test_crashes_anywhere_count_a_failure_once_and_tell_it_once(sandbox: MontySandbox) -> None:
