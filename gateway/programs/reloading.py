@@ -85,7 +85,9 @@ def _value(settings: Settings, key: str) -> Any:
 class TellOwners(Protocol):
     """See `OwnerNotices.tell`."""
 
-    async def __call__(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> object: ...
+    async def __call__(
+        self, notice: str, key: str, choices: Sequence[Choice] = (), *, among: str = "", **values: object
+    ) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
