@@ -27,7 +27,7 @@ class Budget:
     `window` is an exact count that is kept besides, where the platform may count so.
 
     `shared` says that conversations which may live on different nodes draw from it (a limit of the whole workspace, a
-    chat whose topics are conversations): then every node has its share only, by `gateway/cluster/shares.py`.
+    chat whose topics are conversations): then every node has its share only, by `gateway/cluster/bots.py`.
     """
 
     rate_per_s: float

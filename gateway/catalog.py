@@ -18,7 +18,7 @@ from gateway.access.people import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
 from gateway.extensions.loading import handing_over, load_extensions, waiting_for
 from gateway.inbound.commands import ALONE
-from gateway.settings.connections.platforms import PlatformSettings
+from gateway.settings.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError

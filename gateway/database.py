@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from adapters.web.acts import PLATFORM
-from gateway.jobs.erasure import Erasure
-from gateway.jobs.retention import Retention
+from gateway.jobs.retention import Erasure, Retention
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import RedisConnection

@@ -14,7 +14,7 @@ from adapters.adapter import Adapter
 from adapters.web.codec import Person
 from adapters.web.visit import PageLink
 from gateway.access.admission import Access
-from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.bots import BotLeases
 from gateway.cluster.node import Node
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus

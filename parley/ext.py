@@ -21,8 +21,8 @@ from adapters.adapter import (
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform, PlatformParts
-from gateway.settings.connections.platforms import PlatformSettings
 from gateway.settings.forms import FilePath, Words
+from gateway.settings.platforms import PlatformSettings
 from runtime.channels.channel import Channel
 from runtime.channels.participant import Participant
 from runtime.core.address import Address, Speaker

@@ -20,7 +20,7 @@ from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.rough_wire import GREETING, Heard, Wire, serve
 from benchmarks.live_text.traces import Trace, steady_chars, words
 from gateway.catalog import CATALOG, Ground
-from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings
 from gateway.settings.tree import Settings
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock

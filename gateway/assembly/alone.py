@@ -13,9 +13,9 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 
 from gateway.assembly.announcement import host_for_people, listed_under
+from gateway.assembly.doors import bus_of, tapes_of
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import open_archive, open_storage, own_folder
-from gateway.assembly.web.doors import bus_of, tapes_of
 from gateway.clients.bus import PREFIX as BUS
 from gateway.database import GatewayDatabase
 from gateway.observability.logs import LogOptions, Logs

@@ -8,10 +8,10 @@ from gateway.assembly.foundation import Foundation
 from gateway.capabilities import FEATURES
 from gateway.catalog import is_web
 from gateway.inbound.routing import Routes
-from gateway.programs.tool_servers import remote_lines
+from gateway.programs.loading import remote_lines
 from gateway.service import Platform
-from gateway.settings.connections.platforms import WebSettings
 from gateway.settings.operation import NodeRole
+from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
 

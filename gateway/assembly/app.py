@@ -24,6 +24,7 @@ from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.assembly.announcement import all_lines
+from gateway.assembly.doors import bus_of, chat_of, tape_views, tapes_of
 from gateway.assembly.foundation import (
     Cluster,
     Foundation,
@@ -35,17 +36,13 @@ from gateway.assembly.foundation import (
 )
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
-from gateway.assembly.sessions import node_context_of
+from gateway.assembly.sessions import node_context_of, voice_command, voiced
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
-from gateway.assembly.voices import voice_command, voiced
-from gateway.assembly.web.console_parts import tape_views
-from gateway.assembly.web.doors import bus_of, chat_of, tapes_of
-from gateway.assembly.web.logins import first_owner_lines
-from gateway.assembly.web.rooms import room_rules
+from gateway.assembly.web_chat import first_owner_lines, room_rules
 from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.cluster.bot_leases import BotLeases
-from gateway.cluster.front import Front
+from gateway.cluster.bots import BotLeases
+from gateway.cluster.node import Front
 from gateway.dev.board import DevBoard
 from gateway.feature import ServingGround
 from gateway.inbound.commands import menu, translated_menus
@@ -54,7 +51,7 @@ from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Kept
 from gateway.inbound.late import Absence, late_messages
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.usage_limits import Limits
-from gateway.models.counted import answers_on
+from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
@@ -62,12 +59,10 @@ from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
-from gateway.outbound.pages import Outbound
-from gateway.outbound.schedulers import Schedulers
+from gateway.outbound.pages import Outbound, Schedulers
 from gateway.overview.services.tallies import Seen
-from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
+from gateway.programs.loading import ServedPrograms, compile_routes, remote_secrets, routes_of
 from gateway.programs.reloading import Programs, ReloadSource
-from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.health import build_health, health_routes

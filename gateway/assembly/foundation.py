@@ -15,20 +15,19 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, person_limits_in
 from gateway.capabilities import FEATURES
+from gateway.cluster.bots import Shares
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
-from gateway.cluster.shares import Shares
 from gateway.database import GatewayDatabase
 from gateway.inbound.earlier import EarlierMessages, Overheard
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
-from gateway.models.kept_calls import CallKeeper
-from gateway.models.owners import ModelTroubles
+from gateway.models.answers import CallKeeper, ModelTroubles
 from gateway.observability.masking import Masking
 from gateway.observability.observer import Observer
-from gateway.outbound.schedulers import Schedulers
+from gateway.outbound.pages import Schedulers
 from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.services.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.settings.tree import Settings

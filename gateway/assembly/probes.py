@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from adapters.adapter import HoldsConnections
-from gateway.assembly.encryption import ask_keys
-from gateway.assembly.parts import open_archive, open_sandbox
+from gateway.assembly.parts import ask_keys, open_archive, open_sandbox
 from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, PlatformKind, catalog, platform_names
 from gateway.extensions.loading import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
-from gateway.models.checking import ask, question_for
-from gateway.models.opening import check_programs, default_model, named_clients, open_models
+from gateway.models.opening import ask, check_programs, default_model, named_clients, open_models, question_for
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
@@ -113,8 +111,7 @@ async def _ask_programs(settings: Settings) -> str:
 
 
 async def _ask_remote(settings: Settings) -> str | None:
-    from gateway.programs.loading import routes_of
-    from gateway.programs.tool_servers import ask_servers
+    from gateway.programs.loading import ask_servers, routes_of
 
     programs = await _programs(settings, routes_of(settings))
     return await ask_servers(settings, programs.values(), SystemClock())

@@ -22,12 +22,18 @@ from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.opening import check_programs
-from gateway.programs.loading import ServedPrograms, completed
-from gateway.programs.pins import PIN_NEWS, PINS_TABLE, PinnedPrograms, Pins
+from gateway.programs.loading import ServedPrograms, check_servers, completed
 from gateway.programs.reloading import PROGRAM_NEWS, Programs, Reloading, TellOwners, watch
 from gateway.programs.second_reader import SecondReader, SecondReading
-from gateway.programs.tool_servers import check_servers
-from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
+from gateway.programs.versions import (
+    PIN_NEWS,
+    PINS_TABLE,
+    TEXTS_TABLE,
+    VERSIONS_TABLE,
+    KeptVersions,
+    PinnedPrograms,
+    Pins,
+)
 from gateway.service import Platform
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock

@@ -1,10 +1,11 @@
-"""Parts that each session of a node is given."""
+"""Parts that each session of a node is given, voices among them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import mailboxes_in
@@ -16,13 +17,15 @@ from gateway.extensions.loading import load_extensions
 from gateway.feature import ServingGround
 from gateway.files.intake import IntakeLimits, StoredFileIntake
 from gateway.inbound.earlier import HeardPlaces
+from gateway.inbound.entrance import CarryOut
 from gateway.inbound.usage_limits import Limits
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
-from gateway.programs.loading import AsItIsNow
-from gateway.programs.tool_servers import remote_servers
-from gateway.settings.connections.clients import client_scopes, publisher_scopes
+from gateway.programs.loading import AsItIsNow, remote_servers
+from gateway.settings.clients import client_scopes, publisher_scopes
 from gateway.settings.tree import Settings, process_environment
+from gateway.voice.listening import ModelListener
+from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -32,19 +35,21 @@ from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
-from runtime.llm.client import Sight
-from runtime.llm.models import VISION
+from runtime.llm.client import SPEAK, TRANSCRIBE, Sight
+from runtime.llm.models import SERVICES, VISION, Models
+from runtime.llm.whisper.models import folder_of
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.versions import NoVersions
+from runtime.storage.embedded.data_directory import prepare
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisTimers
-from runtime.storage.redis.records import RedisCounters, RedisPlaceStore
+from runtime.storage.redis.records import RedisCounters, RedisPlaceStore, RedisRecords
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
@@ -176,3 +181,36 @@ def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str,
             known = ", ".join(places) or "none"
             raise ConfigError(f"Program {name} says `{PLACE}: {wanted}`, no place of tasks.places; known are: {known}.")
     return places
+
+
+def voice_command(settings: Settings, connection: RedisConnection) -> CarryOut:
+    """What answers /voice."""
+    return VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models).answer
+
+
+def recorded_s(settings: Settings) -> int:
+    """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
+    return settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0
+
+
+def whisper_folder(settings: Settings, size: str) -> Path:
+    """Where a model that listens on this machine lies; what is above it is made."""
+    return folder_of(prepare(settings.data_dir), size)
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words and who speaks, where models do."""
+    ear, mouth, own, tell = models.service(TRANSCRIBE), models.service(SPEAK), settings.voice, around.bus.publish
+    if ear is not None and around.intake is not None:
+        listener = ModelListener(
+            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
+            lambda platform: around.on(platform).texts,
+            tell,
+            around.clock,
+        )
+        around = replace(around, listener=listener)
+    if mouth is not None:
+        records = RedisRecords(connection, VOICE_TABLE)
+        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
+        around = replace(around, speaker=speaker)
+    return around

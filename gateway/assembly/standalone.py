@@ -18,7 +18,7 @@ from gateway.extensions.loading import load_extensions
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import telling_spans
-from gateway.programs.tool_servers import remote_servers
+from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gateway.clients.feed import Feed
     from gateway.cluster.node import Node
     from gateway.cluster.roster import Drains
-    from gateway.console.logins import Links
+    from gateway.console.door import Links
     from gateway.inbound.usage_limits import PersonLimits
     from gateway.observability.gauges import Gauges
     from gateway.overview.status import GatewayShards
-    from gateway.programs.pins import Pins
+    from gateway.programs.versions import Pins
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -56,8 +56,7 @@ def news_by(connection: RedisConnection, who: str, channel: str) -> Callable[[],
 
 def pins_in(connection: RedisConnection, clock: Clock) -> Pins:
     """What was rolled back, from the database."""
-    from gateway.programs.pins import PINS_TABLE, Pins
-    from gateway.programs.versions import VERSIONS_TABLE
+    from gateway.programs.versions import PINS_TABLE, VERSIONS_TABLE, Pins
     from runtime.storage.redis.records import RedisRecords
 
     return Pins(RedisRecords(connection, PINS_TABLE), RedisRecords(connection, VERSIONS_TABLE), clock)
@@ -72,7 +71,7 @@ def records_in(connection: RedisConnection, table: str) -> Records:
 
 def links_in(connection: RedisConnection, clock: Clock) -> Links:
     """The links to the console, from the database."""
-    from gateway.console.logins import LINKS_TABLE, Links
+    from gateway.console.door import LINKS_TABLE, Links
     from runtime.storage.redis.records import RedisRecords
 
     return Links(RedisRecords(connection, LINKS_TABLE), clock)

@@ -1,16 +1,12 @@
-"""The node: takes and gives back shards so that every node serves an equal share.
-
-renewal, in its thread:     a lease is lost       ──> server.lost(shard)      one reader for all shards held:
-a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)
-gives something back:       take what is free
-                            more than our quota:  ──> server.park(shard), then it is given back
+"""The node: takes and gives back shards so that every node serves an equal share. And the front, a process of the
+cluster that serves no conversation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -20,10 +16,12 @@ from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.events.service import NodeBalanced, NodeHandedOver, NodeIsolated, NodeReturned, NodeShardLost
 from runtime.stores.inbox import Inbox, InboxEntry
-from runtime.stores.sessions import SHARDS, Lease, LeaseStore
+from runtime.stores.sessions import SHARDS, Lease, LeaseStore, NodeStore
 
 _READ_S = 30.0
 _RELEASE_LIMIT_S = 3.0
+
+_LEAVE_LIMIT_S = 3.0
 
 
 class ShardServer(Protocol):
@@ -276,3 +274,39 @@ class Node:
 
 def _name(shard: int) -> str:
     return f"shard:{shard}"
+
+
+class Front:
+    """Keeps the leases of bots' connections, and knows who serves conversations. Holds no shard."""
+
+    def __init__(
+        self, roster: Roster, renewal: Renewal, fronts: NodeStore, watch: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        """`fronts` is where fronts are announced. `watch` runs as long as this one, and begins when it knows the
+        nodes.
+        """
+        self._fronts = fronts
+        self._roster = roster
+        self._renewal = renewal
+        self._watch = watch
+
+    async def run(self, tasks: TaskGroup) -> None:
+        """Renew leases in `tasks` until that is cancelled. Returns when the nodes are known.
+
+        Raises StorageUnavailable.
+        """
+        tasks.start_soon(self._renewal.run)
+        await self._fronts.announce(self._roster.holder)
+        await self._roster.open()
+        tasks.start_soon(self._roster.run)
+        tasks.start_soon(self._watch)
+
+    async def drain(self, _within_s: float) -> None:
+        """Say that this front goes. It has no shard to give back."""
+        with anyio.move_on_after(_LEAVE_LIMIT_S):
+            await self._renewal.fall_silent()
+            await self._fronts.leave(self._roster.holder)
+
+    def at_work(self) -> int:
+        """The number of conversations at work: none."""
+        return 0

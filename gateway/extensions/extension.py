@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from adapters.adapter import Adapter
 from adapters.records import Records
 from gateway.built_in_calls import SIGNATURES
-from gateway.settings.connections.platforms import PlatformSettings
+from gateway.settings.platforms import PlatformSettings
 from runtime.channels.extensions import Guest, OnMessage, OnStream
 from runtime.channels.registry import OnCreated
 from runtime.core.clock import Clock

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from adapters.adapter import Inbound
-from gateway.settings.programs.routes import Busy, RouteSettings
+from gateway.settings.execution import Busy, RouteSettings
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 

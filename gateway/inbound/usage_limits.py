@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 from adapters.adapter import Inbound
 from adapters.records import Records, readable, what_can_be_read
 from gateway.access.people import Role
-from gateway.models.counted import answers_on
-from gateway.settings.limits import LimitSettings
+from gateway.models.answers import answers_on
+from gateway.settings.operation import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock

@@ -15,7 +15,7 @@ from gateway.access.people import KnownPerson, People, Role, role_named
 from gateway.clients.requests import answer, body_of, page_of
 from gateway.feature import FeatureDoor
 from gateway.inbound.usage_limits import KINDS, PersonLimits
-from gateway.jobs.erasure import Erased
+from gateway.jobs.retention import Erased
 from runtime.core.errors import ContentLocked, SessionBusy
 
 MAX_AMOUNT = 1e12

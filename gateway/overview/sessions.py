@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 from gateway.clients.journals import Journals
 from gateway.clients.requests import answer, number
 from gateway.feature import FeatureDoor
-from gateway.models.counted import Amounts, shown
+from gateway.models.answers import Amounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions

@@ -20,8 +20,7 @@ from watchfiles import Change, awatch
 
 from gateway.inbound.routing import Routes
 from gateway.programs.loading import ServedPrograms, compile_one, routes_of
-from gateway.programs.pins import SHOWN, Pin, PinnedPrograms
-from gateway.programs.versions import KeptVersions
+from gateway.programs.versions import SHOWN, KeptVersions, Pin, PinnedPrograms
 from gateway.settings.tree import Settings, keys
 from runtime.bus import Bus
 from runtime.core.clock import Clock

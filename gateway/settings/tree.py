@@ -23,32 +23,45 @@ from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
-from gateway.settings.connections.clients import ClientSettings, PublisherSettings, client_tokens
-from gateway.settings.connections.console import ConsoleSettings
-from gateway.settings.connections.participants import ParticipantSettings
-from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
-from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
-from gateway.settings.forms import FilePath, Section
-from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, ContextSettings, FileSettings, LimitSettings
-from gateway.settings.operation import (
-    AgentSettings,
-    EncryptionSettings,
-    ExtensionSettings,
-    NodeSettings,
-    RetentionSettings,
-    Sections,
-    added_fields,
+from gateway.settings.clients import (
+    ClientSettings,
+    ConsoleSettings,
+    ParticipantSettings,
+    PublisherSettings,
+    client_tokens,
 )
-from gateway.settings.programs.execution import (
+from gateway.settings.execution import (
+    INHERITED,
+    Busy,
     ExecutionSettings,
     LogSettings,
     MeetingSettings,
+    ProgramSettings,
+    RemoteSettings,
+    RouteSettings,
     SandboxSettings,
+    ToolSettings,
+    read_routes,
 )
-from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
-from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes
+from gateway.settings.forms import FilePath, Section
+from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.operation import (
+    AccessSettings,
+    AgentSettings,
+    ContextSettings,
+    EncryptionSettings,
+    ExtensionSettings,
+    FileSettings,
+    LimitSettings,
+    MetricsSettings,
+    NodeSettings,
+    RetentionSettings,
+    Sections,
+    TracingSettings,
+    added_fields,
+)
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     FILE_TABLES,

@@ -10,7 +10,7 @@ from typing import Final
 from anyio.lowlevel import checkpoint
 
 from gateway.inbound.usage_limits import DAY_S, Counters
-from gateway.models.counted import counted
+from gateway.models.answers import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout

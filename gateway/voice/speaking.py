@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from adapters.adapter import Inbound
 from adapters.records import Records
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
-from gateway.models.counted import counted
+from gateway.models.answers import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError

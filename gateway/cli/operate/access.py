@@ -156,7 +156,7 @@ async def _link(settings: Settings, role: str, hours: int, person: str | None) -
     from adapters.web.codec import Person
     from gateway.access.people import Role
     from gateway.assembly.parts import open_storage
-    from gateway.assembly.web.logins import address_of, link_to, team_in
+    from gateway.assembly.web_chat import address_of, link_to, team_in
     from gateway.web.logins.team import NotAdmitted
     from gateway.web.names import ReservedNames
     from runtime.core.clock import SystemClock

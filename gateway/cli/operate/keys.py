@@ -33,7 +33,7 @@ def new(
 ) -> None:
     """Create a key and write it to the top of the key file; without a file, print it."""
     with plain_errors():
-        from gateway.assembly.encryption import made_key
+        from gateway.assembly.parts import made_key
 
         (key, line), path = made_key(), file or _keys_file(config)
         if path is None:
@@ -56,8 +56,7 @@ def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     import anyio
 
     async def ask() -> Counter[str]:
-        from gateway.assembly.encryption import rekeying_of
-        from gateway.assembly.parts import open_storage
+        from gateway.assembly.parts import open_storage, rekeying_of
 
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
             return await rekeying_of(connection).survey()
@@ -77,8 +76,7 @@ def rotate(config: ConfigOption = None) -> None:
     import anyio
 
     async def ask() -> tuple[int, int, Counter[str]]:
-        from gateway.assembly.encryption import rekeying_of, renew_archive
-        from gateway.assembly.parts import open_archive, open_storage
+        from gateway.assembly.parts import open_archive, open_storage, rekeying_of, renew_archive
 
         opened = open_storage(settings, patience_s=_PATIENCE_S)
         async with opened as connection, open_archive(settings) as archive:
@@ -115,7 +113,7 @@ def _written_with(path: Path, line: str, last: bool) -> int:
     import os
     from contextlib import suppress
 
-    from gateway.assembly.encryption import key_ids
+    from gateway.assembly.parts import key_ids
 
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     others = len(key_ids(text, str(path)))
@@ -133,7 +131,7 @@ def _written_with(path: Path, line: str, last: bool) -> int:
 
 def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
     """Print the number of entries under each key; returns the number under other keys than the first."""
-    from gateway.assembly.encryption import key_ids
+    from gateway.assembly.parts import key_ids
 
     secret = settings.encryption.keys
     keys = key_ids("" if secret is None else secret.get_secret_value(), "encryption.keys")

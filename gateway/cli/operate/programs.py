@@ -13,7 +13,7 @@ from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
-    from gateway.programs.pins import Kept, Pin, Pins
+    from gateway.programs.versions import Kept, Pin, Pins
 
 Answer = TypeVar("Answer")
 
@@ -77,7 +77,7 @@ def _with_pins(config: Path | None, ask: Callable[[Pins], Awaitable[Answer]], *,
     async def asked() -> Answer:
         from gateway.assembly.parts import open_storage
         from gateway.assembly.stores import news_by, pins_in
-        from gateway.programs.pins import PIN_NEWS
+        from gateway.programs.versions import PIN_NEWS
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:

@@ -16,7 +16,7 @@ from runtime.core.errors import ConfigError, ParleyError, ProgramError, StorageU
 from runtime.core.plain_text import visible
 
 if TYPE_CHECKING:
-    from gateway.settings.connections.platforms import PlatformSettings
+    from gateway.settings.platforms import PlatformSettings
     from gateway.settings.tree import Settings
 
 FAILED = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.settings.connections.clients import Clients
+from gateway.settings.clients import Clients
 from gateway.settings.forms import Section, Words
 from runtime.core.errors import ConfigError
 

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from gateway.models.counted import counted
+from gateway.models.answers import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from gateway.features.reports.account import Accounts
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.reports.store import Report, ReportStore
-from gateway.models.counted import counted
+from gateway.models.answers import counted
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, LLMError
 from runtime.core.foreign_text import foreign_json
 from runtime.core.ids import SessionId

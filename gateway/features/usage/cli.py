@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.features.usage.store import Used
-    from gateway.models.counted import Amounts
+    from gateway.models.answers import Amounts
 
 _PATIENCE_S = 10.0
 

@@ -12,7 +12,7 @@ from gateway.access.people import Role
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import KEPT_DAYS, UsageStore, Used, total
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
-from gateway.models.counted import Amounts, amounts_of, in_words
+from gateway.models.answers import Amounts, amounts_of, in_words
 from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from datetime import date
 
 from gateway.features.usage.store import KEPT_DAYS, Used
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 from runtime.core.json_text import compact_json
 from runtime.storage.redis.client.connection import RedisConnection, load_script
 

@@ -13,7 +13,7 @@ from gateway.clients.requests import answer, number
 from gateway.feature import FeatureDoor
 from gateway.features.usage.ledger import By, Ledger, grouped
 from gateway.features.usage.store import KEPT_DAYS, total
-from gateway.models.counted import shown
+from gateway.models.answers import shown
 
 
 def usage_route(ledger: Ledger, door: FeatureDoor) -> Route:

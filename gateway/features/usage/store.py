@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, Protocol
 
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 
 KEPT_DAYS: Final = 92
 

@@ -141,7 +141,7 @@ class _Remarks(logging.Handler):
 
 @dataclass(frozen=True, slots=True)
 class TracingOptions:
-    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/connections/tracing.py."""
+    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/operation.py."""
 
     endpoint: str
     headers: Mapping[str, str]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from gateway.observability.gauges import Gauges
 from gateway.observability.masking import Masking
-from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
+from gateway.settings.operation import MetricsSettings, TracingSettings
 from gateway.settings.tree import otel_variables
 from gateway.web.health import Scrape
 from runtime.bus import Bus

@@ -15,8 +15,8 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
-from gateway.models.checking import ask, question_for
-from gateway.models.counted import counted
+from gateway.models.answers import counted
+from gateway.models.opening import ask, question_for
 from gateway.overview.services.tallies import SharedServices, Tally
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell

@@ -19,8 +19,7 @@ from starlette.routing import BaseRoute, Route
 from adapters.records import Records, what_can_be_read
 from gateway.clients.requests import answer, body_of
 from gateway.feature import FeatureDoor
-from gateway.programs.pins import NoSuchVersion, Pins
-from gateway.programs.versions import taken_up
+from gateway.programs.versions import NoSuchVersion, Pins, taken_up
 from runtime.bus import Bus
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, TapeConflict
 from runtime.events.service import ProgramRefused, ProgramReloaded, ProgramRolledBack

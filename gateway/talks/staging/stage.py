@@ -14,7 +14,7 @@ import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import Extensions, load_extensions
-from gateway.programs.tool_servers import remote_servers
+from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.files import TalkFiles

@@ -15,7 +15,7 @@ from gateway.features.reports.redis import RedisReports
 from gateway.features.reports.store import Report
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit, LeaseHolder

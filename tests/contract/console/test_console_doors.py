@@ -11,8 +11,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from gateway.console.door import ASKS, COOKIE
-from gateway.console.logins import LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, Links, Logins
+from gateway.console.door import ASKS, COOKIE, LASTS_S, LINK_LASTS_S, LINKS_TABLE, MAX_LOGINS, Links, Logins
 from gateway.features.notebooks import door as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId, TapeId

@@ -17,7 +17,7 @@ from gateway.features.reports.redis import RedisReports
 from gateway.features.reports.store import Report
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 from gateway.programs.loading import compile_one
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import VERSIONS_TABLE

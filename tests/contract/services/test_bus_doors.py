@@ -21,7 +21,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from adapters.web.adapter import WebAdapter
-from gateway.assembly.web.console_parts import bus_views
+from gateway.assembly.doors import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import feed as feed_module
 from gateway.clients import socket as bus_socket

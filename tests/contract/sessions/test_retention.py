@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.jobs.erasure import Erasure
-from gateway.jobs.retention import Done, Retention
+from gateway.jobs.retention import Done, Erasure, Retention
 from gateway.settings.operation import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import TASK_PLATFORM, Address

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from gateway.features.usage.store import Used
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 
 
 class MemoryUsage:

@@ -15,8 +15,8 @@ from starlette.requests import HTTPConnection
 
 from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
+from gateway.assembly.doors import bus_views, tape_views
 from gateway.assembly.stores import feed_in
-from gateway.assembly.web.console_parts import bus_views, tape_views
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import PREFIX as BUS
@@ -25,8 +25,7 @@ from gateway.clients.journals import TAPES, Journals
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
-from gateway.console.door import ASKS, ConsoleDoor
-from gateway.console.logins import Links, Logins
+from gateway.console.door import ASKS, ConsoleDoor, Links, Logins
 from gateway.database import GatewayDatabase
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks

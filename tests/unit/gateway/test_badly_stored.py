@@ -13,7 +13,7 @@ import pytest
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import KnownPerson, People, Role
 from gateway.clients.readers import Readers
-from gateway.console.logins import Logins
+from gateway.console.door import Logins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
 from gateway.features.feedback.ledger import Feedback
@@ -22,8 +22,7 @@ from gateway.inbound.entrance import Origins
 from gateway.inbound.late import LateMessages
 from gateway.inbound.usage_limits import PersonLimits
 from gateway.overview.sharing import SharedView
-from gateway.programs.pins import Pins
-from gateway.programs.versions import KeptVersions
+from gateway.programs.versions import KeptVersions, Pins
 from gateway.web.logins.team import NotAdmitted, Team, login_id
 from runtime.core.address import Address
 from runtime.core.texts import english

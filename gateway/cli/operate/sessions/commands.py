@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gateway.database import GatewayDatabase
-    from gateway.jobs.erasure import Erased
-    from gateway.jobs.retention import Done, RetentionStep
+    from gateway.jobs.retention import Done, Erased, RetentionStep
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]

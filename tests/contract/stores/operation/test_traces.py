@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, Charter, Charters
 from gateway.features.schedules.redis import RedisSchedules
-from gateway.jobs.erasure import Erasure
+from gateway.jobs.retention import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address, address_of
 from runtime.core.errors import SessionBusy

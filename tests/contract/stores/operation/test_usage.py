@@ -10,7 +10,7 @@ import pytest
 from gateway.features.usage import redis
 from gateway.features.usage.redis import RedisUsage
 from gateway.features.usage.store import Used
-from gateway.models.counted import Amounts
+from gateway.models.answers import Amounts
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.catalog import Whose

@@ -9,7 +9,7 @@ import pytest
 from gateway.access.admission import Access, AccessRules
 from gateway.access.people import People
 from gateway.assembly.announcement import door_lines
-from gateway.settings.connections.platforms import WebSettings
+from gateway.settings.platforms import WebSettings
 from runtime.sandbox.wrapping import Wrapping
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

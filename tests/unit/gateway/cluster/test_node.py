@@ -8,7 +8,7 @@ from typing import ClassVar
 import anyio
 import pytest
 
-from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.bots import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal
 from gateway.cluster.roster import Drains, Roster

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from gateway.cluster.bots import Shares
 from gateway.cluster.roster import Roster
-from gateway.cluster.shares import Shares
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore

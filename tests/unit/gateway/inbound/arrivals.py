@@ -21,7 +21,7 @@ from gateway.inbound.late import LateMessages
 from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.settings.limits import LimitSettings
+from gateway.settings.operation import LimitSettings
 from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
 from runtime.core.address import Address, Speaker

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.access.people import Role
 from gateway.inbound.usage_limits import Limits, PersonLimits
-from gateway.settings.limits import LimitSettings
+from gateway.settings.operation import LimitSettings
 from runtime.core.texts import english
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.inbound.commands import COMMANDS
 from gateway.inbound.routing import Routes, build_routes, only
-from gateway.settings.programs.routes import RouteSettings, read_routes
+from gateway.settings.execution import RouteSettings, read_routes
 from runtime.core.errors import ConfigError
 from tests.unit.gateway.inbound.arrivals import event
 

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.assembly.probes import probes
 from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
-from gateway.settings.programs.routes import RouteSettings
+from gateway.settings.execution import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.choice import ModelChoice

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.access.people import Role
-from gateway.models.owners import ModelTroubles
+from gateway.models.answers import ModelTroubles
 from runtime.events.frames import LLMFailed
 from runtime.events.service import ModelKeyRefused
 from tests.fakes.clock import FakeClock

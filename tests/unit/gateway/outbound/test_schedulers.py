@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from adapters.capabilities import Budget
-from gateway.cluster.shares import Shares
-from gateway.outbound.schedulers import Schedulers
+from gateway.cluster.bots import Shares
+from gateway.outbound.pages import Schedulers
 from runtime.core.errors import RateLimited
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.programs.pins import NoSuchVersion
 from gateway.programs.reloading import Reloading
+from gateway.programs.versions import NoSuchVersion
 from runtime.core.errors import ConfigError
 from runtime.core.texts import english
 from tests.unit.gateway.programs.test_reloading import HELLO, Place

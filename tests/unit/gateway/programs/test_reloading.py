@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.programs.loading import ServedPrograms, compile_routes, routes_of
-from gateway.programs.pins import PinnedPrograms, Pins
 from gateway.programs.reloading import Programs, Reloading, ReloadSource
-from gateway.programs.versions import KeptVersions
+from gateway.programs.versions import KeptVersions, PinnedPrograms, Pins
 from gateway.settings.tree import Settings, load
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from gateway.assembly.parts import open_sandbox
 from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import Metrics
-from gateway.settings.programs.execution import SandboxSettings
+from gateway.settings.execution import SandboxSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
 from runtime.events.happening import Happening

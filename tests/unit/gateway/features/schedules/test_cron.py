@@ -13,7 +13,7 @@ from gateway.features.schedules.cron import Schedule, build_schedules, check_sch
 from gateway.features.schedules.runs import Runs
 from gateway.inbound.routing import Routes, build_routes
 from gateway.jobs.runner import Jobs
-from gateway.settings.programs.routes import read_routes
+from gateway.settings.execution import read_routes
 from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
 from runtime.core.address import Address

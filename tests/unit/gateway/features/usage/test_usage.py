@@ -11,7 +11,7 @@ import pytest
 from gateway.access.people import Role
 from gateway.features.usage.ledger import Ledger, grouped, last_days
 from gateway.features.usage.store import KEPT_DAYS, Used
-from gateway.models.counted import Amounts, answers_on
+from gateway.models.answers import Amounts, answers_on
 from runtime.bus import Bus
 from runtime.core.texts import load_texts
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart

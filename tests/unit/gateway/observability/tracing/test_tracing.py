@@ -18,7 +18,7 @@ from gateway.observability.masking import Masking
 from gateway.observability.tracing.ids import SpanIds
 from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, TracingOptions, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
-from gateway.settings.connections.tracing import TracingSettings
+from gateway.settings.operation import TracingSettings
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.clients.scopes import Scopes
-from gateway.settings.connections.clients import client_scopes, client_tokens
+from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
 

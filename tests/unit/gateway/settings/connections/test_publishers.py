@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.clients.scopes import Scopes
-from gateway.settings.connections.clients import publisher_scopes
+from gateway.settings.clients import publisher_scopes
 from gateway.settings.tree import load
 from runtime.core.errors import ConfigError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings.connections.platforms import TelegramSettings
+from gateway.settings.platforms import TelegramSettings
 from gateway.settings.tree import Settings, load, secrets
 from runtime.core.errors import ConfigError
 

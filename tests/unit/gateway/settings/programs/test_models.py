@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings.programs.models import ModelServer, check_name, sources_of
+from gateway.settings.models import ModelServer, check_name, sources_of
 from gateway.settings.tree import Settings, changed, load
 from runtime.core.errors import ConfigError
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import anyio
 import pytest
 
-from gateway.models.kept_calls import call_of
+from gateway.models.answers import call_of
 from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
 from runtime.events.frames import LLMAnswered, LLMBrokeOff
 from runtime.llm.client import CompletionRequest, Usage

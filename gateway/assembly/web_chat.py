@@ -1,15 +1,23 @@
-"""The log-in of people to the web chat, made from the gateway's foundation."""
+"""The log-in of people to the web chat, and the rules of its rooms, made from the gateway's foundation."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
 from adapters.web.acts import PLATFORM
+from adapters.web.adapter import RoomRules, RoomTables
+from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE
+from adapters.web.gatherings import DIRECTORY_TABLE
 from gateway.access.admission import Access, Owners
 from gateway.access.people import Role
+from gateway.assembly.foundation import Foundation
+from gateway.assembly.sessions import recorded_s
 from gateway.assembly.stores import access_news, links_in, people_in
+from gateway.catalog import rules_of
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
+from gateway.settings.clients import client_scopes
 from gateway.web.app import Barred
 from gateway.web.identity import Identities
 from gateway.web.logins.door import LogIn
@@ -19,6 +27,7 @@ from gateway.web.logins.password import PasswordLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
 from gateway.web.names import ReservedNames, names_of_agents
+from runtime.agents.loops import begins
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
@@ -27,13 +36,15 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from adapters.web.codec import Person
-    from gateway.assembly.foundation import Foundation
-    from gateway.settings.connections.platforms import WebSettings
+    from gateway.settings.platforms import WebSettings
     from gateway.settings.tree import Settings
     from runtime.core.clock import Clock
     from runtime.storage.redis.client.connection import RedisConnection
 
 _FIRST_LINK_LASTS_S = 3600
+
+_TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
+"""In the order of `RoomTables`."""
 
 
 def team_in(settings: Settings, connection: RedisConnection, clock: Clock, reserved: ReservedNames) -> Team:
@@ -125,3 +136,36 @@ def _here(host: str, port: int) -> str:
     """The address under which a browser on this machine finds the gateway."""
     near = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     return f"http://{f'[{near}]' if ':' in near else near}:{port}"
+
+
+def room_rules(foundation: Foundation) -> RoomRules:
+    """What holds in all rooms."""
+    settings, agents = foundation.settings, names_of_agents(foundation.programs.values())
+    people = people_in(foundation.connection, foundation.clock)
+    owners = Owners(people, {PLATFORM: rules_of(settings, PLATFORM)})
+    titled, known = settings.encryption.keys is None, ReservedNames(agents).__contains__
+    tables = RoomTables(*(RedisRecords(foundation.connection, table) for table in _TABLES))
+
+    async def shut_out(ids: Collection[str]) -> Collection[str]:
+        roles = {person.id: person.role for person in await people.all()}
+        others = Role.BLOCKED if settings.web.login == "invite" else Role.GUEST
+        return {
+            id_
+            for id_ in ids
+            if roles.get(id_, others) is Role.BLOCKED and id_.removeprefix(f"{PLATFORM}:") not in settings.web.owners
+        }
+
+    scopes = client_scopes(settings.clients).values()
+    return RoomRules(
+        *(titled, known, settings.web.mentions_only, _answering(foundation), owners.has, tables),
+        shut_out=shut_out,
+        overseen=settings.console.private or any(one.content and one.private for one in scopes),
+        begins=lambda command: command in foundation.routes.commands,
+        voice_s=recorded_s(settings),
+    )
+
+
+def _answering(foundation: Foundation) -> list[str]:
+    """The names of the agents that people can write to alone: those with which the web's program begins."""
+    program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
+    return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))

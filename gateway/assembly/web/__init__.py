@@ -1,1 +1,0 @@
-"""Everything on the web port: the chat, its log-in and rooms, the console, and the routes for clients."""

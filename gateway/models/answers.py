@@ -1,0 +1,214 @@
+"""What is done with what models answer: use is counted and summed up, calls are kept for a while with what was sent and
+what came, and owners are told what is wrong, in words of the provider.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from anyio.abc import TaskGroup
+
+from gateway.access.owner_notices import OwnerNotices
+from runtime.bus import Bus, EventStream
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
+from runtime.core.ids import SessionId
+from runtime.core.texts import Texts
+from runtime.events.frames import AskedPrompt, LLMAnswered, LLMBrokeOff, LLMFailed
+from runtime.events.service import ModelKeyRefused, ModelNotOffered
+from runtime.llm.client import LLMClient, Usage
+from runtime.stores.kept import KeptCalls, ModelCall
+from runtime.voice.listener import Payer
+
+_UNHEARD_ANSWERS = 10_000
+
+_UNHEARD_CALLS = 500
+
+KINDS = (LLMFailed, ModelKeyRefused, ModelNotOffered)
+"""What owners hear about."""
+
+_UNHEARD_FAILURES = 1_000
+_SHOWN_CHARS = 500
+
+
+def answers_on(bus: Bus) -> AbstractAsyncContextManager[EventStream]:
+    """The answers of models from now on, whole and in part."""
+    return bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_ANSWERS)
+
+
+def counted(llm: LLMClient, purpose: str, usage: Usage, seconds: float, payer: Payer | None = None) -> LLMAnswered:
+    """An answer of `llm` that took `seconds`, and whom it is counted for: nobody, if there is no payer."""
+    return LLMAnswered(
+        *(payer.session if payer is not None else "", "", "", "", usage.model or llm.model, purpose),
+        reply="",
+        seconds=seconds,
+        first_text_s=None,
+        tokens_in=usage.input_tokens,
+        tokens_out=usage.output_tokens,
+        tokens_cached=usage.cached_tokens,
+        cost_usd=usage.cost_usd,
+        conversation=payer.address.key if payer is not None else "",
+        participant_id=None if payer is None else payer.person,
+        estimated=usage.estimated,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Answers, tokens as providers count them, those from the cache among those in, and the price in US dollars.
+
+    `estimated` of the answers ended before they were counted; their tokens are an estimate by length. `unpriced` of
+    them have a price that nobody knows, and are not in the cost.
+    """
+
+    answers: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    estimated: int = 0
+    unpriced: int = 0
+
+    def plus(self, other: Amounts) -> Amounts:
+        """Both together."""
+        return Amounts(
+            self.answers + other.answers,
+            self.tokens_in + other.tokens_in,
+            self.tokens_cached + other.tokens_cached,
+            self.tokens_out + other.tokens_out,
+            self.cost_usd + other.cost_usd,
+            self.estimated + other.estimated,
+            self.unpriced + other.unpriced,
+        )
+
+    @property
+    def usd(self) -> float | None:
+        """The cost as far as it is known; None where no answer has a known price."""
+        return None if self.unpriced and self.unpriced >= self.answers else round(self.cost_usd, 6)
+
+
+def amounts_of(answer: LLMAnswered) -> Amounts:
+    """What one answer adds."""
+    tokens = (answer.tokens_in, answer.tokens_cached, answer.tokens_out)
+    return Amounts(1, *tokens, answer.cost_usd or 0.0, int(answer.estimated), int(answer.cost_usd is None))
+
+
+def shown(amounts: Amounts) -> dict[str, float | None]:
+    """Amounts as JSON data."""
+    return {
+        "answers": int(amounts.answers),
+        "tokens_in": int(amounts.tokens_in),
+        "tokens_cached": int(amounts.tokens_cached),
+        "tokens_out": int(amounts.tokens_out),
+        "usd": amounts.usd,
+        "unpriced": int(amounts.unpriced),
+    }
+
+
+def in_words(amounts: Amounts, texts: Texts) -> str:
+    """Amounts on a line, for people."""
+    told = texts(
+        "usage.amounts" if amounts.usd is not None else "usage.unpriced",
+        answers=f"{amounts.answers:,}",
+        tokens_in=f"{amounts.tokens_in:,}",
+        cached=f"{amounts.tokens_cached:,}",
+        tokens_out=f"{amounts.tokens_out:,}",
+        usd=f"{amounts.cost_usd:,.2f}",
+    )
+    if amounts.unpriced and amounts.usd is not None:
+        told = texts("usage.partly_priced", amounts=told, count=f"{amounts.unpriced:,}")
+    return texts("usage.estimated", amounts=told, count=f"{amounts.estimated:,}") if amounts.estimated else told
+
+
+class CallKeeper:
+    """Keeps what models were asked in sessions, and what each session has cost. What a node has not kept when
+    it dies is lost, but no answer is."""
+
+    def __init__(self, calls: KeptCalls) -> None:
+        self._calls = calls
+
+    async def follow(self, bus: Bus) -> None:
+        """Keep what comes, until cancelled."""
+        async with bus.events("llm.*", capacity=_UNHEARD_CALLS) as answers:
+            async for answer in answers:
+                if isinstance(answer.what, LLMAnswered | LLMBrokeOff) and answer.what.session_id:
+                    await self._keep(answer.what, answer.at)
+
+    async def _keep(self, what: LLMAnswered | LLMBrokeOff, at: datetime) -> None:
+        try:
+            if isinstance(what, LLMAnswered):
+                await self._calls.spend(SessionId(what.session_id), asdict(amounts_of(what)))
+            if what.prompt is not None:
+                await self._calls.keep(call_of(what, what.prompt, at))
+        except StorageUnavailable:
+            return
+
+
+def call_of(what: LLMAnswered | LLMBrokeOff, prompt: AskedPrompt, at: datetime) -> ModelCall:
+    """An answer of a model, or that none came, as it is kept."""
+    call = ModelCall(
+        SessionId(what.session_id),
+        prompt.asked_seq,
+        prompt.heard_seq,
+        at,
+        what.frame,
+        what.agent_id,
+        what.agent,
+        what.playbook,
+        prompt.step,
+        what.model,
+        what.purpose,
+        tuple(prompt.messages),
+        reply="",
+        whole=False,
+        seconds=what.seconds,
+        error=what.error or "",
+    )
+    if isinstance(what, LLMBrokeOff):
+        return call
+    return replace(
+        call,
+        reply=what.reply,
+        whole=type(what) is LLMAnswered,
+        first_text_s=what.first_text_s,
+        tokens_in=what.tokens_in,
+        tokens_cached=what.tokens_cached,
+        tokens_out=what.tokens_out,
+        cost_usd=what.cost_usd,
+        estimated=what.estimated,
+    )
+
+
+class ModelTroubles:
+    """Tells owners. The id of a notice has its day, so that all nodes together say it once."""
+
+    def __init__(self, owners: OwnerNotices, clock: Clock) -> None:
+        self._owners = owners
+        self._clock = clock
+
+    def start(self, bus: Bus, tasks: TaskGroup) -> None:
+        """Tell of all of them in `tasks`."""
+        for kind in KINDS:
+            tasks.start_soon(self.follow, bus, kind.name)
+
+    async def follow(self, bus: Bus, name: str) -> None:
+        """Tell of events of this name until cancelled."""
+        async with bus.events(name, capacity=_UNHEARD_FAILURES) as failures:
+            async for failure in failures:
+                with suppress(StorageUnavailable):  # the log has it
+                    await self.tell(failure.what)
+
+    async def tell(self, what: object) -> None:
+        """Tell owners of a failure, unless they were told of its kind today."""
+        day = self._clock.now().date().isoformat()
+        if isinstance(what, ModelKeyRefused):
+            notice = f"model.key.{what.entry}.{day}"
+            await self._owners.tell(notice, "models.key_refused", entry=what.entry, error=what.error[:_SHOWN_CHARS])
+        elif isinstance(what, ModelNotOffered):
+            notice = f"model.not_offered.{what.entry}.{day}"
+            await self._owners.tell(notice, "models.not_offered", entry=what.entry, error=what.error[:_SHOWN_CHARS])
+        elif isinstance(what, LLMFailed):
+            notice = f"model.{what.error.partition(':')[0]}.{day}"
+            await self._owners.tell(notice, "models.failed", error=what.error[:_SHOWN_CHARS])

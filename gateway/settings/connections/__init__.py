@@ -1,1 +1,0 @@
-"""Settings of connections: platforms, clients, participants, collectors."""

@@ -1,1 +1,0 @@
-"""Settings of programs: models, memory, places, schedules, routes."""
