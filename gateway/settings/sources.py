@@ -148,6 +148,16 @@ def refuse_secrets_for_files(layer: Layer) -> None:
             )
 
 
+def config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
+    """The file with the settings: the one that is named, by the environment too, else `parley.toml` where there is one."""
+    if config is not None:
+        return config
+    if named := variables.get(CONFIG_VARIABLE):
+        return here / Path(named).expanduser()
+    usual = here / "parley.toml"
+    return usual if usual.is_file() else None
+
+
 def default_data_dir(variables: Mapping[str, str]) -> Path:
     """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")

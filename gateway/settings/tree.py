@@ -63,9 +63,9 @@ from gateway.settings.operation import (
 )
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.sources import (
-    CONFIG_VARIABLE,
     FILE_TABLES,
     Layer,
+    config_path,
     default_data_dir,
     environment_layer,
     flag_layer,
@@ -172,15 +172,10 @@ class Settings(BaseSettings):
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **sources: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only the layers of `load`, which has checked them for unknown keys and misplaced secrets."""
-        return (init_settings,)
+        return (sources["init_settings"],)
 
 
 def load(
@@ -197,7 +192,7 @@ def load(
     Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
-    toml = _config_path(config, variables, here)
+    toml = config_path(config, variables, here)
     layers = (
         flag_layer(flags or {}),
         environment_layer("environment", variables),
@@ -312,15 +307,6 @@ def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
 
 def _is_providers(name: str) -> bool:
     return not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
-
-
-def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
-    if config is not None:
-        return config
-    if named := variables.get(CONFIG_VARIABLE):
-        return here / Path(named).expanduser()
-    usual = here / "parley.toml"
-    return usual if usual.is_file() else None
 
 
 def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
