@@ -1,6 +1,6 @@
 """The console's own routes: its page, its log-in and log-out, and the cookie that lets the page ask the bus.
 
-Log-ins, and links that let in an owner once, are records that every node reads, so that ending one takes effect at once.
+Log-ins, and links that let in an owner once, are records that every node reads: ending one takes effect at once.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def refuse_secrets_for_files(layer: Layer) -> None:
 
 
 def config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
-    """The file with the settings: the one that is named, also by the environment, else `parley.toml`, if it is there."""
+    """The file with the settings: the one that is named, by the environment, else `parley.toml`, if there is one."""
     if config is not None:
         return config
     if named := variables.get(CONFIG_VARIABLE):
