@@ -7,44 +7,44 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import partial
+from typing import Final, Literal
 
 import anyio
 
 from adapters.adapter import Admits, Call, File, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
-from adapters.discord.api.bot import DiscordApi
-from adapters.discord.api.calls import DiscordCalls
-from adapters.discord.api.interactions import InteractionApi
-from adapters.discord.api.retrying import until_answered
-from adapters.discord.api.webhooks import HookApi
-from adapters.discord.check import health
+from adapters.discord.api.bot import DiscordApi, DiscordServer
+from adapters.discord.api.calls import NO_ANSWER, DiscordCalls
+from adapters.discord.api.permissions import invitation, missing
+from adapters.discord.api.webhooks import HookApi, InteractionApi
 from adapters.discord.codec.addresses import PLATFORM, DiscordBot, address_of, channel_id_of, is_private, number_of
 from adapters.discord.codec.interactions import offered
-from adapters.discord.inbound.history import earlier_in
+from adapters.discord.inbound.catch_up import earlier_in
 from adapters.discord.inbound.intake import DiscordIntake, Ours
-from adapters.discord.inbound.menu import Menu
-from adapters.discord.inbound.receipts import Receipts
+from adapters.discord.inbound.listener import INTENT_HELP
+from adapters.discord.inbound.menu import Menu, Receipts
 from adapters.discord.inbound.shard import ShardSession
-from adapters.discord.limits import CAPABILITIES
-from adapters.discord.outbound.new_threads import NewThreads
-from adapters.discord.outbound.rate_buckets import RateBuckets
-from adapters.discord.outbound.reactions import Marking
+from adapters.discord.limits import CAPABILITIES, MARKS
 from adapters.discord.outbound.sender import DiscordSender, Utterance
 from adapters.discord.outbound.threads import DiscordThreads
-from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
-from adapters.discord.outbound.webhooks import Webhooks
+from adapters.discord.outbound.webhooks import UnconfirmedPosts, Webhooks
+from adapters.marks import SingleMarks
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
+from adapters.retrying import PlatformPatience
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
+from runtime.core.errors import AdapterError, AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts, english
 
 _log = logging.getLogger(__name__)
+
+MAX_TOLD: Final = 5
+"""The number of servers whose missing permissions are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +97,11 @@ class DiscordAdapter:
         self._api = DiscordApi(self._calls)
         self._hooks = Webhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
         self._threads = DiscordThreads(self._api, self._options.texts("sessions.unnamed"))
-        self._openings = NewThreads(self._api, self._threads)
-        self._marking = Marking(self._api)
+        self._marks_there = SingleMarks(MARKS)
         own = self._options
         self._answers = InteractionApi(self._calls)
         self._receipts = Receipts(self._answers, own.texts, clock)
         self._voice = DiscordSender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
-        self._draws = RateBuckets(self._calls.rest.size, self._voice.through_hooks)
 
     @property
     def name(self) -> str:
@@ -123,7 +121,7 @@ class DiscordAdapter:
 
         The iterator raises AuthFailed when the gateway refuses the bot, or one of its privileged intents.
         """
-        us, _ = await until_answered(self._clock, self._api.identity, but=AuthFailed)
+        us, _ = await PlatformPatience(self._clock, NO_ANSWER).until_answered(self._api.identity)
         us = replace(us, commands=frozenset(self._options.commands))
         await self._offer_commands(us)
         intake = self._intake()
@@ -144,17 +142,17 @@ class DiscordAdapter:
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """The bucket of a channel, thread or private conversation; `draws` is more precise."""
-        return self._draws.conversation(to)
+        return f"{PLATFORM}:{channel_id_of(to)}", CAPABILITIES.group_budget
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
         """Separate buckets for posting and editing, and for each webhook, with the limits from earlier answers."""
-        return self._draws.of(to, call, speaker)
+        return self._voice.draws(to, call, speaker, self._calls.rest.size)
 
     async def check(self) -> str:
         """As the port says; also names the rights that are missing in a server."""
         calls = self._new_calls()
         try:
-            return await health(DiscordApi(calls))
+            return await _health(DiscordApi(calls))
         finally:
             await calls.close()
 
@@ -212,11 +210,12 @@ class DiscordAdapter:
         """As the port says. The message that starts a thread is in the thread's channel."""
         number = number_of(message)
         channel_id = to.conversation if number == to.thread else channel_id_of(to)
-        await self._marking.put(channel_id, number, mark)
+        react = partial(self._api.react, channel_id, number)
+        await self._marks_there.put(number, mark, partial(react, there=True), partial(react, there=False))
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """As the port says: a thread of the channel, a post of the forum."""
-        return await self._openings.open(to, title, nonce)
+        return await self._threads.begin(to, title, nonce)
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
         """Tell the person in the private conversation: in channels, Discord shows only replies to interactions to one
@@ -236,7 +235,7 @@ class DiscordAdapter:
 
     async def link(self, to: Address, /) -> str | None:
         """As the port says."""
-        return await self._openings.link(to)
+        return await self._threads.link(to)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for ten seconds, under the bot's own name. Raises as `send`."""
@@ -265,3 +264,28 @@ class DiscordAdapter:
             await self._api.offer_commands(us.application_id, offered(own.commands, own.programs, own.texts))
         except AdapterError as error:
             _log.warning("Discord does not show the commands", extra={"error": str(error)})
+
+
+async def _health(api: DiscordApi) -> str:
+    """One line for a person. Raises AuthFailed if something essential is missing."""
+    try:
+        us, reads = await api.identity()
+        servers = await api.servers()
+    except (OutcomeUncertain, RateLimited) as error:
+        raise NotDelivered(f"{error}. So Parley cannot tell whether the token is valid") from error
+    if not reads:
+        raise AuthFailed(INTENT_HELP)
+    lacking = [text for server in servers if (text := _lacking(server, essential=False))]
+    crippled = [text for server in servers if (text := _lacking(server, essential=True))]
+    link = invitation(us.application_id).link
+    if crippled:
+        told = "; ".join(crippled[:MAX_TOLD])
+        raise AuthFailed(f"{told}. In the server's settings, Roles, give them to {us.name}, or open {link} again")
+    where = f"in {len(servers)} server{'s' * (len(servers) != 1)}"
+    notes = f". {'; '.join(lacking[:MAX_TOLD])}; docs/chats/discord.md says what each is for" if lacking else ""
+    return f"Discord knows this bot as {us.name}, {where}{notes}. To add it to a server: {link}"
+
+
+def _lacking(server: DiscordServer, *, essential: bool) -> str:
+    names = [right.name for right in missing(server.permissions) if right.essential or not essential]
+    return f"In {server.name} the bot lacks {', '.join(names)}" if names else ""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from adapters.capabilities import Budget, Capabilities
+from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 2000
 """Most characters of one message (Discord's documentation, Create Message)."""
@@ -24,6 +27,9 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 """What a bot may upload everywhere (Discord's documentation, Uploading Files); boosted servers take more."""
 HOOKS_PER_CHANNEL = 3
 """Webhooks of ours in one channel, out of 15 possible ones; agents are spread over them. Chosen."""
+
+MARKS: Mapping[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "🛑", "failed": "⚠️"}
+"""Our marks as emoji."""
 
 _BURST_SHARE = 0.3
 """The part of a window's calls that may come at once; the others come evenly. Chosen."""

@@ -5,27 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.asides import HandsOver, to_nobody
 from adapters.capabilities import Budget, Capabilities
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
-from adapters.slack.api.app import AppApi
-from adapters.slack.api.calls import SlackTransport
-from adapters.slack.api.installations import Installations
-from adapters.slack.api.retrying import Retrying
-from adapters.slack.api.workspaces import Workspaces
-from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
-from adapters.slack.inbound.bolt import BoltApp
-from adapters.slack.inbound.catch_up import SlackCatchUp
+from adapters.retrying import PlatformPatience
+from adapters.slack.api.calls import AppApi, SlackTransport
+from adapters.slack.api.workspaces import Installations, Workspaces
+from adapters.slack.codec.addresses import PLATFORM, blocks_of, channel_of, is_private, team_of
+from adapters.slack.inbound.bolt import BoltApp, answer_http
+from adapters.slack.inbound.catch_up import Marks, SlackCatchUp, earlier_in
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries
-from adapters.slack.inbound.event_socket import EventSocket
-from adapters.slack.inbound.history import earlier_in
-from adapters.slack.inbound.http_events import answer_http
-from adapters.slack.inbound.marks import Marks
+from adapters.slack.inbound.event_socket import NOT_HEARD, EventSocket
 from adapters.slack.inbound.oauth import AppKeys, Door, InstallationStore
 from adapters.slack.inbound.receiver import SlackReceiver
 from adapters.slack.limits import CAPABILITIES, draws
@@ -142,7 +137,7 @@ class SlackAdapter(SlackSender):
 
         What was missed is read from history meanwhile. Raises StorageUnavailable.
         """
-        patience = Retrying(self._clock)
+        patience = PlatformPatience(self._clock, NOT_HEARD)
         workspace = await patience.until_answered(self._workspaces.ask_again)
         if workspace is not None and (missing := lacking(workspace.scopes)):
             _log.warning("The Slack app lacks scopes", extra={"scopes": " ".join(missing)})
@@ -176,6 +171,27 @@ class SlackAdapter(SlackSender):
     async def earlier(self, to: Address, before: str, /, *, at_most: int) -> Sequence[Inbound]:
         """As the port says, of threads."""
         return await earlier_in(self._workspaces, self._hearing.person, to, before, at_most)
+
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """Tell in the thread (chat.postEphemeral), until the app is loaded anew. Below a message without replies Slack
+        shows no such message (its `thread_ts`), so it is in the channel then.
+        """
+        workspace = await self._workspaces.of(team_of(to))
+        thread = to.thread if to.key in self._threads.spoken_in else None
+        await workspace.api.tell_alone(channel_of(to), thread, person_id.rpartition(":")[2], blocks_of(text, None))
+
+    async def private_with(self, to: Address, person_id: str, /) -> Address:
+        """The direct conversation with a person. Raises MissingScope for an app without `im:write`."""
+        workspace = await self._workspaces.of(team_of(to))
+        channel = await workspace.api.direct_channel(person_id.rpartition(":")[2])
+        return replace(to, conversation=f"{team_of(to)}:{channel}", thread=None)
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As `tell_alone`, in channels; in a direct conversation nobody else reads along."""
+        if is_private(to):
+            return False
+        await self.tell_alone(to, person_id, text)
+        return True
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """Threads of a channel share its bucket; the workspace's limit of edits is a bucket of the whole bot."""

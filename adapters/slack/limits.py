@@ -7,6 +7,7 @@ from typing import Final
 
 from adapters.adapter import Call
 from adapters.capabilities import Budget, Capabilities, StreamLimits
+from runtime.core.message import Mark
 
 MAX_SECTION_UNITS = 3000
 """Most characters of a section's text, markup and escapes included (Block Kit reference, section block)."""
@@ -47,6 +48,14 @@ METHODS: Mapping[Call, tuple[str, Budget]] = {
 """The method that a call comes to and its limit in one workspace: each leaves a fifth of its tier unused, and what it
 may do at once and in the following minute stays below the tier (docs.slack.dev, rate limits: tier 2 is 20 calls a
 minute, 3 is 50, 4 is 100). Sends are limited by channel."""
+
+MARKS: Mapping[Mark, str] = {
+    "seen": "eyes",
+    "queued": "hourglass_flowing_sand",
+    "stopped": "octagonal_sign",
+    "failed": "warning",
+}
+"""Our marks by Slack's emoji names."""
 
 CAPABILITIES = Capabilities(
     max_text=SECTION_TEXT_UNITS,

@@ -34,15 +34,13 @@ from adapters.telegram.codec.addresses import (
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import TelegramReceiver
-from adapters.telegram.inbound.feed import UpdateFeed
-from adapters.telegram.inbound.intake import TelegramIntake, Webhook
-from adapters.telegram.inbound.polling import until_answered
+from adapters.telegram.inbound.intake import TelegramIntake, UpdateFeed, Webhook
+from adapters.telegram.inbound.polling import patience
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
-from adapters.telegram.outbound.alone import TelegramAlone
 from adapters.telegram.outbound.drafts import Drafts
 from adapters.telegram.outbound.message_ids import MessageIds
-from adapters.telegram.outbound.sender import TelegramSender
+from adapters.telegram.outbound.sender import TelegramAlone, TelegramSender
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -303,7 +301,7 @@ class TelegramAdapter:
         known: dict[OurBot, TelegramBot] = {}
         for bot in self._roster:
             try:
-                known[bot] = await until_answered(self._clock, partial(bot.api.me, bot.agent))
+                known[bot] = await patience(self._clock).until_answered(partial(bot.api.me, bot.agent))
             except AuthFailed as error:
                 if bot.agent is None:
                     raise
@@ -319,7 +317,7 @@ class TelegramAdapter:
         """Start receiving the bot's updates, by requests or by polls, and show its commands."""
         hook = self._webhook(bot)
         if hook is not None:
-            await until_answered(self._clock, lambda: bot.api.set_webhook(hook.url, hook.secret))
+            await patience(self._clock).until_answered(lambda: bot.api.set_webhook(hook.url, hook.secret))
         else:
             await _prepare("A webhook may be in the way of polling", bot.api.remove_webhook)
         await _prepare("Telegram does not show the commands", lambda: self._offer_commands(bot))

@@ -81,23 +81,20 @@ class DiscordApi:
         """Post a message; returns it in Discord's form."""
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
         what = "posting" if post.file is None else "sending a file"
-        with self._calls.told(what):
-            message: Any = await self._calls.rest.request(route, json=post_data(post), file=post.file)
-            return {**message, "id": str(message["id"])}
+        return await self._calls.read(what, route, with_id, json=post_data(post), file=post.file)
 
     async def private_channel(self, person: str) -> str:
         """The id of the private conversation with a person."""
-        with self._calls.told("opening a private conversation"):
-            route = Route("POST", "/users/@me/channels")
-            opened: Any = await self._calls.rest.request(route, json={"recipient_id": person})
-            return str(opened["id"])
+        route = Route("POST", "/users/@me/channels")
+        return await self._calls.read("opening a private conversation", route, _id, json={"recipient_id": person})
 
     async def edit(
         self, channel_id: str, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
         """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data = text_data(words) | ({} if choices is None else {"components": choice_rows(choices)})
-        return await self._message("editing", "PATCH", channel_id, message, json=data)
+        route = Route("PATCH", _MESSAGE, channel_id=channel_id, message_id=message)
+        return await self._calls.read("editing", route, dict, json=data)
 
     async def delete(self, channel_id: str, message: str) -> None:
         await self._calls.ask("deleting", Route("DELETE", _MESSAGE, channel_id=channel_id, message_id=message))
@@ -115,27 +112,23 @@ class DiscordApi:
     async def after(self, channel_id: str, message: str) -> list[dict[str, Any]]:
         """Up to PAGE messages that follow a message, oldest first; without those that are not understood."""
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_id)
-        with self._calls.told("reading what was written"):
-            found: Any = await self._calls.rest.request(route, params={"limit": str(PAGE), "after": message})
-            return sorted(filter(_has_id, found), key=lambda each: int(each["id"]))
+        asked = {"limit": str(PAGE), "after": message}
+        return await self._calls.read("reading what was written", route, _in_order, params=asked)
 
     async def before(self, channel_id: str, message: str, at_most: int) -> list[dict[str, Any]]:
         """The latest messages before a message, oldest first; without those that are not understood."""
         route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_id)
-        with self._calls.told("reading what was said before"):
-            found: Any = await self._calls.rest.request(route, params={"limit": str(at_most), "before": message})
-            return sorted(filter(_has_id, found), key=lambda each: int(each["id"]))
+        asked = {"limit": str(at_most), "before": message}
+        return await self._calls.read("reading what was said before", route, _in_order, params=asked)
 
     async def message(self, channel_id: str, message: str) -> dict[str, Any]:
         """One message."""
-        with self._calls.told("reading a message"):
-            route = Route("GET", _MESSAGE, channel_id=channel_id, message_id=message)
-            return dict(await self._calls.rest.request(route))
+        route = Route("GET", _MESSAGE, channel_id=channel_id, message_id=message)
+        return await self._calls.read("reading a message", route, dict)
 
     async def channel(self, channel_id: str) -> dict[str, Any]:
-        with self._calls.told("reading a channel"):
-            route = Route("GET", "/channels/{channel_id}", channel_id=channel_id)
-            return dict(await self._calls.rest.request(route))
+        route = Route("GET", "/channels/{channel_id}", channel_id=channel_id)
+        return await self._calls.read("reading a channel", route, dict)
 
     async def open_thread(self, channel_id: str, name: str, *, message: str | None = None) -> str:
         """Open a public thread, from a message if one is given; its id. Raises AlreadyDone where there is one."""
@@ -145,28 +138,30 @@ class DiscordApi:
         data: dict[str, Any] = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN}
         if message is None:
             data["type"] = _PUBLIC_THREAD
-        with self._calls.told("opening a thread"):
-            opened: Any = await self._calls.rest.request(route, json=data)
-            return str(opened["id"])
+        return await self._calls.read("opening a thread", route, _id, json=data)
 
     async def open_post(self, forum_id: str, name: str, post: Post) -> str:
         """Open a post of a forum, which begins with a message; its id."""
         route = Route("POST", "/channels/{channel_id}/threads", channel_id=forum_id)
         data = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN, "message": post_data(post)}
-        with self._calls.told("opening a post"):
-            opened: Any = await self._calls.rest.request(route, json=data)
-            return str(opened["id"])
+        return await self._calls.read("opening a post", route, _id, json=data)
 
     async def join(self, thread_id: str, person: str = "@me") -> None:
         """Have somebody in a thread; us, so that Discord tells us from now on that it is one of ours."""
         path = "/channels/{channel_id}/thread-members/" + person
         await self._calls.ask("joining a thread", Route("PUT", path, channel_id=thread_id))
 
-    async def _message(self, what: str, method: str, channel_id: str, message: str, json: Any) -> dict[str, Any]:
-        route = Route(method, _MESSAGE, channel_id=channel_id, message_id=message)
-        with self._calls.told(what):
-            return dict(await self._calls.rest.request(route, json=json))
+
+def with_id(message: Any) -> dict[str, Any]:
+    """A message in Discord's form. Raises LookupError or TypeError for what is none."""
+    return {**message, "id": str(message["id"])}
 
 
-def _has_id(message: Any) -> bool:
-    return isinstance(message, dict) and is_snowflake(message.get("id"))
+def _id(opened: Any) -> str:
+    return str(opened["id"])
+
+
+def _in_order(messages: Any) -> list[dict[str, Any]]:
+    """Those of the messages that are understood, oldest first."""
+    understood = (one for one in messages if isinstance(one, dict) and is_snowflake(one.get("id")))
+    return sorted(understood, key=lambda each: int(each["id"]))

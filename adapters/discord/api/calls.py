@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -17,6 +17,7 @@ from adapters.discord.api.rest import OLD_EDITS, Rest
 from adapters.platform_clock import PlatformClock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
+NO_ANSWER: Final = "Discord does not answer"
 UNREACHABLE_PAUSE_S: Final = 1.0
 """The pause before the repetition of a call that could not even be sent."""
 FILE_HOSTS: Final = frozenset(
@@ -40,6 +41,7 @@ _WHY: Final[Mapping[int, str]] = {
     160006: "The server has as many threads as it may have",
     200000: "The server's moderation blocked the text",
 }
+_Read = TypeVar("_Read")
 _log = logging.getLogger(__name__)
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 """The exceptions of an unexpected answer."""
@@ -106,8 +108,12 @@ class DiscordCalls:
         file: File | None = None,
     ) -> Any:
         """The answer, as JSON data; errors call the request `what`. Raises as `told`."""
+        return await self.read(what, route, lambda answer: answer, json=json, params=params, file=file)
+
+    async def read(self, what: str, route: Route, read: Callable[[Any], _Read], **sent: Any) -> _Read:
+        """The answer, as JSON data, read: `Unreadable` where that is not possible. Raises as `told`."""
         with self.told(what):
-            return await self.rest.request(route, json=json, params=params, file=file)
+            return read(await self.rest.request(route, **sent))
 
     async def download(self, url: str, *, max_bytes: int) -> bytes:
         """A file that a person sent. Raises NotDelivered when it is gone, too long, or not on Discord.

@@ -1,4 +1,6 @@
-"""API calls of webhooks. A webhook's address is its secret, and the bot's token is not sent with it."""
+"""API calls with a secret in their address, with which the bot's token is not sent: of webhooks, and answers to
+interactions (a command, a button, completion while typing), of which Discord waits three seconds for the first one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Any, Final
 
 from discord.http import Route
 
+from adapters.discord.api.bot import with_id
 from adapters.discord.api.calls import DiscordCalls
 from adapters.discord.codec.addresses import DiscordBot
 from adapters.discord.codec.payload import DiscordWords, Post, choice_rows, post_data, text_data
@@ -15,6 +18,10 @@ from runtime.core.message import Choice
 
 _EXECUTE: Final = "/webhooks/{webhook_id}/{webhook_token}"
 _MESSAGE: Final = _EXECUTE + "/messages/{message_id}"
+
+_EPHEMERAL: Final = 1 << 6
+_SAY, _SAY_LATER, _CHANGE_LATER, _SUGGEST = 4, 5, 6, 8
+_LONGEST_SUGGESTION: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +56,21 @@ class HookApi:
     async def of_channel(self, channel_id: str, us: DiscordBot) -> list[Hook]:
         """Our webhooks in a channel: those of our application, also where Discord tells only who made them."""
         route = Route("GET", "/channels/{channel_id}/webhooks", channel_id=channel_id)
-        with self._calls.told("reading webhooks"):
-            found: list[Any] = list(await self._calls.rest.request(route))
+
+        def ours(found: Any) -> list[Hook]:
             return [_hook(hook) for hook in found if hook.get("token") and _made_by(hook, us)]
+
+        return await self._calls.read("reading webhooks", route, ours)
 
     async def make(self, channel_id: str, name: str) -> Hook:
         route = Route("POST", "/channels/{channel_id}/webhooks", channel_id=channel_id)
-        with self._calls.told("making a webhook"):
-            return _hook(await self._calls.rest.request(route, json={"name": name}))
+        return await self._calls.read("making a webhook", route, _hook, json={"name": name})
 
     async def send(self, hook: Hook, spot: WebhookSpot, post: Post) -> dict[str, Any]:
         """Post a message; returns it in Discord's form. A repeated call posts again: webhooks know no nonce."""
-        with self._calls.told("posting under an agent's name"):
-            message: Any = await self._calls.rest.request(
-                _route("POST", _EXECUTE, hook),
-                json=post_data(post),
-                params={"wait": "true"} | _in(spot),
-                file=post.file,
-            )
-            return {**message, "id": str(message["id"])}
+        sent: dict[str, Any] = {"json": post_data(post), "params": {"wait": "true"} | _in(spot), "file": post.file}
+        route = _route("POST", _EXECUTE, hook)
+        return await self._calls.read("posting under an agent's name", route, with_id, **sent)
 
     async def edit(
         self, hook: Hook, spot: WebhookSpot, message: str, words: DiscordWords, choices: Sequence[Choice] | None = None
@@ -76,12 +79,8 @@ class HookApi:
         data, query = text_data(words), _in(spot)
         if choices is not None:
             data, query = data | {"components": choice_rows(choices)}, query | {"with_components": "true"}
-        with self._calls.told("editing under an agent's name"):
-            return dict(
-                await self._calls.rest.request(
-                    _route("PATCH", _MESSAGE, hook, message_id=message), json=data, params=query
-                )
-            )
+        route = _route("PATCH", _MESSAGE, hook, message_id=message)
+        return await self._calls.read("editing under an agent's name", route, dict, json=data, params=query)
 
     async def delete(self, hook: Hook, spot: WebhookSpot, message: str) -> None:
         route = _route("DELETE", _MESSAGE, hook, message_id=message)
@@ -104,3 +103,48 @@ def _made_by(hook: Mapping[str, Any], us: DiscordBot) -> bool:
 def _hook(data: Mapping[str, Any]) -> Hook:
     server = data.get("guild_id")
     return Hook(str(data["id"]), str(data["token"]), str(data.get("name") or ""), str(server) if server else None)
+
+
+class InteractionApi:
+    """Calls with an interaction's own token. Raise AlreadyDone after the first answer, NotDelivered when it is too
+    late.
+    """
+
+    def __init__(self, calls: DiscordCalls) -> None:
+        self._calls = calls
+
+    async def say(self, interaction: Mapping[str, Any], words: DiscordWords, *, openly: bool = False) -> None:
+        """Answer with a text, which only the person sees unless `openly`."""
+        await self._respond(interaction, _SAY, text_data(words) | ({} if openly else {"flags": _EPHEMERAL}))
+
+    async def promise(self, interaction: Mapping[str, Any]) -> None:
+        """Announce a text, which must follow within a quarter of an hour."""
+        await self._respond(interaction, _SAY_LATER, {"flags": _EPHEMERAL})
+
+    async def keep_promise(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
+        """Send the announced text, or put another one in the place of the first answer."""
+        path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
+        route = Route("PATCH", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
+        await self._calls.ask("completing the answer to a command", route, json=text_data(words))
+
+    async def add(self, interaction: Mapping[str, Any], words: DiscordWords) -> None:
+        """Send a further text, which only the person sees."""
+        path = "/webhooks/{webhook_id}/{webhook_token}"
+        route = Route("POST", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
+        data = text_data(words) | {"flags": _EPHEMERAL}
+        await self._calls.ask("going on with the answer to a command", route, json=data)
+
+    async def accept(self, interaction: Mapping[str, Any]) -> None:
+        """Acknowledge a press without a text."""
+        await self._respond(interaction, _CHANGE_LATER, None)
+
+    async def suggest(self, interaction: Mapping[str, Any], texts: Sequence[str]) -> None:
+        """Offer completions while the person types."""
+        fitting = [text for text in texts if len(text) <= _LONGEST_SUGGESTION]
+        await self._respond(interaction, _SUGGEST, {"choices": [{"name": text, "value": text} for text in fitting]})
+
+    async def _respond(self, interaction: Mapping[str, Any], kind: int, data: Any) -> None:
+        path = "/interactions/{webhook_id}/{webhook_token}/callback"
+        route = Route("POST", path, webhook_id=interaction["id"], webhook_token=interaction["token"])
+        body = {"type": kind} if data is None else {"type": kind, "data": data}
+        await self._calls.ask("answering a command or a press", route, json=body)

@@ -1,4 +1,7 @@
-"""Discord's messages, edits, deletions and reactions in our words. Pure: no I/O, no library of Discord's."""
+"""Discord's messages, edits, deletions and reactions in our words. Pure: no I/O, no library of Discord's.
+
+The newest messages of people are kept, because Discord repeats neither their authors nor their texts.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
 from adapters.decoding import GONE, UNREAD, rating_of_one
@@ -21,7 +24,7 @@ from adapters.discord.codec.brought import (
     wordless_of,
     words_of,
 )
-from adapters.discord.inbound.recent import Remembered
+from adapters.recent import Recent
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 
@@ -37,6 +40,42 @@ _COMMAND_LINK = re.compile(r"</([^:>\n]{1,100}):\d+>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
 
 _Json: TypeAlias = Mapping[str, Any]
+
+MAX_REMEMBERED: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A message of a person, and where it went."""
+
+    address: Address
+    person_id: str
+    person_name: str
+    addressed: bool
+    private: bool
+    space: str | None
+
+
+class RecentMessages:
+    """By Discord's ids of messages and of people; the oldest are forgotten, and all when the process ends."""
+
+    def __init__(self) -> None:
+        self._messages = Recent[str, Remembered](MAX_REMEMBERED)
+        self._names = Recent[str, str](MAX_REMEMBERED)
+
+    def note(self, item: Inbound) -> None:
+        """A person said, edited or marked something."""
+        self._names.keep(item.person_id, item.person_name)
+        if item.act in ("message", "edit") and item.message_id is not None:
+            whose = Remembered(item.address, item.person_id, item.person_name, item.addressed, item.private, item.space)
+            self._messages.keep(item.message_id, whose)
+
+    def message(self, message_id: str) -> Remembered | None:
+        return self._messages.get(message_id)
+
+    def name(self, person_id: str) -> str:
+        """The person's last known name; "" if unknown."""
+        return self._names.get(person_id) or ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
 from adapters.discord.api.bot import DiscordApi
-from adapters.discord.api.calls import Unreadable
-from adapters.discord.api.retrying import until_answered
+from adapters.discord.api.calls import NO_ANSWER, Unreadable
 from adapters.discord.codec.addresses import DiscordBot, mark_of, snowflake, snowflake_at
 from adapters.discord.inbound.catch_up import DiscordCatchUp
 from adapters.discord.inbound.decode import (
     MessagePlace,
+    RecentMessages,
     deletion_of,
     edit_of,
     inbound_of,
@@ -29,14 +29,14 @@ from adapters.discord.inbound.decode import (
 )
 from adapters.discord.inbound.listener import LOST, DiscordListener
 from adapters.discord.inbound.menu import Menu
-from adapters.discord.inbound.recent import RecentMessages
 from adapters.discord.inbound.shard import ShardEvent, ShardSession
 from adapters.discord.outbound.threads import DiscordThreads
 from adapters.platform_clock import PlatformClock
 from adapters.records import Records
+from adapters.retrying import PlatformPatience
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
 
-_NO_USE: Final = (AuthFailed, NotDelivered, MessageGone, Unreadable)
+_NO_USE: Final = (AuthFailed, NotDelivered, MessageGone)
 """The failures of a call that would fail again."""
 
 _log = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class DiscordIntake:
         return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
 
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        return await until_answered(self._clock, call, but=_NO_USE)
+        return await PlatformPatience(self._clock, NO_ANSWER).until_answered(call, but=_NO_USE, thrice=Unreadable)
 
     def _heard(self, heard: ShardEvent) -> None:
         if heard.name == "INTERACTION_CREATE" and self._tasks is not None:

@@ -12,11 +12,12 @@ import anyio
 import discord
 
 from adapters.discord.api.bot import DiscordApi, Sharding
+from adapters.discord.api.calls import NO_ANSWER
 from adapters.discord.api.permissions import THREAD_BITS
-from adapters.discord.api.retrying import until_answered
 from adapters.discord.inbound.decode import MessagePlace
 from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Shard, ShardEvent, ShardSession, Starts
 from adapters.platform_clock import PlatformClock
+from adapters.retrying import PlatformPatience
 from runtime.core.errors import AuthFailed
 
 INTENT_HELP: Final = (
@@ -70,7 +71,7 @@ class DiscordListener:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
         while self._failure is None:
             try:
-                await self._listen(await until_answered(self._clock, self._api.sharding, but=AuthFailed))
+                await self._listen(await PlatformPatience(self._clock, NO_ANSWER).until_answered(self._api.sharding))
             except AuthFailed as error:
                 self._fail(error)
 

@@ -5,16 +5,18 @@ afterwards.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from adapters.adapter import File
+from adapters.adapter import Call, File
+from adapters.capabilities import Budget
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import HookGone, NoVoiceHere, PlaceGone, TooOld
 from adapters.discord.api.webhooks import WebhookSpot
 from adapters.discord.codec.addresses import (
+    PLATFORM,
     answer_line,
     channel_id_of,
     is_private,
@@ -25,11 +27,10 @@ from adapters.discord.codec.addresses import (
     number_of,
     page_of,
 )
-from adapters.discord.codec.payload import DiscordWords, Post
-from adapters.discord.codec.voice_notes import voice_note
-from adapters.discord.limits import CAPABILITIES
+from adapters.discord.codec.payload import DiscordWords, Post, voice_note
+from adapters.discord.limits import CAPABILITIES, CHANNEL_BUDGET, HOOK_BUDGET, HOOKS_BUDGET, OTHER_BUDGET
 from adapters.discord.outbound.threads import DiscordThreads
-from adapters.discord.outbound.webhooks import Webhooks, is_hooked
+from adapters.discord.outbound.webhooks import Webhooks, is_hooked, seat_of
 from adapters.recent import Recent
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
@@ -38,6 +39,13 @@ from runtime.core.message import Choice
 
 MAX_LINES: Final = 5000
 """The number of webhook messages whose answer line is remembered, so that edits keep it."""
+
+_POST: Final = "POST /channels/{channel_id}/messages"
+_PATCH: Final = "PATCH /channels/{channel_id}/messages/{message_id}"
+_HOOK_POST: Final = "POST /webhooks/{webhook_id}/{webhook_token}"
+_HOOK_PATCH: Final = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
+_POSTING: Final = frozenset[Call]({"send", "upload"})
+_CHANGING: Final = frozenset[Call]({"edit", "offer"})
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +89,24 @@ class DiscordSender:
         self._lines = Recent[str, str](MAX_LINES)
         self._answered = Recent[str, str](MAX_LINES)
 
-    def through_hooks(self, to: Address, speaker: Speaker) -> bool:
+    def draws(
+        self, to: Address, call: Call, speaker: Speaker | None, told: Callable[[str], Budget | None]
+    ) -> Sequence[tuple[str, Budget]]:
+        """The buckets of a call. A webhook's calls do not count as the bot's; its posts count for its channel as
+        well. `told` gives a route's size if answers have told it; otherwise the documented one counts.
+        """
+        posts, changes = call in _POSTING, call in _CHANGING
+        if (posts or changes) and speaker is not None and self._through_hooks(to, speaker):
+            key = f"{PLATFORM}:{to.conversation}:webhook"
+            own = f"{key} {seat_of(speaker.id)}"
+            if changes:
+                return ((f"{own}:edit", told(_HOOK_PATCH) or HOOK_BUDGET),)
+            return (f"{own}:post", told(_HOOK_POST) or HOOK_BUDGET), (f"{key}s", HOOKS_BUDGET)
+        size = told(_POST if posts else _PATCH) or CHANNEL_BUDGET if posts or changes else OTHER_BUDGET
+        kind = "post" if posts else "edit" if changes else call
+        return (f"{PLATFORM}:{channel_id_of(to)}:{kind}", size), (PLATFORM, CAPABILITIES.total_budget)
+
+    def _through_hooks(self, to: Address, speaker: Speaker) -> bool:
         """Whether this speaker uses a webhook there, as far as known."""
         wanted = self._show_names == "webhooks" and not is_private(to)
         return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
@@ -160,7 +185,7 @@ class DiscordSender:
         to, speaker = said.to, said.speaker
         if (spoken := await self._voiced(said)) is not None:
             return spoken
-        if self.through_hooks(to, speaker):
+        if self._through_hooks(to, speaker):
             line = await self._answer_line(said)
             words = page_of(said.text, speaker, named=False)
             name = name_of(speaker, self._avatar_url)

@@ -1,19 +1,20 @@
-"""Threads that start with a message: opened only when something is about to be said in them."""
+"""Threads: those of people's messages, opened only when something is about to be said in them, and new ones."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from adapters.adapter import Inbound
 from adapters.discord.api.bot import DiscordApi
 from adapters.discord.api.calls import AlreadyDone, PlaceGone
-from adapters.discord.codec.addresses import PLATFORM
+from adapters.discord.codec.addresses import PLATFORM, address_of, channel_id_of, is_private, link_to, nonce_of, page_of
+from adapters.discord.codec.payload import Post
 from adapters.recent import Recent
-from runtime.core.address import Address
-from runtime.core.errors import AdapterError, MessageGone
+from runtime.core.address import GATEWAY, Address
+from runtime.core.errors import AdapterError, MessageGone, NotDelivered
 
 MAX_EXPECTED: Final = 1000
 MAX_JOINED: Final = 10_000
@@ -22,6 +23,9 @@ NAME_CHARS: Final = 60
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
+
+_POSTS_ONLY: Final = frozenset({15, 16})
+"""Channel types that have nothing but posts: forums and media channels (Discord's documentation, Channel Types)."""
 
 
 class DiscordThreads:
@@ -43,10 +47,6 @@ class DiscordThreads:
         if thread is not None and thread == item.message_id:
             name = " ".join(item.text.split())[:NAME_CHARS] or self._unnamed
             self._expected.keep(thread, (name, item.person_id.removeprefix(f"{PLATFORM}:")))
-
-    def opened(self, thread: str) -> None:
-        """We opened a thread that is ours from the beginning."""
-        self._joined.keep(thread, True)
 
     def ours(self, thread: str) -> bool:
         """Whether this process opened it, spoke in it, or may open it."""
@@ -89,3 +89,45 @@ class DiscordThreads:
                 await self._api.join(message, person)
             except AdapterError as error:
                 _log.info("Somebody is not in the thread of their own message", extra={"error": str(error)})
+
+    async def begin(self, to: Address, title: str, nonce: str) -> Address | None:
+        """As `CanOpenThread.open_thread`. Private conversations have no threads.
+
+        In a channel a thread begins with a message of ours: that has a nonce, and no message has two threads, so
+        opening it again gets the same one for as long as Discord knows the nonce, a few minutes. Posts of forums know
+        none.
+        """
+        if is_private(to):
+            return None
+        channel = to.conversation
+        post = Post(page_of(title, GATEWAY, named=False), nonce=nonce_of(nonce))
+        try:
+            kind: Any = (await self._api.channel(channel)).get("type")
+            if kind in _POSTS_ONLY:
+                thread = await self._api.open_post(channel, title, post)
+            else:
+                thread = await self._from_message(channel, title, post)
+        except NotDelivered as error:
+            _log.info("Discord opens no thread here", extra={"error": str(error)})
+            return None
+        self._joined.keep(thread, True)
+        return address_of(thread, private=False, parent=channel)
+
+    async def _from_message(self, channel: str, title: str, post: Post) -> str:
+        message = str((await self._api.send(channel, post))["id"])
+        try:
+            with suppress(AlreadyDone):
+                return await self._api.open_thread(channel, title, message=message)
+        except NotDelivered:
+            with suppress(AdapterError):  # then a title stands in the channel, and no thread under it
+                await self._api.delete(channel, message)
+            raise
+        return message
+
+    async def link(self, to: Address) -> str | None:
+        """As `CanOpenThread.link`."""
+        place = channel_id_of(to)
+        if is_private(to):
+            return link_to("@me", place)
+        server = (await self._api.channel(place)).get("guild_id")
+        return None if server is None else link_to(str(server), place)

@@ -1,17 +1,26 @@
-"""A bot's calls of Slack's Web API about messages, people and indicators."""
+"""A bot's calls of Slack's Web API about messages, people, indicators and files.
+
+Files are fetched with the bot's token, and sent in the three steps that Slack has for it
+(docs.slack.dev/messaging/working-with-files).
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlsplit
 
+import aiohttp
+import anyio
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from adapters.adapter import File
 from adapters.slack.api.calls import SlackCalls, told
 from adapters.slack.codec.addresses import Face, SlackBot, SlackPerson
-from adapters.slack.codec.block_text import tables_in
-from adapters.slack.codec.escaping import escape
+from adapters.slack.codec.brought import tables_in
+from adapters.slack.codec.mentions import escape
 from adapters.slack.limits import MAX_FALLBACK_BYTES
+from runtime.core.errors import NotDelivered, OutcomeUncertain
 
 NONCE_EVENT: Final = "parley_message"
 """The type of the metadata with a message's nonce."""
@@ -22,6 +31,9 @@ EVERY_KIND: Final = "public_channel,private_channel,mpim,im"
 """The kinds of conversations."""
 
 Blocks = Sequence[Mapping[str, Any]]
+
+TRANSFER_TIMEOUT_S: Final = 120.0
+CHUNK_BYTES: Final = 64 * 1024
 
 
 class WebApi:
@@ -99,9 +111,13 @@ class WebApi:
             await self._calls.client.chat_delete(channel=channel, ts=message)
 
     async def react(self, channel: str, message: str, name: str) -> None:
-        """Add a mark. Raises NotDelivered, also if it is already there."""
-        with self._calls.call("reactions.add"):
-            await self._calls.client.reactions_add(channel=channel, timestamp=message, name=name)
+        """Add a mark; one that is there already is no error."""
+        try:
+            with self._calls.call("reactions.add"):
+                await self._calls.client.reactions_add(channel=channel, timestamp=message, name=name)
+        except NotDelivered as error:
+            if "already_reacted" not in str(error):
+                raise
 
     async def take_back(self, channel: str, message: str, name: str) -> None:
         """Remove a mark of ours. Raises NotDelivered, also if it is not there."""
@@ -240,3 +256,79 @@ def _fallback(blocks: Blocks) -> str:
     told = (block["text"]["text"] if "text" in block else block.get("title") for block in blocks)
     first = next(filter(None, told), None) or escape(tables_in(blocks, str))
     return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")
+
+
+class FileApi:
+    """The calls of one bot. Errors as `Calls.call`."""
+
+    def __init__(self, calls: SlackCalls) -> None:
+        self._calls = calls
+
+    async def content(self, file_id: str, *, max_bytes: int) -> bytes:
+        """A file's content. Raises NotDelivered where it is gone, too long or not to be had."""
+        with self._calls.call("files.info"):
+            known = (await self._calls.client.files_info(file=file_id))["file"]
+            size, url = int(known.get("size") or 0), str(known.get("url_private_download") or known["url_private"])
+        if size > max_bytes:
+            raise NotDelivered(f"The file {known.get('name', file_id)} has {size} bytes; the limit is {max_bytes}")
+        if not self._is_slacks(url):
+            raise NotDelivered(f"The file {file_id} is kept outside of Slack, which the bot's token must not reach")
+        return await self._fetched(url, max_bytes)
+
+    async def put(self, file: File) -> str:
+        """Upload the content, which nobody sees yet; returns the file's id."""
+        with self._calls.call("files.getUploadURLExternal"):
+            place = await self._calls.client.files_getUploadURLExternal(
+                filename=file.name, length=len(file.data), alt_txt=file.alt or None
+            )
+            url, file_id = told(place, "upload_url"), told(place, "file_id")
+        try:
+            with anyio.fail_after(TRANSFER_TIMEOUT_S):
+                async with self._calls.transport.session().post(url, data=file.data) as answer:
+                    if answer.status != 200:
+                        raise NotDelivered(f"Slack did not take the file {file.name}: HTTP {answer.status}")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise OutcomeUncertain(f"The file {file.name} may not have reached Slack: {error!r}") from error
+        return file_id
+
+    async def share(self, file_id: str, name: str, channel: str, thread: str | None, comment: str) -> None:
+        """Show an uploaded file, with a comment in mrkdwn."""
+        with self._calls.call("files.completeUploadExternal"):
+            await self._calls.client.files_completeUploadExternal(
+                files=[{"id": file_id, "title": name}],
+                channel_id=channel,
+                thread_ts=thread,
+                initial_comment=comment or None,
+            )
+
+    async def is_shared(self, file_id: str, channel: str) -> bool:
+        """Whether a file is visible in a channel."""
+        with self._calls.call("files.info"):
+            known: dict[str, Any] = (await self._calls.client.files_info(file=file_id))["file"]
+            return channel in {*known.get("channels", ()), *known.get("groups", ()), *known.get("ims", ())}
+
+    async def remove(self, file_id: str) -> None:
+        with self._calls.call("files.delete"):
+            await self._calls.client.files_delete(file=file_id)
+
+    async def _fetched(self, url: str, max_bytes: int) -> bytes:
+        content = bytearray()
+        headers = {"Authorization": f"Bearer {self._calls.token}"}
+        try:
+            with anyio.fail_after(TRANSFER_TIMEOUT_S):
+                async with self._calls.transport.session().get(url, headers=headers, allow_redirects=False) as answer:
+                    if answer.status != 200:
+                        raise NotDelivered(f"Slack does not give the file: HTTP {answer.status}; scope files:read?")
+                    async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
+                        content += chunk
+                        if len(content) > max_bytes:
+                            raise NotDelivered(f"The file is longer than {max_bytes} bytes")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise OutcomeUncertain(f"The file could not be fetched from Slack: {error!r}") from error
+        return bytes(content)
+
+    def _is_slacks(self, url: str) -> bool:
+        """Whether the token may be sent to this host."""
+        host, own = urlsplit(url), urlsplit(self._calls.transport.base_url)
+        slacks = host.scheme == "https" and (host.hostname or "").endswith(".slack.com")
+        return slacks or (host.scheme, host.netloc) == (own.scheme, own.netloc)

@@ -1,8 +1,12 @@
-"""The bot's identity and token in each workspace."""
+"""The bot's identity and token in each workspace, and the table of those that have let the app in.
+
+It holds tokens as they are: who reads it has them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 from weakref import WeakValueDictionary
@@ -10,20 +14,72 @@ from weakref import WeakValueDictionary
 import anyio
 
 from adapters.recent import Recent
+from adapters.records import Records, what_can_be_read
 from adapters.slack.api.calls import MOST_WORKSPACES, SlackCalls, SlackTransport
-from adapters.slack.api.files import FileApi
-from adapters.slack.api.installations import Installations
 from adapters.slack.api.streams import StreamApi
-from adapters.slack.api.web import WebApi
+from adapters.slack.api.web import FileApi, WebApi
 from adapters.slack.codec.addresses import SlackBot
 from adapters.slack.manifest import AGENT, OWN_NAMES
-from runtime.core.errors import AuthFailed, NotDelivered
+from runtime.core.errors import AuthFailed, NotDelivered, RateLimited, StorageUnavailable
 
 TRIED_AGAIN_S: Final = 600.0
 """The time after which what a workspace refused is tried again: one message was to blame, or somebody allowed it."""
 
 Feature = Literal["names", "sessions", "streams", "thumbs", "tasks", "plans", "tables"]
 _SCOPE_OF: Final[dict[Feature, str]] = {"names": OWN_NAMES, "sessions": AGENT}
+
+STORE_PAUSE_S: Final = 1.0
+
+
+class Installations:
+    """Bot tokens by workspace. Raises RateLimited while the store cannot be asked, and nothing else."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def token_of(self, team: str) -> str | None:
+        """The workspace's token; None if the app is not installed there (any more)."""
+        try:
+            kept = await self._records.get(team)
+        except StorageUnavailable as error:
+            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
+        return None if kept is None else what_can_be_read({team: kept}, _token).get(team)
+
+    async def keep(self, team: str, name: str, token: str) -> None:
+        """The app was installed, perhaps again."""
+        try:
+            await self._records.put(team, json.dumps({"team": name, "token": token}))
+        except StorageUnavailable as error:
+            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
+
+    async def remove(self, team: str) -> None:
+        """The app was removed."""
+        try:
+            await self._records.remove(team)
+        except StorageUnavailable as error:
+            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
+
+    async def names(self) -> list[str]:
+        """The workspaces' names, in order."""
+        return sorted(what_can_be_read(await self._kept(), _team).values())
+
+    async def teams(self) -> list[str]:
+        """The workspaces' ids, in order."""
+        return sorted(await self._kept())
+
+    async def _kept(self) -> Mapping[str, str]:
+        try:
+            return await self._records.all()
+        except StorageUnavailable as error:
+            raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
+
+
+def _token(kept: str) -> str:
+    return str(json.loads(kept)["token"])
+
+
+def _team(kept: str) -> str:
+    return str(json.loads(kept)["team"])
 
 
 @dataclass(slots=True, eq=False)

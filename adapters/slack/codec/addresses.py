@@ -9,8 +9,8 @@ from typing import Any
 
 from adapters.capabilities import measure_utf16
 from adapters.markdown.paging import split_pages
-from adapters.slack.codec.escaping import bold
 from adapters.slack.codec.markup import render, render_parts
+from adapters.slack.codec.mentions import bold
 from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice

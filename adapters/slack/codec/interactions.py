@@ -1,15 +1,20 @@
-"""Slash commands, presses and forms in our words, and our own forms. Pure: no I/O, no library of Slack's."""
+"""Slash commands, presses, forms and thumbs in our words, and our own forms and thumbs. Pure: no I/O, no library of
+Slack's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from adapters.adapter import Inbound
+from adapters.decoding import DOWN, UP
 from adapters.slack.codec.addresses import PLATFORM, SlackBot
+from adapters.slack.limits import MAX_BUTTON_LABEL
 from runtime.core.address import Address
+from runtime.core.message import Rating
 from runtime.core.texts import Texts
 
 SLASH_COMMAND: Final = "/parley"
@@ -26,103 +31,93 @@ MAX_FORM_TITLE: Final = 24
 
 _Json: TypeAlias = Mapping[str, Any]
 
+FEEDBACK_ACTION: Final = "feedback"
+_MARKS: Final[Mapping[str, tuple[Rating, str]]] = {"up": ("up", UP), "down": ("down", DOWN)}
+
 
 @dataclass(frozen=True, slots=True)
-class SlashCommand:
-    """`/parley name argument` in a channel; Slack does not tell the thread, and takes no slash command inside one."""
+class SlackEntry:
+    """What a person gave by `/parley name argument`, by a form, or by a button that opens one. `name` is empty for what
+    is no command.
+
+    `thread` is where the form's button was: Slack does not tell that of a slash command, and takes none inside a
+    thread. A form opens with `trigger_id`; `answers`: it is the answer to a question, for the choice with id `choice`.
+    """
 
     name: str
     argument: str
     channel: str
     user: str
     user_name: str
-    trigger_id: str
+    trigger_id: str = ""
     team: str | None = None
+    thread: str | None = None
+    choice: str | None = None
+    answers: bool = False
 
 
-def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
+def slash_command_in(body: _Json, commands: Collection[str]) -> SlackEntry:
     """The command; its name is empty if the text is no command of ours but a message. Raises KeyError."""
     name, _, argument = (body.get("text") or "").strip().partition(" ")
     known = name.casefold() or "help"
     if known not in commands:
         known, argument = "", f"{name} {argument}"
     who = body.get("user_name") or body["user_id"]
-    return SlashCommand(known, argument.strip(), body["channel_id"], body["user_id"], who, body["trigger_id"])
+    return SlackEntry(known, argument.strip(), body["channel_id"], body["user_id"], who, body["trigger_id"])
+
+
+def wish_in(body: _Json) -> SlackEntry:
+    """A press of a button that opens a form for an answer. Raises as `pressed`."""
+    at, trigger, choice = body["container"], body["trigger_id"], body["actions"][0]["value"]
+    return SlackEntry(
+        "", "", at["channel_id"], *_who(body), trigger, body["user"].get("team_id"), _thread_of(body), choice
+    )
+
+
+def submission_in(body: _Json) -> SlackEntry:
+    """The submitted form. Raises as `pressed`."""
+    view = body["view"]
+    text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
+    channel, thread, choice = [*view["private_metadata"].split("/", 2), "", ""][:3]
+    team, answers = body["user"].get("team_id"), view["callback_id"] == ANSWER_FORM
+    return SlackEntry("", text, channel, *_who(body), "", team, thread or None, choice or None, answers)
 
 
 def pressed(body: _Json, event_id: str, bot: SlackBot, now: datetime) -> Inbound:
-    """The choice that a person pressed. Raises KeyError, TypeError or AttributeError for other forms."""
-    action, container = body["actions"][0], body["container"]
-    channel, user = container["channel_id"], body["user"]
-    return Inbound(
-        address=Address(PLATFORM, f"{bot.team_id}:{channel}", thread_of(body)),
+    """The choice that a person pressed, or the rating by a button, which is a reaction. Raises KeyError, TypeError or
+    AttributeError for other forms.
+    """
+    action, channel = body["actions"][0], body["container"]["channel_id"]
+    user, name = _who(body)
+    press = Inbound(
+        address=Address(PLATFORM, f"{bot.team_id}:{channel}", _thread_of(body)),
         event_id=event_id,
-        person_id=f"{PLATFORM}:{bot.team_id}:{user['id']}",
-        person_name=user.get("name") or user["id"],
-        text=action["text"]["text"],
+        person_id=f"{PLATFORM}:{bot.team_id}:{user}",
+        person_name=name,
+        text="",
         sent_at=now,
         private=channel.startswith("D"),
         addressed=True,
-        act="choice",
-        message_id=container["message_ts"],
+        message_id=body["container"]["message_ts"],
         space=bot.team_id,
-        choice=action["value"],
-        outsider=not bot.knows(user.get("team_id")),
+        outsider=not bot.knows(body["user"].get("team_id")),
     )
+    if action["action_id"] == FEEDBACK_ACTION:
+        rating, mark = _MARKS[action["value"]]
+        return replace(press, act="reaction", text=mark, rating=rating)
+    return replace(press, act="choice", text=action["text"]["text"], choice=action["value"])
 
 
-def thread_of(body: _Json) -> str | None:
+def _who(body: _Json) -> tuple[str, str]:
+    """The id and the name of who pressed or sent something."""
+    user = body["user"]
+    return user["id"], user.get("name") or user["id"]
+
+
+def _thread_of(body: _Json) -> str | None:
     """The thread of the message with the pressed button, which Slack gives in one of two places."""
     told = body["container"].get("thread_ts") or (body.get("message") or {}).get("thread_ts")
     return None if told is None else str(told)
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A person's wish to write an answer. `channel` and `thread` are the place; the form opens with `trigger_id`.
-    `choice` is the id of the choice for the answer.
-    """
-
-    channel: str
-    thread: str | None
-    user: str
-    user_name: str
-    trigger_id: str
-    team: str | None
-    choice: str
-
-
-def wish_in(body: _Json) -> Wish:
-    """A press of a button that opens a form for an answer. Raises as `pressed`."""
-    action, at, user = body["actions"][0], body["container"], body["user"]
-    name = user.get("name") or user["id"]
-    return Wish(
-        at["channel_id"], thread_of(body), user["id"], name, body["trigger_id"], user.get("team_id"), action["value"]
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A submitted form: its text, its author, and its channel or thread."""
-
-    text: str
-    channel: str
-    user: str
-    user_name: str
-    thread: str | None
-    answers: bool
-    team: str | None
-    choice: str | None
-
-
-def submission_in(body: _Json) -> Submission:
-    """The submitted form. Raises as `pressed`."""
-    view, user = body["view"], body["user"]
-    text = (view["state"]["values"]["text"]["text"]["value"] or "").strip()
-    channel, thread, choice = [*view["private_metadata"].split("/", 2), "", ""][:3]
-    name = user.get("name") or user["id"]
-    answers = view["callback_id"] == ANSWER_FORM
-    return Submission(text, channel, user["id"], name, thread or None, answers, user.get("team_id"), choice or None)
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:
@@ -130,7 +125,7 @@ def new_form(channel: str, texts: Texts) -> dict[str, Any]:
     return _form(FORM, channel, texts("forms.new"), texts("forms.about"), texts)
 
 
-def answer_form(wish: Wish, texts: Texts) -> dict[str, Any]:
+def answer_form(wish: SlackEntry, texts: Texts) -> dict[str, Any]:
     """A form for an answer."""
     label = texts("forms.answering")
     return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}/{wish.choice}", label, label, texts)
@@ -168,3 +163,15 @@ def _label(text: str, most: int) -> dict[str, str]:
 def only_you(text: str) -> dict[str, Any]:
     """Words that only the author of a command sees."""
     return {"response_type": "ephemeral", "text": text}
+
+
+def feedback_block(texts: Texts) -> dict[str, Any]:
+    """The buttons (Block Kit reference, context actions block and feedback buttons element)."""
+    buttons: dict[str, Any] = {"type": "feedback_buttons", "action_id": FEEDBACK_ACTION}
+    for name, value in (("positive_button", "up"), ("negative_button", "down")):
+        buttons[name] = {
+            "text": {"type": "plain_text", "text": _MARKS[value][1]},
+            "value": value,
+            "accessibility_label": texts(f"feedback.{value}")[:MAX_BUTTON_LABEL],
+        }
+    return {"type": "context_actions", "elements": [buttons]}

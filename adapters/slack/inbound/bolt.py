@@ -30,13 +30,12 @@ from slack_sdk.signature import Clock as SlackClock
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.adapter import NOT_UNDERSTOOD
+from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest
 from adapters.asides import HandsOver
 from adapters.slack.api.calls import SlackTransport
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import ANSWER_ACTION, CHOICE_ACTION
-from adapters.slack.codec.feedback import FEEDBACK_ACTION
-from adapters.slack.codec.interactions import ANSWER_FORM, FORM, SLASH_COMMAND
+from adapters.slack.codec.interactions import ANSWER_FORM, FEEDBACK_ACTION, FORM, SLASH_COMMAND
 from adapters.slack.inbound.deliveries import Deliveries, Delivery, Kind, delivery_id
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, OutcomeUncertain, RateLimited
@@ -59,6 +58,14 @@ _OUTCOME: Final = "parley_outcome"
 _log = logging.getLogger(__name__)
 
 _ACTIONS: Final[Mapping[str, Kind]] = {CHOICE_ACTION: "choice", FEEDBACK_ACTION: "rating", ANSWER_ACTION: "answer"}
+
+SAFE_WITHIN_S: Final = 2.5
+"""The time limit for storing a delivery. Slack waits for 3 s and repeats the event after a failure."""
+
+_READ: Final = frozenset({"content-type", "cookie"})
+_SLACKS: Final = "x-slack-"
+_BOLTS: Final = "x-slack-bolt-"
+"""Headers by which Bolt calls itself, to which nobody else has a right."""
 
 
 @dataclass(slots=True)
@@ -279,3 +286,29 @@ def _quiet_logger() -> logging.Logger:
     logger = logging.getLogger("adapters.slack.bolt")
     logger.setLevel(logging.WARNING)
     return logger
+
+
+async def answer_http(bolt: BoltApp, request: HttpRequest) -> HttpAnswer:
+    """401 for a request that is not Slack's, 503 for a delivery that is not stored in time, else 200."""
+    if request.method != "POST":
+        return HttpAnswer(405)
+    try:
+        given = bolt_request(request)
+    except NOT_UNDERSTOOD:
+        return HttpAnswer(400, b"This cannot be read.\n")
+    return http_answer(await bolt.dispatch(given, within_s=SAFE_WITHIN_S))
+
+
+def bolt_request(request: HttpRequest) -> AsyncBoltRequest:
+    """The request as Bolt takes it. Raises as NOT_UNDERSTOOD says."""
+    headers = {name: value for name, value in request.headers.items() if _is_read(name)}
+    return AsyncBoltRequest(body=request.body.decode(), query=dict(request.query), headers=dict(headers))
+
+
+def http_answer(response: BoltResponse) -> HttpAnswer:
+    """Bolt's response as an answer of ours."""
+    return HttpAnswer(response.status, response.body.encode(), response.first_headers())
+
+
+def _is_read(header: str) -> bool:
+    return header in _READ or (header.startswith(_SLACKS) and not header.startswith(_BOLTS))

@@ -1,26 +1,39 @@
-"""Messages written while nobody was connected, read from history. Slack repeats an undelivered event for some six
-minutes, and then drops it.
+"""History: messages written while nobody was connected, since Slack repeats an undelivered event for some six minutes,
+and then drops it; the marks up to which each conversation was taken; and what was said in a thread before.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 import anyio
 
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
+from adapters.records import Records, what_can_be_read
+from adapters.retrying import FIRST_PAUSE_S, LONGEST_PAUSE_S, PlatformPatience
 from adapters.slack.api.web import MOST_PAGES
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import PLATFORM
-from adapters.slack.codec.events import is_said
+from adapters.slack.codec.addresses import PLATFORM, SlackPerson, channel_of, team_of
+from adapters.slack.codec.events import earlier_of, is_said, is_told, people_in
 from adapters.slack.inbound.deliveries import Deliveries, Delivery, message_id
-from adapters.slack.inbound.marks import OVERLAP_US, Marks, SlackTalk, later, microseconds
 from adapters.slack.outbound.threads import SlackThreads
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, RateLimited, StorageUnavailable
+from runtime.core.errors import (
+    AuthFailed,
+    MessageGone,
+    NotDelivered,
+    OutcomeUncertain,
+    RateLimited,
+    StorageUnavailable,
+)
 
 MAX_CONVERSATIONS: Final = 100
 """The number of conversations that are read at once, the most recently active first."""
@@ -28,12 +41,143 @@ MAX_MESSAGES: Final = 500
 """The number of messages read of one conversation; of more, the newest."""
 MAX_OTHER_THREADS: Final = 20
 """The number of threads that are not ours, as far as is known, and are read for a mention, the newest first."""
-FIRST_PAUSE_S: Final = 1.0
-LONGEST_PAUSE_S: Final = 60.0
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message = Mapping[str, Any]
+
+MAX_THREADS: Final = 20
+"""The number of our threads remembered of one conversation, the ones that were written in last."""
+
+OVERLAP_US: Final = 60_000_000
+"""How far before its mark a conversation is read: events overtake each other, above all where several nodes listen."""
+
+READING: Final = "reading"
+"""The name of the record with the time up to which all was taken when a catch-up began that has not ended."""
+
+
+_STAMP = re.compile(r"\d{1,12}(\.\d{1,9})?")
+
+
+FindPerson = Callable[[str, Workspace], Awaitable[SlackPerson | None]]
+"""Tells a person by their id; None where Slack does not answer now."""
+
+
+@dataclass(slots=True)
+class SlackTalk:
+    """A conversation: the time stamp of the newest message that was taken, and of our threads' roots, the last one
+    written in at the end."""
+
+    newest: str
+    threads: list[str] = field(default_factory=list)
+
+    def note(self, message: str, thread: str | None) -> None:
+        """A message was taken; `thread` is the root of ours that it belongs to. What is newest never goes back."""
+        if microseconds(message) > microseconds(self.newest):
+            self.newest = message
+        if thread is not None:
+            self.threads = [*(known for known in self.threads if known != thread), thread][-MAX_THREADS:]
+
+
+class Marks:
+    """By `<workspace>:<channel>`. Raises StorageUnavailable, and nothing else.
+
+    A mark is put after its message is safe, and may be lost in a crash: then the message is read again, and has the
+    same event id. While history is read, a conversation's mark stays where it was until all of it is: newer messages
+    come in meanwhile.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._talks: dict[str, SlackTalk] = {}
+        self._since: str | None = None
+        self._floors: dict[str, SlackTalk] | None = None
+        self._unread: set[str] | None = None
+
+    async def load(self, now: str) -> None:
+        """Read the marks. Without any it begins `now`, and nothing before was missed."""
+        kept = dict(await self._records.all())
+        since = kept.pop(READING, None)
+        self._talks = what_can_be_read(kept, _read)
+        self._since = since if is_stamp(since) else self._newest() or later(now, OVERLAP_US)
+        self._floors = self._unread = None
+
+    def hold(self) -> None:
+        """Events may have been missed: no mark moves on from here until its conversation was read."""
+        if self._floors is None:
+            self._floors = {name: SlackTalk(talk.newest, list(talk.threads)) for name, talk in self._talks.items()}
+        self._unread = None
+
+    def floors(self) -> Mapping[str, SlackTalk]:
+        """The marks of when `hold` was called, the conversation written in last first."""
+        floors = self._floors or {}
+        return dict(sorted(floors.items(), key=lambda each: microseconds(each[1].newest), reverse=True))
+
+    @property
+    def since(self) -> str:
+        """Up to when all was taken in conversations that had no mark when `hold` was called."""
+        return self._since or "0"
+
+    async def taken(self, conversation: str, message: str, thread: str | None) -> None:
+        """A message is safe. What has no time stamp of Slack's is not marked."""
+        if not is_stamp(message):
+            return
+        talk = self._talks.setdefault(conversation, SlackTalk(message))
+        talk.note(message, thread if is_stamp(thread) else None)
+        if self._floors is None or (self._unread is not None and conversation not in self._unread):
+            await self._records.put(conversation, _written(talk))
+
+    async def begin(self, conversations: Iterable[str]) -> None:
+        """These are read from now on, and no others."""
+        await self._records.put(READING, self.since)
+        self._unread = set(conversations)
+
+    async def caught_up(self, conversation: str) -> None:
+        """One of them is read."""
+        if self._unread is None:
+            return
+        self._unread.discard(conversation)
+        if conversation in self._talks:
+            await self._records.put(conversation, _written(self._talks[conversation]))
+
+    async def end(self) -> None:
+        """All of them are, unless `hold` was called again."""
+        if self._unread is None:
+            return
+        self._floors = self._unread = None
+        self._since = self._newest() or self._since
+        await self._records.remove(READING)
+
+    def _newest(self) -> str | None:
+        return max((talk.newest for talk in self._talks.values()), key=microseconds, default=None)
+
+
+def is_stamp(value: object) -> TypeGuard[str]:
+    """Whether something is a time stamp of Slack's."""
+    return isinstance(value, str) and _STAMP.fullmatch(value) is not None
+
+
+def microseconds(stamp: str) -> int:
+    """A time stamp of Slack's, as a number that can be compared. Raises ValueError for another form."""
+    seconds, _, rest = stamp.partition(".")
+    return int(seconds) * 1_000_000 + int((rest + "000000")[:6])
+
+
+def later(stamp: str, microseconds_later: int) -> str:
+    """A time stamp so much later, or earlier where it is negative."""
+    at_us = microseconds(stamp) + microseconds_later
+    return f"{at_us // 1_000_000}.{at_us % 1_000_000:06d}"
+
+
+def _written(talk: SlackTalk) -> str:
+    return json.dumps([talk.newest, *talk.threads])
+
+
+def _read(text: str) -> SlackTalk:
+    newest, *threads = json.loads(text)
+    if not is_stamp(newest):
+        raise ValueError(f"{newest!r} is no time stamp")
+    return SlackTalk(newest, [thread for thread in threads if is_stamp(thread)])
 
 
 class SlackCatchUp:
@@ -151,19 +295,12 @@ class SlackCatchUp:
 
     async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
         """The answer, however long it takes; None where Slack refuses it."""
-        pause_s = FIRST_PAUSE_S
-        while True:
-            try:
-                return await call()
-            except AuthFailed:
-                raise
-            except (NotDelivered, MessageGone) as error:
-                _log.info("History on Slack cannot be read", extra={"error": str(error)})
-                return None
-            except AdapterError as error:
-                wait_s = error.retry_after_s if isinstance(error, RateLimited) else pause_s
-            await self._clock.sleep_until(self._clock.monotonic() + wait_s)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+        patience = PlatformPatience(self._clock, "History on Slack cannot be read yet")
+        try:
+            return await patience.until_answered(call, but=(AuthFailed, NotDelivered, MessageGone))
+        except (NotDelivered, MessageGone) as error:
+            _log.info("History on Slack cannot be read", extra={"error": str(error)})
+            return None
 
     async def _deliver(self, team: str, channel: str, message: _Message, deliveries: Deliveries) -> None:
         """Hand a message over, again and again until it is safe."""
@@ -188,3 +325,61 @@ def _behind(roots: Sequence[_Message], talk: SlackTalk, floor: int) -> Sequence[
 def _has_news(root: _Message, floor: int) -> bool:
     latest = root.get("latest_reply")
     return bool(root.get("reply_count")) and (latest is None or microseconds(latest) > floor)
+
+
+async def earlier_in(
+    workspaces: Workspaces, person: FindPerson, to: Address, before: str, at_most: int
+) -> Sequence[Inbound]:
+    """The message that a thread began with, and the latest before another one. Outside of threads nothing: there a
+    mention begins its own."""
+    if to.thread is None or to.thread == before:
+        return []
+    workspace = await workspaces.of(team_of(to))
+    found = await _thread_before(workspace, channel_of(to), to.thread, before, at_most)
+    people = await _people_of(found, person, workspace)
+    return [one for message in found for one in _understood(message, to, workspace, people)]
+
+
+def _understood(
+    message: Mapping[str, Any], to: Address, workspace: Workspace, people: Mapping[str, SlackPerson]
+) -> Sequence[Inbound]:
+    try:
+        return [earlier_of(message, to, workspace.bot, people)]
+    except NOT_UNDERSTOOD as error:
+        _log.info("A message of Slack's history is not understood", extra={"error": repr(error)})
+        return []
+
+
+async def _thread_before(
+    workspace: Workspace, channel: str, thread: str, before: str, at_most: int
+) -> list[dict[str, Any]]:
+    """Of a thread that Slack does not give in one go, what it gave."""
+    first: list[dict[str, Any]] = []
+    latest = deque[dict[str, Any]](maxlen=max(0, at_most - 1))
+    try:
+        async for message in workspace.api.messages(channel, thread, None):
+            if microseconds(message["ts"]) >= microseconds(before):
+                break
+            if is_told(message):
+                (latest if first else first).append(message)
+    except (RateLimited, OutcomeUncertain):
+        if not first:
+            raise
+    return [*first, *latest]
+
+
+async def _people_of(
+    messages: Sequence[Mapping[str, Any]], find: FindPerson, workspace: Workspace
+) -> dict[str, SlackPerson]:
+    known: dict[str, SlackPerson] = {}
+
+    async def look_up(user: str) -> None:
+        person = await find(user, workspace)
+        if person is not None:
+            known[user] = person
+
+    async with anyio.create_task_group() as tasks:
+        for user in dict.fromkeys(user for message in messages for user in people_in(message)):
+            if user != workspace.bot.user_id:
+                tasks.start_soon(look_up, user)
+    return known

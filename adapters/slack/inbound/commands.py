@@ -13,8 +13,7 @@ from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import PLATFORM, SlackBot, blocks_of
 from adapters.slack.codec.interactions import (
     SLASH_COMMAND,
-    SlashCommand,
-    Submission,
+    SlackEntry,
     answer_form,
     in_form,
     new_form,
@@ -82,45 +81,41 @@ class Commanding:
     async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
         """The content of a form: the start of a conversation, or an answer. Errors appear in the form."""
         sent = submission_in(delivery.body)
-        if not sent.text:
+        if not sent.argument:
             return None, None
-        given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "", sent.team)
-        refusal = await self._refusal(given, delivery, workspace.bot, sent.thread)
+        refusal = await self._refusal(sent, delivery, workspace.bot)
         if refusal is not None:
             return None, in_form(refusal)
         if not sent.answers:
-            inbound, words = await self._beginning(given, delivery, workspace)
+            inbound, words = await self._beginning(sent, delivery, workspace)
             return inbound, None if inbound is not None or words is None else in_form(words["text"])
         try:
-            return await self._said(given, delivery, workspace, sent), None
+            return await self._said(sent, delivery, workspace), None
         except REFUSED as error:
             return None, in_form(str(error))
 
     async def answering(self, delivery: Delivery, workspace: Workspace) -> None:
         """Open a form for an answer, if the person is admitted."""
         wish = wish_in(delivery.body)
-        given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id, wish.team)
-        if await self._refusal(given, delivery, workspace.bot, wish.thread) is None:
+        if await self._refusal(wish, delivery, workspace.bot) is None:
             await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
 
-    async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
+    async def _said(self, given: SlackEntry, delivery: Delivery, workspace: Workspace) -> Inbound:
         """A person's answer, shown to the others in the question's channel or thread."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
-        answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
-        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)
+        answer = await workspace.api.send(given.channel, given.thread, said, None, delivery.event_id)
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", given.thread)
         inbound = self._inbound(given, delivery, workspace.bot, at, None)
-        return replace(inbound, message_id=str(answer["ts"]), choice=sent.choice)
+        return replace(inbound, message_id=str(answer["ts"]), choice=given.choice)
 
-    async def _refusal(
-        self, given: SlashCommand, delivery: Delivery, bot: SlackBot, thread: str | None = None
-    ) -> str | None:
+    async def _refusal(self, given: SlackEntry, delivery: Delivery, bot: SlackBot) -> str | None:
         """The words for a person without access; in private the gateway tells them itself."""
         if given.channel.startswith("D"):
             return None
-        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", thread)
+        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", given.thread)
         return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
-    async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
+    async def _beginning(self, given: SlackEntry, delivery: Delivery, workspace: Workspace) -> Answer:
         """A conversation in a new thread below the person's text."""
         if not given.argument:
             await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
@@ -136,7 +131,7 @@ class Commanding:
         return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
 
     def _inbound(
-        self, given: SlashCommand, delivery: Delivery, bot: SlackBot, at: Address, command: str | None
+        self, given: SlackEntry, delivery: Delivery, bot: SlackBot, at: Address, command: str | None
     ) -> Inbound:
         return Inbound(
             address=at,

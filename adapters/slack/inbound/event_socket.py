@@ -22,12 +22,13 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from adapters.adapter import NOT_UNDERSTOOD
-from adapters.slack.api.retrying import Retrying
+from adapters.retrying import PlatformPatience
 from adapters.slack.inbound.bolt import RETRY_HEADER, BoltApp
 from adapters.slack.inbound.deliveries import MOST_WAITING, Deliveries
 from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
+NOT_HEARD: Final = "Slack cannot be heard"
 CLOSING_TAKES_S: Final = 1.0
 PING_INTERVAL_S: Final = 5.0
 SHORT_LIFE_S: Final = 5.0
@@ -67,7 +68,7 @@ class EventSocket:
         self._open = 0
         self._deliveries = deliveries
         self._clock = clock
-        self._patience = Retrying(clock)
+        self._patience = PlatformPatience(clock, NOT_HEARD)
         self._short_lives = 0
         self._call_timeout_s = call_timeout_s
         self._socket: aiohttp.ClientWebSocketResponse | None = None

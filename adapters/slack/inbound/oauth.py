@@ -22,10 +22,9 @@ from slack_sdk.oauth.installation_store.async_installation_store import AsyncIns
 from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest
-from adapters.slack.api.app import AppApi
-from adapters.slack.api.installations import Installations
-from adapters.slack.api.workspaces import Workspaces
-from adapters.slack.inbound.http_events import bolt_request, http_answer
+from adapters.slack.api.calls import AppApi
+from adapters.slack.api.workspaces import Installations, Workspaces
+from adapters.slack.inbound.bolt import bolt_request, http_answer
 from adapters.slack.manifest import SCOPES
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered

@@ -1,20 +1,80 @@
-"""What is said, in blocks that not every workspace takes: a table, and the thumbs below what an agent has said."""
+"""How what is said appears: under its agent's icon, in blocks that not every workspace takes (a table, and the thumbs
+below what an agent has said), and whether Slack shows what it was given.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+from zlib import crc32
 
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from adapters.recent import Recent
 from adapters.slack.api.workspaces import Workspace
-from adapters.slack.codec.feedback import feedback_block
-from runtime.core.address import Speaker
-from runtime.core.errors import BadMarkup
+from adapters.slack.codec.addresses import Face, shown_name
+from adapters.slack.codec.interactions import feedback_block
+from runtime.core.address import Address, Speaker
+from runtime.core.errors import BadMarkup, ShownDiffers
 from runtime.core.texts import Texts
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 Blocks: TypeAlias = list[dict[str, Any]]
+
+_EMOJI_NAME = re.compile(r":[a-z0-9_+'-]+:", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:amp|lt|gt);")
+
+ICONS: Final = tuple(
+    f":{name}:"
+    for name in [
+        "robot_face",
+        "owl",
+        "fox_face",
+        "octopus",
+        "dolphin",
+        "bee",
+        "turtle",
+        "penguin",
+        "koala",
+        "hedgehog",
+        "panda_face",
+        "whale",
+        "unicorn_face",
+        "eagle",
+        "tiger",
+        "frog",
+    ]
+)
+
+
+class AgentIcons:
+    """An agent's icon follows from its name; where another agent of its conversation has that one, it is the next that
+    is free. So it is the same everywhere and after a restart, unless two names fall together."""
+
+    def __init__(self, most: int) -> None:
+        """Remember the icons of at most this number of conversations."""
+        self._taken = Recent[str, dict[str, str]](most)
+
+    def of(self, to: Address, speaker: Speaker) -> Face | None:
+        """Name and icon; None for the gateway itself (id "")."""
+        name = shown_name(speaker)
+        if name is None:
+            return None
+        taken = self._taken.get(to.key) or {}
+        who = f"{speaker.id} {name}"
+        if who not in taken:
+            taken[who] = _icon(name, taken)
+            self._taken.keep(to.key, taken)
+        return Face(name, taken[who])
+
+
+def _icon(name: str, taken: dict[str, str]) -> str:
+    first = crc32(name.encode()) % len(ICONS)
+    wanted = (*ICONS[first:], *ICONS[:first])
+    return next((icon for icon in wanted if icon not in taken.values()), wanted[0])
 
 
 class AnswerBlocks:
@@ -56,3 +116,25 @@ class AnswerBlocks:
         if blocks != forms[0]:
             workspace.refuses("tables")
         return answer, blocks
+
+
+def check_shown(answer: AsyncSlackResponse, blocks: Sequence[Mapping[str, Any]], thread: str | None) -> None:
+    """Raise ShownDiffers where the message that Slack answers has other words, or is not in the thread.
+
+    Slack gives emojis by name and spaces in its own way, so only letters and digits are compared. An answer without
+    the message says nothing.
+    """
+    message = answer.get("message")
+    if not isinstance(message, dict):
+        return
+    if thread is not None and message.get("thread_ts") != thread:
+        raise ShownDiffers(f"Slack shows the message {answer.get('ts')} outside of its thread {thread}")
+    shown = message.get("blocks")
+    if isinstance(shown, list) and _words(shown) != _words(blocks):
+        raise ShownDiffers(f"Slack shows another text in the message {answer.get('ts')} than it was given")
+
+
+def _words(blocks: Sequence[Mapping[str, Any]]) -> str:
+    sections = [str(block["text"].get("text", "")) for block in blocks if block.get("type") == "section"]
+    text = _ENTITY.sub("", _EMOJI_NAME.sub("", "\n".join(sections)))
+    return "".join(character for character in text if character.isalnum())

@@ -1,10 +1,8 @@
-"""The indicators beside messages: status, stop button, and reactions on people's messages."""
+"""The indicators beside messages: status and stop button."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
 from adapters.recent import Recent
@@ -13,18 +11,9 @@ from adapters.slack.codec.addresses import Face, channel_of
 from adapters.slack.outbound.threads import REMEMBERED
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
-from runtime.core.message import Mark
 from runtime.core.texts import Texts
 
 MAX_STATUS: Final = 100
-EMOJI: Final[Mapping[Mark, str]] = {
-    "seen": "eyes",
-    "queued": "hourglass_flowing_sand",
-    "stopped": "octagonal_sign",
-    "failed": "warning",
-}
-"""Our marks by Slack's emoji names."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -36,7 +25,6 @@ class SlackIndicators:
         self._statuses = Recent[str, bool](REMEMBERED)
         self._working = Recent[str, bool](REMEMBERED)
         self._at_work: dict[str, set[str]] = {}
-        self._marks = Recent[str, Mark](REMEMBERED)
 
     def posted(self, to: Address) -> None:
         """A message of ours appeared, which removes the status at Slack."""
@@ -89,25 +77,6 @@ class SlackIndicators:
         if to.key in self._working and to.key not in self._at_work:
             self._working.forget(to.key)
             await self._session(to, "active", workspace)
-
-    async def mark(self, to: Address, message: str, mark: Mark | None, workspace: Workspace) -> None:
-        """Put a mark on a message in place of our current one, or of any of ours where that is unknown."""
-        key, channel = f"{to.conversation}/{message}", channel_of(to)
-        before = self._marks.get(key)
-        stale = [before] if before is not None else list(EMOJI) if mark is None else []
-        for old in stale:
-            if old != mark:
-                with suppress(NotDelivered):  # it is not there
-                    await workspace.api.take_back(channel, message, EMOJI[old])
-        self._marks.forget(key)
-        if mark is None:
-            return
-        try:
-            await workspace.api.react(channel, message, EMOJI[mark])
-        except NotDelivered as error:
-            if "already_reacted" not in str(error):
-                raise
-        self._marks.keep(key, mark)
 
     async def _session(self, to: Address, status: str, workspace: Workspace) -> None:
         if to.thread is None or not workspace.takes("sessions"):

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.adapter import File
+from adapters.marks import SingleMarks
 from adapters.recent import Recent
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.streams import StreamEnd
@@ -18,13 +19,11 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
+from adapters.slack.limits import MARKS
 from adapters.slack.manifest import OWN_NAMES
-from adapters.slack.outbound.alone import SlackAlone
-from adapters.slack.outbound.answers import AnswerBlocks
-from adapters.slack.outbound.identities import AgentIcons
+from adapters.slack.outbound.answers import AgentIcons, AnswerBlocks, check_shown
 from adapters.slack.outbound.indicators import SlackIndicators
 from adapters.slack.outbound.plans import Plans, is_planned
-from adapters.slack.outbound.showing import check_shown
 from adapters.slack.outbound.streaming import Streams
 from adapters.slack.outbound.threads import REMEMBERED, SlackThreads
 from runtime.core.address import GATEWAY, Address, Speaker
@@ -42,20 +41,22 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-class SlackSender(SlackAlone):
+class SlackSender:
     """The methods of the ports in `adapters.adapter` that send."""
 
     def __init__(
         self, workspaces: Workspaces, threads: SlackThreads, clock: Clock, texts: Texts, *, thumbs: bool = True
     ) -> None:
         """`thumbs`: what agents have said to its end has buttons to rate it."""
-        super().__init__(workspaces, threads)
+        self._workspaces = workspaces
+        self._threads = threads
         self._answers = AnswerBlocks(texts, thumbs=thumbs)
         self._clock = clock
         self._faces = AgentIcons(REMEMBERED)
         self._streams = Streams(self._faces)
         self._texts = texts
         self._signs = SlackIndicators(texts)
+        self._marks_there = SingleMarks(MARKS)
         self._doubtful = Recent[str, bool](REMEMBERED)
         self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)
@@ -132,7 +133,9 @@ class SlackSender(SlackAlone):
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Show one mark of ours at a time."""
         workspace = await self._workspaces.of(team_of(to))
-        await self._signs.mark(to, message, mark, workspace)
+        place = (channel_of(to), message)
+        react, away = partial(workspace.api.react, *place), partial(workspace.api.take_back, *place)
+        await self._marks_there.put(f"{to.conversation}/{message}", mark, react, away)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """Post a message in the channel or direct conversation, below which the thread opens. It is searched

@@ -18,7 +18,7 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace
 from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
 from adapters.slack.codec.mentions import certain, harmless
-from adapters.slack.outbound.identities import AgentIcons
+from adapters.slack.outbound.answers import AgentIcons
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import BadMarkup, StreamOver
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from adapters.adapter import File
 from adapters.telegram.codec.addresses import Json
-from adapters.telegram.codec.rich_content import blocks_in
+from adapters.telegram.codec.wordless import blocks_in
 from adapters.telegram.limits import MAX_PHOTO_BYTES
 from runtime.core.message import Attachment
 

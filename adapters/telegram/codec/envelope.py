@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from adapters.adapter import NOT_UNDERSTOOD
 from adapters.telegram.codec.addresses import Json, topic_of
-from adapters.telegram.codec.entities import Names
+
+
+class Names(Protocol):
+    """People's names by their lower-case user names."""
+
+    def get(self, username: str, /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from adapters.capabilities import measure_utf16
 from adapters.markdown.reading import ADDRESS, TooMuchMarkdown, parsed
 from adapters.markdown.writer import MarkdownWriter, MarkKind
 from adapters.telegram.codec.addresses import topic_of
-from adapters.telegram.codec.link_targets import PERSON, is_link
-from adapters.telegram.codec.rich_html import rich_html
+from adapters.telegram.codec.rich_html import PERSON, is_link, rich_html
 from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_ENTITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import Speaker
 

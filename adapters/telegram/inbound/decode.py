@@ -21,11 +21,17 @@ from adapters.telegram.codec.addresses import (
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
-from adapters.telegram.codec.brought import answered_by, files_answered, forwarded_in, quoted_in
-from adapters.telegram.codec.entities import SaidText, formatted, said
+from adapters.telegram.codec.brought import (
+    SaidText,
+    answered_by,
+    files_answered,
+    formatted,
+    forwarded_in,
+    quoted_in,
+    said,
+)
 from adapters.telegram.codec.envelope import Known, bystander_of, name_of, sender_of
-from adapters.telegram.codec.rich_content import rich_text_of
-from adapters.telegram.codec.wordless import is_service, wordless_of
+from adapters.telegram.codec.wordless import is_service, rich_text_of, wordless_of
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote

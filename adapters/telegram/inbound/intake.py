@@ -1,4 +1,4 @@
-"""The intake of updates for all bots, by polls or by webhook."""
+"""The intake of updates for all bots, by polls or by webhook, and the feed to their consumer, with a receipt."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import hmac
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -21,7 +22,6 @@ from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
 from adapters.telegram.codec.attachments import AlbumId, album_of
 from adapters.telegram.codec.envelope import Envelope, envelope_of
-from adapters.telegram.inbound.albums import Albums
 from adapters.telegram.inbound.decode import (
     ButtonPress,
     Ignored,
@@ -31,8 +31,7 @@ from adapters.telegram.inbound.decode import (
     TopicClosed,
     decode,
 )
-from adapters.telegram.inbound.feed import UpdateFeed
-from adapters.telegram.inbound.polling import poll
+from adapters.telegram.inbound.polling import Albums, poll
 from adapters.telegram.outbound.message_ids import MessageIds
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
@@ -43,6 +42,62 @@ MAX_WAIT_S: Final = 20.0
 """The time limit for taking a request, after which it is refused and Telegram sends it again."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class _Given:
+    item: Inbound
+    done: anyio.Event = field(default_factory=anyio.Event)
+    kept: bool = False
+
+
+class UpdateFeed:
+    """One consumer and any number of givers. An item waits with its giver, so nothing accumulates here."""
+
+    def __init__(self) -> None:
+        self._send, self._receive = anyio.create_memory_object_stream[_Given | Exception](0)
+        self._waiting: set[_Given] = set()
+        self._over = False
+
+    async def give(self, item: Inbound) -> bool:
+        """Return True once the consumer asked for the next item: this one is durable. False when it went away."""
+        given = _Given(item)
+        if self._over:
+            return False
+        self._waiting.add(given)
+        try:
+            await self._send.send(given)
+            await given.done.wait()
+        except anyio.BrokenResourceError:
+            return False
+        finally:
+            self._waiting.discard(given)
+        return given.kept
+
+    async def fail(self, error: Exception) -> None:
+        """End the feed: the consumer gets the error in place of an item."""
+        with suppress(anyio.BrokenResourceError):  # it went away by itself
+            await self._send.send(error)
+
+    async def items(self) -> AsyncGenerator[Inbound, None]:
+        """The consumer's end, to be iterated once and closed."""
+        try:
+            async for given in self._receive:
+                if isinstance(given, Exception):
+                    raise given
+                yield given.item
+                given.kept = True
+                given.done.set()
+        finally:
+            self._over = True
+            self._receive.close()
+            for given in self._waiting:
+                given.done.set()
+
+    def close(self) -> None:
+        """Close both ends."""
+        self._send.close()
+        self._receive.close()
 
 
 @dataclass(frozen=True, slots=True)

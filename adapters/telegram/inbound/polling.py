@@ -1,26 +1,82 @@
-"""Polling one bot's server for updates, without end."""
+"""Polling one bot's server for updates, and albums: each file of one comes by itself, and all are one message."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
+import anyio
+from anyio.abc import TaskGroup
+
+from adapters.retrying import PlatformPatience
 from adapters.telegram.api.bot import TelegramApi
 from adapters.telegram.api.failures import PollTaken
-from adapters.telegram.codec.attachments import albums, growing_album
-from adapters.telegram.inbound.albums import ALBUM_S, Take
+from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.attachments import MAX_ALBUM, AlbumId, albums, growing_album
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, AuthFailed, RateLimited
 
-FIRST_PAUSE_S: Final = 0.5
-LONGEST_PAUSE_S: Final = 10.0
 SHORTEST_POLL_S: Final = 0.3
 """The shortest duration of a poll without updates."""
 
-_log = logging.getLogger(__name__)
-_Answer = TypeVar("_Answer")
+ALBUM_S: Final = 0.6
+"""The time that the next file of an album may take."""
+
+Take = Callable[[Sequence[Json]], Awaitable[bool]]
+"""Takes an update, or an album's updates, and returns True once their content is stored."""
+
+
+@dataclass(eq=False, slots=True)
+class _Album:
+    bot_id: int | None
+    id: AlbumId
+    updates: dict[int, Json]
+    grows: bool = True
+    taken: bool = False
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Albums:
+    """The albums of one connection that are not stored yet. What follows an album in its chat waits for it."""
+
+    def __init__(self, clock: Clock, tasks: TaskGroup) -> None:
+        self._clock = clock
+        self._tasks = tasks
+        self._under_way: list[_Album] = []
+
+    async def take(self, bot_id: int | None, id_: AlbumId, update: Json, take: Take) -> bool:
+        """Return True once the whole album is stored with this update in it."""
+        number, album = int(update["update_id"]), self._growing(bot_id, id_)
+        if album is None:
+            album = _Album(bot_id, id_, {number: update})
+            self._under_way.append(album)
+            self._tasks.start_soon(self._gather, album, take)
+        else:
+            album.updates[number] = update
+        await album.done.wait()
+        return album.taken
+
+    async def settled(self, bot_id: int | None, chat_id: int) -> None:
+        """Return when the albums that one bot has received in a chat so far are stored, or not to be stored."""
+        for album in [one for one in self._under_way if (one.bot_id, one.id[0]) == (bot_id, chat_id)]:
+            await album.done.wait()
+
+    def _growing(self, bot_id: int | None, id_: AlbumId) -> _Album | None:
+        found = (one for one in self._under_way if one.grows and (one.bot_id, one.id) == (bot_id, id_))
+        return next(found, None)
+
+    async def _gather(self, album: _Album, take: Take) -> None:
+        try:
+            known = 0
+            while known < len(album.updates) < MAX_ALBUM:
+                known = len(album.updates)
+                await self._clock.sleep_until(self._clock.monotonic() + ALBUM_S)
+            album.grows = False
+            album.taken = await take([update for _, update in sorted(album.updates.items())])
+        finally:
+            self._under_way.remove(album)
+            album.done.set()
 
 
 async def poll(api: TelegramApi, clock: Clock, take: Take) -> None:
@@ -33,7 +89,7 @@ async def poll(api: TelegramApi, clock: Clock, take: Take) -> None:
     awaited: int | None = None
     while True:
         known, asked_at = offset, clock.monotonic()
-        bundles = albums(await until_answered(clock, partial(api.updates, known)))
+        bundles = albums(await patience(clock).until_answered(partial(api.updates, known)))
         album = growing_album(bundles)
         grows = album is not None and album != awaited
         for bundle in bundles[:-1] if grows else bundles:
@@ -48,17 +104,6 @@ async def poll(api: TelegramApi, clock: Clock, take: Take) -> None:
             await clock.sleep_until(asked_at + SHORTEST_POLL_S)
 
 
-async def until_answered(clock: Clock, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-    """Repeat the call with growing pauses until Telegram answers. Raises AuthFailed only."""
-    pause_s = FIRST_PAUSE_S
-    while True:
-        try:
-            return await call()
-        except AuthFailed:
-            raise
-        except AdapterError as error:
-            wait_s = max(pause_s, error.retry_after_s) if isinstance(error, RateLimited) else pause_s
-            level = logging.ERROR if isinstance(error, PollTaken) else logging.WARNING
-            _log.log(level, "Telegram cannot be asked", extra={"error": str(error), "retry_in_s": wait_s})
-        await clock.sleep_until(clock.monotonic() + wait_s)
-        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+def patience(clock: Clock) -> PlatformPatience:
+    """The pauses until Telegram answers."""
+    return PlatformPatience(clock, "Telegram cannot be asked", first_s=0.5, longest_s=10.0, urgent=PollTaken)

@@ -59,7 +59,7 @@ async def test_choice_is_offered_pressed_acknowledged_and_taken_away(
 async def test_press_is_acknowledged_within_three_seconds_however_long_it_waits(
     adapter: DiscordAdapter, platform: DiscordPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.inbound.receipts.ACKNOWLEDGE_WITHIN_S", 0.0)
+    monkeypatch.setattr("adapters.discord.inbound.menu.ACKNOWLEDGE_WITHIN_S", 0.0)
     world, ada = platform.world, private(platform)
     async with listening(adapter, platform):
         message = await send(adapter, "Shall I?", to=ada)

@@ -147,7 +147,7 @@ async def test_receipt_of_a_command_is_given_when_it_is_safe_and_seen_by_its_per
 async def test_command_that_waits_long_is_acknowledged_in_time_and_gets_its_receipt_later(
     adapter: DiscordAdapter, platform: DiscordPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.inbound.receipts.ACKNOWLEDGE_WITHIN_S", 0.0)
+    monkeypatch.setattr("adapters.discord.inbound.menu.ACKNOWLEDGE_WITHIN_S", 0.0)
     async with listening(adapter, platform) as inbound:
         chosen = platform.world.choose("new")
         await platform.until(lambda: platform.world.receipt(chosen) is not None)

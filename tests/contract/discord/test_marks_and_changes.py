@@ -10,7 +10,7 @@ import pytest
 
 from adapters.adapter import CanDelete, CanReact
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.outbound.reactions import EMOJIS
+from adapters.discord.limits import MARKS
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
@@ -90,9 +90,9 @@ async def test_our_mark_replaces_the_one_before_and_goes_away(
 
     await adapter.react(ada, said, "queued")
     await adapter.react(ada, said, "queued")
-    assert marks() == [EMOJIS["queued"]]
+    assert marks() == [MARKS["queued"]]
     await adapter.react(ada, said, "seen")
-    assert marks() == [EMOJIS["seen"]]
+    assert marks() == [MARKS["seen"]]
     await adapter.react(ada, said, None)
     assert marks() == []
     await adapter.react(ada, said, None)

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import CAPABILITIES, HOOKS_PER_CHANNEL
-from adapters.discord.outbound.unconfirmed import KEPT_ANSWERED
+from adapters.discord.outbound.webhooks import KEPT_ANSWERED
 from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send

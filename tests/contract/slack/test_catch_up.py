@@ -14,9 +14,8 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.slack.adapter import SlackOptions
-from adapters.slack.inbound.catch_up import SlackCatchUp
+from adapters.slack.inbound.catch_up import OVERLAP_US, READING, Marks, SlackCatchUp, SlackTalk
 from adapters.slack.inbound.event_socket import REPEATED_FOR_S
-from adapters.slack.inbound.marks import OVERLAP_US, READING, Marks, SlackTalk
 from tests.contract.slack.speaking import ADA, new_adapter, thread
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -13,7 +13,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
-from adapters.slack.inbound import http_events
+from adapters.slack.inbound import bolt
 from tests.contract.slack.speaking import ADA
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
@@ -116,7 +116,7 @@ async def test_event_is_answered_only_when_the_next_is_asked_for(
 async def test_event_that_is_not_safe_in_time_comes_again_and_once(
     adapter: SlackAdapter, platform: SlackPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_events, "SAFE_WITHIN_S", 0.05)
+    monkeypatch.setattr(bolt, "SAFE_WITHIN_S", 0.05)
     async with adapter.connect() as inbound, anyio.create_task_group() as tasks:
         platform.say("slowly", channel=DIRECT)
         assert (await anext(inbound)).text == "slowly"

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from adapters.discord.inbound.catch_up import DiscordCatchUp
-from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
+from adapters.discord.outbound.webhooks import UnconfirmedPosts
 from adapters.pages.signs import Note, StatusMessages
-from adapters.slack.api.installations import Installations
+from adapters.slack.api.workspaces import Installations
 from adapters.telegram.chat_state import ChatState
 from adapters.web.charters import Charters, ShownFiles
 from runtime.core.address import Address, Speaker

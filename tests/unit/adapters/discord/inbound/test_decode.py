@@ -13,6 +13,7 @@ from adapters.decoding import GONE, UNREAD
 from adapters.discord.codec.addresses import DiscordBot, address_of
 from adapters.discord.inbound.decode import (
     MessagePlace,
+    Remembered,
     deletion_of,
     earlier_of,
     edit_of,
@@ -20,7 +21,6 @@ from adapters.discord.inbound.decode import (
     marked_of,
     reaction_of,
 )
-from adapters.discord.inbound.recent import Remembered
 from runtime.core.address import Address
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote

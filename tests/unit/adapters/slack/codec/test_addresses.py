@@ -11,7 +11,7 @@ from adapters.adapter import Inbound
 from adapters.slack.codec.addresses import SlackBot, SlackPerson, channel_of, is_private, plain_text
 from adapters.slack.codec.events import SlackHappening, address_of, happening_in, inbound_of, mentions
 from adapters.slack.manifest import lacking
-from adapters.slack.outbound.identities import ICONS, AgentIcons
+from adapters.slack.outbound.answers import ICONS, AgentIcons
 from runtime.core.address import GATEWAY, Address, Speaker
 
 BOT = SlackBot("T1", "Team", "U0BOT", "B0BOT", "parley")

@@ -9,8 +9,7 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.decoding import UNREAD
 from adapters.slack.codec.addresses import SlackBot, SlackPerson
-from adapters.slack.codec.earlier import earlier_of, is_told
-from adapters.slack.codec.events import happening_in, inbound_of
+from adapters.slack.codec.events import earlier_of, happening_in, inbound_of, is_told
 from runtime.core.address import Address
 from runtime.core.quote import Quote
 

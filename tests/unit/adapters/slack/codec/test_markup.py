@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.capabilities import measure_utf16
-from adapters.slack.codec.escaping import bold
 from adapters.slack.codec.markup import render
+from adapters.slack.codec.mentions import bold
 
 ROOM = 3000
 EDGE = "\u200b"

@@ -1,0 +1,68 @@
+"""Calls that are repeated until a platform answers, with growing pauses between them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias, TypeVar
+
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, AuthFailed, RateLimited
+
+FIRST_PAUSE_S: Final = 1.0
+LONGEST_PAUSE_S: Final = 60.0
+TIMES: Final = 3
+"""The number of attempts after which an error is raised that is hardly ever mended by another one."""
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+_Kinds: TypeAlias = type[AdapterError] | tuple[type[AdapterError], ...]
+
+
+class PlatformPatience:
+    """The pauses of one caller. `complaint` is what the log says of each, an error where it is one of `urgent`."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        complaint: str,
+        *,
+        first_s: float = FIRST_PAUSE_S,
+        longest_s: float = LONGEST_PAUSE_S,
+        urgent: _Kinds = (),
+    ) -> None:
+        self._clock = clock
+        self._complaint = complaint
+        self._first_s = self._pause_s = first_s
+        self._longest_s = longest_s
+        self._urgent = urgent
+
+    def rewarded(self) -> None:
+        """An attempt succeeded: the next pause is short again."""
+        self._pause_s = self._first_s
+
+    async def pause(self, reason: object, *, at_least_s: float = 0.0) -> None:
+        """Log the problem and wait."""
+        wait_s = max(self._pause_s, at_least_s)
+        level = logging.ERROR if isinstance(reason, self._urgent) else logging.WARNING
+        _log.log(level, self._complaint, extra={"error": str(reason), "retry_in_s": wait_s})
+        self._pause_s = min(self._pause_s * 2, self._longest_s)
+        await self._clock.sleep_until(self._clock.monotonic() + wait_s)
+
+    async def until_answered(
+        self, call: Callable[[], Awaitable[_Answer]], *, but: _Kinds = AuthFailed, thrice: _Kinds = ()
+    ) -> _Answer:
+        """Repeat the call until it is answered. Raises only the errors in `but`, and those in `thrice` the third
+        time.
+        """
+        tried = 0
+        while True:
+            try:
+                return await call()
+            except but:
+                raise
+            except AdapterError as error:
+                tried += isinstance(error, thrice)
+                if tried >= TIMES:
+                    raise
+                await self.pause(error, at_least_s=error.retry_after_s if isinstance(error, RateLimited) else 0.0)
