@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from adapters.web.board import Board
     from gateway.access.admission import Access
     from gateway.access.owner_notices import OwnerNotices
-    from gateway.clients.admission import Admission, Client
-    from gateway.clients.closed_rooms import ClosedRooms
     from gateway.clients.feed import Feed
+    from gateway.clients.journals import ClosedRooms
+    from gateway.clients.requests import Admission, Client
     from gateway.clients.tasks.service import TaskService
     from gateway.database import GatewayDatabase
     from gateway.inbound.entrance import CarryOut
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
-    from gateway.observability.masking import Masking
+    from gateway.observability.watching import Masking
     from gateway.settings.tree import Settings
     from gateway.web.logins.door import LogIn
     from runtime.bus import Bus, EventStream

@@ -15,14 +15,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from benchmarks.table import Row, show
-from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.masking import Masking
 from gateway.observability.metrics import Metrics
-from gateway.observability.tracing.content import SpanContent
-from gateway.observability.tracing.ids import SpanIds
+from gateway.observability.tracing.names import SpanContent
+from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.sdk import Shipping, tracer_of
 from gateway.observability.tracing.spans import Spans
+from gateway.observability.watching import Gauges, Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import Event

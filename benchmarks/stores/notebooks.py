@@ -21,8 +21,8 @@ import httpx
 
 from adapters.web.adapter import WebAdapter
 from benchmarks.table import Row, show
-from gateway.clients.admission import Admission
 from gateway.clients.journals import TAPES, Journals
+from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.features.notebooks.door import TapeService
 from gateway.features.notebooks.redis import RedisNotebooks
@@ -30,9 +30,8 @@ from gateway.features.notebooks.search.search import Search
 from gateway.features.notebooks.store import Draft, entry_line
 from gateway.features.notebooks.tapes import Tapes
 from gateway.web.app import ServiceMount, build_web
-from gateway.web.identity import Identities
-from gateway.web.logins.password import PasswordLogIn
-from gateway.web.names import ReservedNames
+from gateway.web.identity import Identities, ReservedNames
+from gateway.web.logins.door import PasswordLogIn
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.storage.embedded.valkey import EmbeddedValkey

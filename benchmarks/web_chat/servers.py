@@ -19,9 +19,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import build_web
-from gateway.web.identity import Identities
-from gateway.web.logins.password import PasswordLogIn
-from gateway.web.names import ReservedNames
+from gateway.web.identity import Identities, ReservedNames
+from gateway.web.logins.door import PasswordLogIn
 from gateway.web.server import serve
 from runtime.core.address import Speaker
 from runtime.core.clock import SystemClock

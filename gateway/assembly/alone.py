@@ -19,12 +19,11 @@ from gateway.assembly.parts import open_archive, open_storage, own_folder
 from gateway.clients.bus import PREFIX as BUS
 from gateway.database import GatewayDatabase
 from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Masking
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.service import Ready
 from gateway.settings.tree import Settings, secrets
-from gateway.web.guard import Guard, allowed_hosts
-from gateway.web.health import health_routes
+from gateway.web.guard import Guard, allowed_hosts, health_routes
 from gateway.web.server import ServerRules
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus

@@ -54,18 +54,17 @@ from gateway.inbound.usage_limits import Limits
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
-from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import counting, telling_spans
+from gateway.observability.watching import Gauges, Masking
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound, Schedulers
-from gateway.overview.services.tallies import Seen
+from gateway.overview.tallies import Seen
 from gateway.programs.loading import ServedPrograms, compile_routes, remote_secrets, routes_of
 from gateway.programs.reloading import Programs, ReloadSource
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
-from gateway.web.health import build_health, health_routes
+from gateway.web.guard import build_health, health_routes
 from gateway.web.hooks import hook_routes
 from gateway.web.server import ServerRules, listen
 from gateway.web.server import serve as serve_web

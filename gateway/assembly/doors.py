@@ -37,31 +37,25 @@ from gateway.assembly.stores import (
 )
 from gateway.assembly.web_chat import barred_from, log_in_of, owner_asked
 from gateway.capabilities import FEATURES
-from gateway.clients.admission import Admission
-from gateway.clients.agents import Registers
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus
-from gateway.clients.closed_rooms import ClosedRooms
-from gateway.clients.journals import Journals
+from gateway.clients.bus import ClientBus, Registers
+from gateway.clients.journals import ClosedRooms, Journals
+from gateway.clients.requests import Admission
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, Logins
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes
 from gateway.feature import ClientGround, FeatureDoor, FeatureGround, TapeGround, WebGround
-from gateway.overview.decisions import DecisionRoutes
+from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
-from gateway.overview.people import PeopleRoutes
+from gateway.overview.models import ModelRoutes, ToolRoutes
 from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
-from gateway.overview.programs import ProgramRoutes
-from gateway.overview.saving import SavingRoutes, TalkMaker
-from gateway.overview.services.models import ModelRoutes
-from gateway.overview.services.practice import PracticeRoute, SeenRefusals
-from gateway.overview.services.tallies import SERVICES_TABLE, Seen, SharedServices
-from gateway.overview.services.tools import ToolRoutes
+from gateway.overview.programs import PracticeRoute, ProgramRoutes, SeenRefusals
 from gateway.overview.session_views import SessionViews
-from gateway.overview.sessions import SessionRoutes
+from gateway.overview.sessions import SavingRoutes, SessionRoutes, TalkMaker
 from gateway.overview.status import NodeRoutes, StatusRoute
+from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.participants.visit import Desk, Office
 from gateway.programs.reloading import PROGRAM_NEWS
 from gateway.programs.versions import PIN_NEWS, VERSIONS_TABLE
@@ -70,7 +64,7 @@ from gateway.web.app import ServiceMount, build_web
 from gateway.web.files import FileRoutes
 from gateway.web.guard import allowed_hosts
 from gateway.web.identity import Identities, persistent_secret
-from gateway.web.logins.open_pages import OpenPages
+from gateway.web.logins.door import OpenPages
 from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
@@ -114,7 +108,7 @@ def tapes_of(
     return [mount for feature in FEATURES for mount in feature.tapes(ground, tasks)]
 
 
-def desk_of(foundation: Foundation) -> Desk | None:
+def _desk_of(foundation: Foundation) -> Desk | None:
     """The endpoint for participants in other processes; None if there are none."""
     tokens = foundation.settings.participants.known()
     chars = foundation.settings.limits.message_chars
@@ -143,14 +137,14 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     pages = OpenPages()
     log_in = log_in_of(foundation, Identities(secret, plain(own.password), clock), pages)
     owner = owner_asked(log_in, owners)
-    console = console_of(foundation, owner)
+    console = _console_of(foundation, owner)
     mounts: list[BaseRoute] = [*board_routes(foundation.debugger, owner), *tapes]
     if bus is not None:
         views = bus_views(foundation, bus.admission)
         mounts += [ServiceMount(BUS, replace(bus, views=views).app()), *bus.doors]
     mounts += [] if console is None else console.routes()
     mounts += FileRoutes(log_in, files, web.shown_files, clock).routes()
-    mounts += [] if (desk := desk_of(foundation)) is None else [desk.route]
+    mounts += [] if (desk := _desk_of(foundation)) is None else [desk.route]
     for feature in FEATURES:
         mounts += feature.pages(foundation, WebGround(log_in, web.board))
     return build_web(
@@ -164,7 +158,7 @@ async def chat_of(  # noqa: PLR0913 - the parts of the chat
     )
 
 
-class Executing(Protocol):
+class _Executing(Protocol):
     """The parts that execute programs."""
 
     @property
@@ -174,17 +168,17 @@ class Executing(Protocol):
     def seen(self) -> Seen | None: ...
 
 
-class HasRoutes(Protocol):
+class _HasRoutes(Protocol):
     """Requests of one kind."""
 
     def routes(self) -> Sequence[BaseRoute]: ...
 
 
-class ViewGround(FeatureGround, Protocol):
+class _ViewGround(FeatureGround, Protocol):
     """The part of the gateway's foundation that is needed here."""
 
     @property
-    def engine(self) -> Executing | None: ...
+    def engine(self) -> _Executing | None: ...
 
     @property
     def platforms(self) -> SharedPlatforms | None: ...
@@ -193,11 +187,11 @@ class ViewGround(FeatureGround, Protocol):
     def services(self) -> SharedServices | None: ...
 
 
-def _moments(ground: ViewGround, database: GatewayDatabase) -> Moments:
+def _moments(ground: _ViewGround, database: GatewayDatabase) -> Moments:
     return Moments(database.tapes, snapshots_in(ground.connection))
 
 
-def console_of(ground: ViewGround, owner: Callable[[HTTPConnection], Awaitable[Person | None]]) -> ConsoleDoor | None:
+def _console_of(ground: _ViewGround, owner: Callable[[HTTPConnection], Awaitable[Person | None]]) -> ConsoleDoor | None:
     """The door of the console, where the settings have one; `owner` finds the owner of the chat who asks."""
     own, clock = ground.settings.console, ground.clock
     if not ground.settings.has_console:
@@ -207,7 +201,7 @@ def console_of(ground: ViewGround, owner: Callable[[HTTPConnection], Awaitable[P
     return ConsoleDoor(logins, links, owner, clock, ground.bus.publish, own.acts, own.private)
 
 
-def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
+def bus_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     database, shards = ground.database, shards_in(connection)
@@ -241,7 +235,7 @@ def bus_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
         (None if engine is None else engine.seen) or Seen(ground.bus), records_in(connection, SERVICES_TABLE), "", clock
     )
     file_of = partial(_file_of, database, clock)
-    views: list[HasRoutes] = [
+    views: list[_HasRoutes] = [
         NodeRoutes(drains, shards.nodes.living, shards.nodes.tell, door),
         SavingRoutes(catalog, tapes, TalkMaker(file_of), programs, door),
         StatusRoute(door, shards, platforms.data, catalog, database.letters, people, drains, status, clock),
@@ -285,7 +279,7 @@ async def _file_of(database: GatewayDatabase, clock: Clock, session: SessionId) 
             yield line
 
 
-def tape_views(ground: ViewGround, admission: Admission) -> Sequence[BaseRoute]:
+def tape_views(ground: _ViewGround, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     database, calls = ground.database, RedisModelCalls(ground.connection)
     moments = _moments(ground, database)

@@ -25,11 +25,10 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.models.answers import CallKeeper, ModelTroubles
-from gateway.observability.masking import Masking
-from gateway.observability.observer import Observer
+from gateway.observability.watching import Masking, Observer
 from gateway.outbound.pages import Schedulers
 from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
-from gateway.overview.services.tallies import SERVICES_TABLE, Seen, SharedServices
+from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream
 from runtime.core.clock import Clock

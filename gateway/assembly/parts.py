@@ -24,7 +24,7 @@ from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
-    from gateway.overview.services.tallies import Seen
+    from gateway.overview.tallies import Seen
     from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.storage.embedded.backup import Backup
@@ -94,7 +94,7 @@ async def open_storage(
         location: Path | str | None = settings.redis_url
         if location is None:
             location = await stack.enter_async_context(EmbeddedValkey(settings.data_dir))
-        sealing = sealing_of(settings)
+        sealing = _sealing_of(settings)
         opened = open_connection(location, on_event=on_event, patience_s=patience_s, sealing=sealing)
         connection = await stack.enter_async_context(opened)
         if settings.redis_url is not None and on_event is not unheard:
@@ -192,7 +192,7 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
     elif url.startswith("sqlite:"):
         from runtime.storage.archive.sqlite import open_sqlite
 
-        async with open_sqlite(Path(url.removeprefix("sqlite:///")), sealing_of(settings)) as file:
+        async with open_sqlite(Path(url.removeprefix("sqlite:///")), _sealing_of(settings)) as file:
             yield file
     else:
         try:
@@ -201,11 +201,11 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             on_event(ArchiveFailed(_NO_POSTGRES))
             yield None
             return
-        async with open_postgres(url, sealing_of(settings)) as database:
+        async with open_postgres(url, _sealing_of(settings)) as database:
             yield database
 
 
-def sealing_of(settings: Settings) -> Sealing:
+def _sealing_of(settings: Settings) -> Sealing:
     """The sealing of stored content. Raises ConfigError for invalid keys."""
     keys = settings.encryption.keys
     if keys is None:
@@ -261,7 +261,7 @@ async def renew_archive(connection: RedisConnection, archive: Archive | None) ->
 
 async def ask_keys(settings: Settings) -> str | None:
     """A line about the encryption of content; None where it is off. Raises ConfigError."""
-    sealing, encryption = sealing_of(settings), settings.encryption
+    sealing, encryption = _sealing_of(settings), settings.encryption
     if sealing is PLAIN:
         return None
     where = ", ".join(encryption.conversations) or "nowhere: new content is stored unencrypted"

@@ -10,9 +10,9 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import mailboxes_in
 from gateway.catalog import platform_names
+from gateway.clients.events import EventTriggers, ProgramEvents
 from gateway.clients.scopes import PROGRAM, Scopes, refusals_of, scopes_from
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
-from gateway.clients.triggers import EventTriggers, ProgramEvents
 from gateway.extensions.loading import load_extensions
 from gateway.feature import ServingGround
 from gateway.files.intake import IntakeLimits, StoredFileIntake
@@ -55,7 +55,7 @@ from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
 
 
-def intake_of(
+def _intake_of(
     settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
 ) -> FileIntake:
     """Who takes what people send; `texts` are those of a platform."""
@@ -100,7 +100,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         clock,
         foundation.bus,
         files=files,
-        intake=intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
+        intake=_intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
         past=foundation.earlier,
         sight=Sight(engine.llm, settings.files.sees),
         describes=VISION in settings.models,

@@ -16,8 +16,8 @@ from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import load_extensions
 from gateway.models.opening import check_programs, open_models
-from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import telling_spans
+from gateway.observability.watching import Masking
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus

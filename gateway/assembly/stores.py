@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway.cluster.roster import Drains
     from gateway.console.door import Links
     from gateway.inbound.usage_limits import PersonLimits
-    from gateway.observability.gauges import Gauges
+    from gateway.observability.watching import Gauges
     from gateway.overview.status import GatewayShards
     from gateway.programs.versions import Pins
     from runtime.sandbox.monty import MontySandbox
@@ -130,9 +130,8 @@ def inbox_in(connection: RedisConnection) -> Inbox:
 
 def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     """The events of all shards for the clients of this process."""
-    from gateway.clients.closed_rooms import ClosedRooms
-    from gateway.clients.feed import Feed
-    from gateway.clients.readers import READERS_TABLE, Readers
+    from gateway.clients.feed import READERS_TABLE, Feed, Readers
+    from gateway.clients.journals import ClosedRooms
     from runtime.storage.redis.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
@@ -144,7 +143,7 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a node."""
-    from gateway.observability.gauges import Gauges
+    from gateway.observability.watching import Gauges
     from runtime.storage.redis.leases import RedisShardView
 
     return Gauges(
@@ -160,7 +159,7 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
 
 def front_gauges(connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a front, which serves no conversation and has no workers."""
-    from gateway.observability.gauges import Gauges
+    from gateway.observability.watching import Gauges
     from runtime.storage.redis.leases import RedisShardView
 
     return Gauges(frozenset, int, int, int, int, bool, RedisShardView(connection).waiting)

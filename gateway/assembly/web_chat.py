@@ -19,14 +19,10 @@ from gateway.catalog import rules_of
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
 from gateway.settings.clients import client_scopes
 from gateway.web.app import Barred
-from gateway.web.identity import Identities
-from gateway.web.logins.door import LogIn
-from gateway.web.logins.invited import InvitedLogIn
-from gateway.web.logins.open_pages import OpenPages
-from gateway.web.logins.password import PasswordLogIn
-from gateway.web.logins.proxied import ProxiedLogIn
+from gateway.web.identity import Identities, ReservedNames, names_of_agents
+from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
-from gateway.web.names import ReservedNames, names_of_agents
+from gateway.web.logins.team_logins import InvitedLogIn, ProxiedLogIn
 from runtime.agents.loops import begins
 from runtime.storage.redis.records import RedisRecords
 

@@ -1,10 +1,13 @@
-"""The bus for clients: one application with all of its routes."""
+"""The bus for clients: one application with all of its routes, of which `/bus/v1/agents` says who is at work: nodes,
+tasks, participants and clients.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,16 +15,29 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from gateway.clients.admission import Admission, Client
-from gateway.clients.agents import AgentRoutes, Registers
-from gateway.clients.events import EventRoutes, Publishing
+from gateway.clients.events import EventRoutes, EventTriggers, Publishing
 from gateway.clients.feed import Feed
-from gateway.clients.requests import MAX_WAIT_S, answer, body_of, by_method, number, one_for_each_path, refused
+from gateway.clients.requests import (
+    MAX_WAIT_S,
+    Admission,
+    Client,
+    answer,
+    body_of,
+    by_method,
+    number,
+    one_for_each_path,
+    refused,
+    whole,
+)
+from gateway.clients.scopes import JOURNAL
 from gateway.clients.socket import SocketRoute
 from gateway.clients.tasks.service import ClientTask, TaskService
-from gateway.clients.triggers import EventTriggers
+from runtime.core.address import session_of
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
+from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
+from runtime.stores.sessions import Living
+from runtime.tape.view import AGENT_SPAWN
 
 PREFIX = "/bus/v1"
 """Where the application is mounted."""
@@ -29,8 +45,13 @@ PREFIX = "/bus/v1"
 DOCUMENTS = ("openapi.json", "asyncapi.json")
 """The descriptions for tools, beside this file. They hold no secret, so nobody is asked who they are."""
 
+_LOOKED_AT = 2_000
+"""The other sessions among which one answer looks for tasks; the next answer goes on from there."""
 
-class TaskRoutes:
+_MOST = 1_000
+
+
+class _TaskRoutes:
     """The requests about tasks."""
 
     def __init__(self, admission: Admission, tasks: TaskService) -> None:
@@ -93,8 +114,8 @@ class ClientBus:
         publishing = Publishing(self.feed, EventTriggers(self.tasks.ordering), self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
-        tasks = TaskRoutes(self.admission, self.tasks)
-        agents = AgentRoutes(self.admission, self.feed, self.registers)
+        tasks = _TaskRoutes(self.admission, self.tasks)
+        agents = _AgentRoutes(self.admission, self.feed, self.registers)
         routes = [
             by_method("/events", GET=events.get, POST=events.post),
             WebSocketRoute("/ws", socket.attend),
@@ -117,3 +138,79 @@ def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
         return FileResponse(file, media_type="application/json")
 
     return read
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """The registers that know who is at work."""
+
+    living: Callable[[], Awaitable[Living]]
+    fronts: Callable[[], Awaitable[Living]]
+    catalog: SessionCatalog
+    participants: Sequence[str]
+
+
+class _AgentRoutes:
+    """The request for those at work."""
+
+    def __init__(self, admission: Admission, feed: Feed, registers: Registers) -> None:
+        self._admission = admission
+        self._feed = feed
+        self._registers = registers
+
+    async def at_work(self, request: Request) -> Response:
+        """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
+        client = self._admission.client(request)
+        if not client.scopes.may_read(AGENT_SPAWN):
+            raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
+        living, fronts = await self._registers.living(), await self._registers.fronts()
+        tasks, next_ = await self._tasks(client, request)
+        return answer(
+            {
+                "nodes": _alive(living),
+                "fronts": _alive(fronts),
+                "tasks": [_task(known) for known in tasks],
+                "next": next_ or None,
+                "participants": [{"name": name} for name in self._registers.participants],
+                "clients": [
+                    {"name": each.name, "connections_here": self._feed.readers(each)}
+                    for each in self._admission.clients
+                ],
+            }
+        )
+
+    async def _tasks(self, client: Client, request: Request) -> tuple[list[KnownSession], str]:
+        """The tasks that a client may see, and the mark of further ones."""
+
+        async def seen(known: KnownSession) -> KnownSession | None:
+            return known if _may_see(client, known) else None
+
+        after, limit = request.query_params.get("after", ""), whole(request, "limit", 500, _MOST, least=1)
+        try:
+            return await among_sessions(self._registers.catalog, after, limit, seen, _LOOKED_AT)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
+
+
+def _alive(living: Living) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
+        for name, left_s in sorted(living.nodes.items())
+    ]
+
+
+def _may_see(client: Client, known: KnownSession) -> bool:
+    return session_of(known.record.address) is not None and client.scopes.may_use("read", known.record.program)
+
+
+def _task(known: KnownSession) -> dict[str, Any]:
+    record = known.record
+    return {
+        "task": record.id,
+        "program": record.program,
+        "status": "ended" if record.ended else "working",
+        "tape": f"{JOURNAL}{record.id}",
+        "since": record.started_at.isoformat(),
+        "last_heartbeat": known.last_at.isoformat(),
+        "node": known.node,
+    }

@@ -18,9 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket
 
-from gateway.clients.admission import Admission, Client
 from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
 from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
+from gateway.clients.requests import Admission, Client
 from gateway.socket_protocol import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent

@@ -18,7 +18,7 @@ from runtime.stores.sessions import LeaseHolder, LeaseStore, ShareStore
 
 _RELEASE_LIMIT_S = 3.0
 
-OnShare = Callable[[float], None]
+_OnShare = Callable[[float], None]
 
 _LEAVE_LIMIT_S = 1.0
 
@@ -103,9 +103,9 @@ class Shares:
         self._clock = clock
         self._share = 0.0
         self._ours_until = clock.monotonic()
-        self._listeners: list[OnShare] = []
+        self._listeners: list[_OnShare] = []
 
-    def tell(self, on_share: OnShare) -> None:
+    def tell(self, on_share: _OnShare) -> None:
         """Call `on_share` with our share, now and on every change."""
         self._listeners.append(on_share)
         on_share(self._share)

@@ -25,13 +25,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adapters.records import ChangedTogether, Records, readable, what_can_be_read
 from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
-from gateway.clients.admission import KNOWN, Client
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.journals import TAPES
+from gateway.clients.requests import KNOWN, Client
 from gateway.clients.scopes import Scopes
 from gateway.settings.clients import OWNER
-from gateway.web.assets import Assets
-from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
+from gateway.web.forms import ALL_LOGINS, LOGINS, Assets, over_tls, small_json, source_of
 from gateway.web.identity import clean_name
 from runtime.core.clock import Clock, aware
 from runtime.core.errors import StorageError

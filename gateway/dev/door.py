@@ -15,8 +15,7 @@ from adapters.web.codec import Person
 from gateway.dev.board import DevBoard
 from gateway.dev.folder import TEMPLATES, template
 from gateway.web.app import PAGE
-from gateway.web.assets import Assets
-from gateway.web.forms import small_json
+from gateway.web.forms import Assets, small_json
 from gateway.web.guard import LOOPBACK_HOSTS
 from gateway.web.logins.door import refused
 

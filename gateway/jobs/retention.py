@@ -36,9 +36,9 @@ INTERVAL = timedelta(hours=6)
 _AT_ONCE = 200
 """The number of sessions deleted together, since references by others are looked up once for all of them."""
 
-Doing = Literal["archive", "delete"]
+_Doing = Literal["archive", "delete"]
 
-InRoom = Callable[[Address], bool]
+_InRoom = Callable[[Address], bool]
 """Whether a conversation is in a room that Parley keeps itself."""
 
 
@@ -81,7 +81,7 @@ class Erasure:
     """
 
     def __init__(
-        self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, places: PlaceStore, in_room: InRoom
+        self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, places: PlaceStore, in_room: _InRoom
     ) -> None:
         self._catalog = catalog
         self._tapes = tapes
@@ -276,7 +276,7 @@ class RetentionStep:
     """The action for one session, and the setting that demands it."""
 
     session: KnownSession
-    doing: Doing
+    doing: _Doing
     rule: str
 
 

@@ -34,7 +34,7 @@ from runtime.llm.whisper.process import LocalWhisper
 if TYPE_CHECKING:
     from runtime.llm.options import ModelOptions
 
-SERVICE_URLS = {
+_SERVICE_URLS = {
     "openai": "https://api.openai.com/v1",
     "groq": "https://api.groq.com/openai/v1",
     "mistral": "https://api.mistral.ai/v1",
@@ -147,11 +147,11 @@ def _served(source: str, options: ModelOptions, settings: Settings) -> ModelOpti
     if name is None:
         return options
     provider = options.name.partition("/")[0]
-    url = options.base_url or SERVICE_URLS.get(provider)
+    url = options.base_url or _SERVICE_URLS.get(provider)
     if url is None:
         raise ConfigError(
             f"models.{name}: {options.name} is not asked by OpenAI's protocol. Name a model of "
-            f"{', '.join(SERVICE_URLS)}, or give [models.{name}] the base_url of a server that speaks it."
+            f"{', '.join(_SERVICE_URLS)}, or give [models.{name}] the base_url of a server that speaks it."
         )
     if name == SERVICES[EMBED]:
         wait_s = settings.memory.wait_s

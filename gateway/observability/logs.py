@@ -12,7 +12,7 @@ from typing import Any, Literal, TextIO
 
 import structlog
 
-from gateway.observability.masking import MASK, SECRET_KEY, Masking
+from gateway.observability.watching import MASK, SECRET_KEY, Masking
 from runtime.bus import Bus
 from runtime.core.plain_text import visible
 from runtime.events.happening import Event

@@ -12,8 +12,7 @@ import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from gateway.observability.first_texts import FirstTexts
-from gateway.observability.gauges import Gauges
+from gateway.observability.watching import FirstTexts, Gauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError

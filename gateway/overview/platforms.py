@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from adapters.records import Records
-from gateway.overview.sharing import SharedView
+from gateway.overview.tallies import SharedView
 from runtime.bus import Bus
 from runtime.core.address import platform_in
 from runtime.core.clock import Clock

@@ -12,10 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.admission import Admission, Client
-from gateway.clients.closed_rooms import ClosedRooms
-from gateway.clients.journals import journal_of, tape_name
-from gateway.clients.requests import answer, number
+from gateway.clients.journals import ClosedRooms, journal_of, tape_name
+from gateway.clients.requests import Admission, Client, answer, number
 from gateway.overview.strip import SESSION_LANE, lane_of, strip_of
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step

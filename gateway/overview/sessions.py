@@ -1,9 +1,17 @@
-"""`/bus/v1/sessions`: all sessions, the most recently active first, with what was said last in each."""
+"""`/bus/v1/sessions`: all sessions, the most recently active first, with what was said last in each; and a session as a
+talk for `parley test`.
+"""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -18,14 +26,17 @@ from gateway.feature import FeatureDoor
 from gateway.models.answers import Amounts, shown
 from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
+from runtime.language.program import Program
+from runtime.language.remote import is_tool
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.sessions import Living, SessionRecord
+from runtime.tape.facts.calls import EffectIntended
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import TapeReader
 
-MOST = 200
+_MOST = 200
 """The most sessions of one answer."""
 
 LOOKED_AT = 1_000
@@ -40,6 +51,13 @@ _LOOKING = "parley-debug"
 """The program that looks into failures: with one node, owners see it where they ask for it."""
 
 _MEASURES = [one.name for one in fields(Amounts)]
+
+_WITHIN_S = 60.0
+"""The time limit of making a talk."""
+
+_PROGRAM = re.compile(r"^program: .*$", re.MULTILINE)
+_TALKS = ".test.md"
+_ANSWERS = ".recorded.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +107,7 @@ class SessionRoutes:
     async def some(self, request: Request) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
         client, query = self.door.reader(request), request.query_params
-        limit = int(number(request, "limit", 50, MOST)) or 1
+        limit = int(number(request, "limit", 50, _MOST)) or 1
         several = len((await self.living()).nodes) > 1
         wanted = _Wanted(
             query.get("state", ""), query.get("program", ""), query.get("text", "").strip().lower(), several
@@ -118,7 +136,7 @@ class SessionRoutes:
         """Sessions with what they have cost."""
         spent = await self.spent([known.record for known in found], _MEASURES)
         amounts = [Amounts(**sums) for sums in spent]  # type: ignore[arg-type] # counts come as floats
-        return [{**session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
+        return [{**_session_data(known), "spent": shown(one)} for known, one in zip(found, amounts, strict=True)]
 
     async def stop(self, request: Request) -> Response:
         """Stop everything that a session does."""
@@ -197,7 +215,7 @@ def _session_in(request: Request) -> SessionId:
     return SessionId(str(request.path_params["session"]))
 
 
-def session_data(known: KnownSession) -> dict[str, Any]:
+def _session_data(known: KnownSession) -> dict[str, Any]:
     """A session without its words, as JSON data."""
     record = known.record
     parent = record.parent
@@ -215,3 +233,99 @@ def session_data(known: KnownSession) -> dict[str, Any]:
         "parent": None if parent is None else {"session": parent.session, "seq": parent.seq},
         "replaced_by": record.replaced_by,
     }
+
+
+class NotSaved(Exception):
+    """No talk could be made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SavedTalk:
+    """The files of a talk by their names beside the program: the talk, the recorded answers of the model where there
+    are any, and the files that people sent."""
+
+    texts: Mapping[str, str]
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class TalkMaker:
+    """Makes one talk at a time. `export` gives the lines of a session's file."""
+
+    export: Callable[[SessionId], AsyncIterator[str]]
+    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def make(self, session: SessionId, program: Path) -> _SavedTalk:
+        """The talk of a session with a program. Raises NotSaved."""
+        async with self._one_at_a_time:
+            with TemporaryDirectory(prefix="parley-talk-") as folder:
+                try:
+                    with anyio.fail_after(_WITHIN_S):
+                        return await self._made(session, program, Path(folder))
+                except TimeoutError as error:
+                    raise NotSaved(f"The conversation could not be held again in {_WITHIN_S:g} seconds.") from error
+
+    async def _made(self, session: SessionId, program: Path, folder: Path) -> _SavedTalk:
+        exported, talks = folder / "session.jsonl", folder / f"{program.stem}{_TALKS}"
+        async with await anyio.open_file(exported, "w", encoding="utf-8") as file:
+            async for line in self.export(session):
+                await file.write(f"{line.rstrip()}\n")
+        command = [sys.executable, "-m", "gateway", "sessions", "save-test", str(exported), str(talks)]
+        done = await anyio.run_process(
+            [*command, "--program", str(program)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if done.returncode:
+            raise NotSaved(_why(done.stdout.decode(errors="replace")))
+        text = await anyio.Path(talks).read_text(encoding="utf-8")
+        texts = {talks.name: _PROGRAM.sub(f"program: {program.name}", text, count=1)}
+        answers = anyio.Path(talks.with_name(f"{program.stem}{_ANSWERS}"))
+        if await answers.exists():
+            texts[answers.name] = await answers.read_text(encoding="utf-8")
+        sent = sorted([one async for one in anyio.Path(folder).glob("*/*")])
+        return _SavedTalk(texts, {f"{one.parent.name}/{one.name}": await one.read_bytes() for one in sent})
+
+
+def _why(output: str) -> str:
+    said = [line.strip() for line in output.splitlines() if line.strip()]
+    return " ".join(said)[-1_000:] or "The conversation could not be held again."
+
+
+@dataclass(frozen=True, slots=True)
+class SavingRoutes:
+    """The request for a talk. The conversation is held again for it, so it needs the scope `gateway:write`."""
+
+    catalog: SessionCatalog
+    tapes: TapeReader
+    maker: TalkMaker
+    programs: Mapping[str, Program]
+    door: FeatureDoor
+
+    def routes(self) -> list[BaseRoute]:
+        """The route, to be mounted with those of the bus."""
+        return [Route("/sessions/{session}/test", self.save, methods=["POST"])]
+
+    async def save(self, request: Request) -> Response:
+        """The talk of a session, and the recorded answers of its model. What has used anything else than tools of
+        servers is not held again: their results are on the tape."""
+        client, session = self.door.writer(request), SessionId(str(request.path_params["session"]))
+        known = await self.catalog.find(session)
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        await self.door.rooms.check(client, known.record)
+        program = self.programs.get(known.record.program)
+        if program is None or not program.agents:
+            raise HTTPException(409, f"The program {known.record.program} is not served here.")
+        async for fact in self.tapes.read_session(session):
+            intended = read_as(fact, EffectIntended)
+            if intended is not None and not is_tool(program, intended.name):
+                raise HTTPException(409, f"It used {intended.name}, which a test of it would use again.")
+        try:
+            talk = await self.maker.make(session, Path(program.agents[0].span.file))
+        except NotSaved as error:
+            raise HTTPException(409, str(error)) from error
+        texts = [{"name": name, "text": text, "base64": None} for name, text in talk.texts.items()]
+        sent = [{"name": name, "text": None, "base64": b64encode(data).decode()} for name, data in talk.files.items()]
+        return answer({"files": [*texts, *sent]})

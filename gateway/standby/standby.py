@@ -18,7 +18,7 @@ from anyio.streams.text import TextReceiveStream
 
 from gateway.assembly.parts import shared_storage
 from gateway.observability.logs import LogOptions, Logs
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Masking
 from gateway.service import Ready
 from gateway.settings.hidden_keys import own_environment
 from gateway.settings.tree import Settings, secrets

@@ -19,10 +19,9 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from adapters.web.visit import CLOSE_TRY_AGAIN
 from gateway.socket_protocol import SocketLink
-from gateway.web.assets import Assets
+from gateway.web.forms import Assets
 from gateway.web.guard import Guard, Hosts, allowed_hosts
-from gateway.web.logins.door import AWAY, LogIn, refused, shown
-from gateway.web.logins.open_pages import OpenPages
+from gateway.web.logins.door import AWAY, LogIn, OpenPages, refused, shown
 from runtime.core.errors import StorageError
 
 PAGE = Path(__file__).parent / "page"

@@ -1,15 +1,18 @@
-"""Small forms that every log-in of people shares, with limits on where they come from and how often."""
+"""What every page with a log-in shares: its files, and small forms, which are bounded by origin and by number."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
 
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from adapters.capabilities import Budget
 from runtime.core.json_text import read_json
 
-MAX_FORM_BYTES = 4_096
+_MAX_FORM_BYTES = 4_096
 
 LOGINS = Budget(rate_per_s=0.2, burst=10)
 """Attempts to log in from one address, or from one IPv6 network of 64 bits, since a host has all of it."""
@@ -40,7 +43,7 @@ async def small_json(request: Request) -> dict[str, str] | None:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_FORM_BYTES:
+        if len(body) > _MAX_FORM_BYTES:
             return None
     try:
         data = read_json(body)
@@ -49,3 +52,12 @@ async def small_json(request: Request) -> dict[str, str] | None:
     if not isinstance(data, dict):
         return None
     return {key: value for key, value in data.items() if isinstance(value, str)}
+
+
+class Assets(StaticFiles):
+    """Files that the browser checks each time, so that it never mixes two versions of the page."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "no-cache"
+        return response

@@ -1,27 +1,30 @@
-"""The checks on every request: the right host and the right origin; and the headers of every answer.
-
-The host check is against DNS rebinding: a foreign page whose name resolves to 127.0.0.1 reaches us, but names itself
-in `Host`. The origin check is against foreign pages that open our WebSocket or post our forms with the person's cookie.
+"""The checks on every request: the right host and the right origin; and the headers of every answer. `/healthz`,
+`/readyz` and `/metrics`: what monitoring asks of every process, whatever its role.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hmac
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, Response
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
-METRICS = "/metrics"
-PROBES = frozenset({"/healthz", "/readyz", METRICS})
+_METRICS = "/metrics"
+_PROBES = frozenset({"/healthz", "/readyz", _METRICS})
 """Paths that are open under any host name, since monitoring may call the process by its address."""
 
-HOOKS = "/hooks/"
+_HOOKS = "/hooks/"
 """Requests below it come from a platform's server. Their signature proves who sends them, not their origin."""
 
 PARTICIPANTS = "/participants/"
@@ -54,7 +57,7 @@ _CONTENT_POLICY = "; ".join(
         "trusted-types dompurify worker",
     )
 )
-HEADERS = {
+_HEADERS = {
     "content-security-policy": _CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -63,6 +66,11 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(self), geolocation=()",
 }
+
+_BEARER = "bearer"
+
+_NotReady = Callable[[], Sequence[str]]
+"""The reasons why the service is not ready, one line each; empty when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Guard:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -112,12 +120,12 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if scope["path"] in PROBES:
+        if scope["path"] in _PROBES:
             return None
         if _hostname(f"//{host}") not in self._hosts:
             text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
-        if scope["path"].startswith((HOOKS, PARTICIPANTS, BUS, TAPES)):
+        if scope["path"].startswith((_HOOKS, PARTICIPANTS, BUS, TAPES)):
             return None
         if not self._from_here(scope, headers, host):
             text = (
@@ -156,3 +164,42 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
+
+    token: str
+    text: Callable[[], Awaitable[bytes]]
+    content_type: str
+
+    async def answer(self, request: Request) -> Response:
+        """The metrics, or 401."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        known = hmac.compare_digest(token.strip().encode(), self.token.encode())
+        if scheme.lower() != _BEARER or not known:
+            headers = {"www-authenticate": "Bearer"}
+            return PlainTextResponse("The token of [metrics] is required.\n", status_code=401, headers=headers)
+        return Response(await self.text(), headers={"content-type": self.content_type, "cache-control": "no-store"})
+
+
+def health_routes(not_ready: _NotReady, scrape: Scrape | None) -> list[Route]:
+    """The routes; without `scrape` there are no metrics."""
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def readyz(_: Request) -> Response:
+        reasons = list(not_ready())
+        status = {"status": "waiting" if reasons else "ready", "reasons": reasons}
+        return JSONResponse(status, status_code=503 if reasons else 200)
+
+    numbers = [] if scrape is None else [Route(_METRICS, scrape.answer)]
+    return [Route("/healthz", healthz), Route("/readyz", readyz), *numbers]
+
+
+def build_health(not_ready: _NotReady, scrape: Scrape | None, bind_host: str, hosts: Sequence[str]) -> Starlette:
+    """The application of a process that no person talks with; serve it with gateway.web.server.serve."""
+    guard = Middleware(Guard, hosts=allowed_hosts(bind_host, hosts))
+    return Starlette(routes=[*health_routes(not_ready, scrape)], middleware=[guard])

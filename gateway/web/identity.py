@@ -1,4 +1,6 @@
-"""The identity of a person at a page: a name of their choice, in a cookie signed by the gateway."""
+"""The identity of a person at a page: a name of their choice, in a cookie signed by the gateway. Names of agents and of
+Parley, and similar ones, are not for people.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import hashlib
 import hmac
 import os
 import secrets
+import unicodedata
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +19,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from adapters.web.codec import Person
 from runtime.core.clock import Clock
+from runtime.language.program import AgentKind, Program
 
 COOKIE = "parley_person"
 COOKIE_LASTS_S = 365 * 24 * 3600
@@ -22,6 +27,21 @@ MAX_NAME = 40
 """The longest name of a person, in code points."""
 
 _LEAST_SECRET_CHARS = 32
+
+_OURS = ("Parley",)
+
+_LOOK_LIKE = str.maketrans(
+    {
+        # Cyrillic and Greek letters that look like Latin ones, and signs that pass for letters, in small letters
+        **dict(zip("авекмнорстухіјѕԁԛԝһѵгё", "abekmhopctyxijsdqwhvre", strict=True)),
+        **dict(zip("αβεζηικνορτυχω", "abezhiknoptyxw", strict=True)),
+        **dict(zip("013457$@|", "oleasts" + "al", strict=True)),
+        **dict(zip("ıłøđħƅɡɩ", "ilodhbgi", strict=True)),
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+    }
+)
 
 
 def persistent_secret(file: Path) -> str:
@@ -95,3 +115,25 @@ class Identities:
     def newcomer(name: str) -> Person:
         """A person new to this browser."""
         return Person(f"web:{secrets.token_urlsafe(9)}", name)
+
+
+def likeness(name: str) -> str:
+    """The form that names share if people confuse them: letters without case, accents and signs."""
+    letters = unicodedata.normalize("NFKD", name).casefold().translate(_LOOK_LIKE)
+    plain = "".join(char for char in unicodedata.normalize("NFKD", letters) if char.isalnum())
+    return plain.replace("i", "l").replace("rn", "m").replace("vv", "w")
+
+
+class ReservedNames:
+    """The names of agents, and our own."""
+
+    def __init__(self, agents: Iterable[str] = ()) -> None:
+        self._likenesses = {likeness(name) for name in (*_OURS, *agents)} - {""}
+
+    def __contains__(self, name: str) -> bool:
+        return likeness(name) in self._likenesses
+
+
+def names_of_agents(programs: Iterable[Program]) -> set[str]:
+    """The names of all agents of these programs that are no people."""
+    return {agent.name for program in programs for agent in program.agents if agent.kind is not AgentKind.HUMAN}

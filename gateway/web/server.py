@@ -19,9 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from gateway.socket_protocol import SocketProtocol
-from gateway.web.connections import ConnectionBounds, Connections, Trouble
-from gateway.web.logins.proxied import FROM_PROXY, MarkProxied, Proxies
-from gateway.web.patience import PatientConfig
+from gateway.web.connections import ConnectionBounds, Connections, PatientConfig, Trouble
+from gateway.web.logins.team_logins import FROM_PROXY, MarkProxied, Proxies
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError

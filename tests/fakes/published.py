@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.clients.events import EventTriggers, ProgramEvents
 from gateway.clients.scopes import Scopes
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
-from gateway.clients.triggers import EventTriggers, ProgramEvents
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.stores.inbox import KnownEvent

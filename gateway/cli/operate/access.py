@@ -157,8 +157,8 @@ async def _link(settings: Settings, role: str, hours: int, person: str | None) -
     from gateway.access.people import Role
     from gateway.assembly.parts import open_storage
     from gateway.assembly.web_chat import address_of, link_to, team_in
+    from gateway.web.identity import ReservedNames
     from gateway.web.logins.team import NotAdmitted
-    from gateway.web.names import ReservedNames
     from runtime.core.clock import SystemClock
     from runtime.core.errors import ConfigError
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from starlette.exceptions import HTTPException
 
-from gateway.clients.admission import Client
+from gateway.clients.requests import Client
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull

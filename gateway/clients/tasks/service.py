@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 from starlette.exceptions import HTTPException
 
-from gateway.clients.admission import Client
-from gateway.clients.closed_rooms import is_closed_task
 from gateway.clients.feed import Feed
+from gateway.clients.journals import is_closed_task
+from gateway.clients.requests import Client
 from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, person_of, task_id
 from gateway.clients.tasks.view import QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import address_of

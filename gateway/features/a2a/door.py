@@ -18,8 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.clients.admission import Admission
-from gateway.clients.requests import bytes_of, refused
+from gateway.clients.requests import Admission, bytes_of, refused
 from gateway.clients.tasks.service import TaskService
 from gateway.feature import ClientGround
 from gateway.features.a2a.card import JSONRPC, REST, Skill, card_of, skills_of

@@ -37,7 +37,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from starlette.exceptions import HTTPException
 
-from gateway.clients.admission import Client
+from gateway.clients.requests import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.card import Skill, exposed, skills_of
 from gateway.features.a2a.growing import GrowingTexts

@@ -12,7 +12,7 @@ from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import apply_history_length
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from gateway.clients.admission import Client
+from gateway.clients.requests import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.card import exposed
 from gateway.features.a2a.messages import Named, task_of

@@ -21,8 +21,8 @@ from anyio.abc import TaskGroup
 from google.protobuf.json_format import MessageToDict
 
 from adapters.records import Records, what_can_be_read
-from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
+from gateway.clients.requests import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.a2a.growing import GrowingTexts
 from gateway.features.a2a.messages import Mark, Named, updates_of

@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.admission import Client
-from gateway.clients.requests import answer, body_of, limit_of
+from gateway.clients.requests import Client, answer, body_of, limit_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.approvals.questions import GivenAnswer, OpenQuestion, QuestionsView
 from gateway.features.approvals.register import register_in

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import anyio
 
-from gateway.observability.first_texts import FirstTexts
+from gateway.observability.watching import FirstTexts
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable

@@ -25,8 +25,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from gateway.clients.admission import Admission, Client
-from gateway.clients.requests import MAX_BODY_BYTES, MAX_WAIT_S, refused
+from gateway.clients.requests import MAX_BODY_BYTES, MAX_WAIT_S, Admission, Client, refused
 from gateway.clients.tasks.service import ClientTask, TaskService
 from gateway.features.mcp.tools import ANSWER, KEY, RESULT, START, STATUS, playbook_tools, task_tools
 from gateway.version import VERSION

@@ -14,9 +14,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from gateway.clients.admission import Admission
 from gateway.clients.journals import TAPES, Journals, journal_of, tape_name
-from gateway.clients.requests import answer, body_of, by_method, refused
+from gateway.clients.requests import Admission, answer, body_of, by_method, refused
 from gateway.feature import TapeGround
 from gateway.features.notebooks.reading import ReadingRoutes
 from gateway.features.notebooks.redis import notebooks_in

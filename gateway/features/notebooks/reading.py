@@ -11,9 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from gateway.clients.admission import Admission, Client
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import STREAM_HEADERS, answer, chosen, whole
+from gateway.clients.requests import STREAM_HEADERS, Admission, Client, answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.features.notebooks.store import MAX_ENTRIES_AT_ONCE, NOTEBOOK_NAME, Notebook
 from gateway.features.notebooks.tapes import NotebookTape, Tape, Tapes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from gateway.clients.closed_rooms import ClosedRooms
+from gateway.clients.journals import ClosedRooms
 from gateway.clients.scopes import JOURNAL, Scopes
 from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, common, cut, no_branch
 from runtime.core.ids import SessionId

@@ -13,9 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from gateway.clients.admission import Admission, Client
 from gateway.clients.journals import Journals, allowed, journal_of, tape_name
-from gateway.clients.requests import answer, body_of
+from gateway.clients.requests import Admission, Client, answer, body_of
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.store import (
     ANCHOR,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.web.charters import is_closed
-from gateway.clients.closed_rooms import is_closed_task
+from gateway.clients.journals import is_closed_task
 from gateway.features.reports.store import Report
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Masking
 from runtime.core.address import TASK_PLATFORM, Address, session_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId

@@ -96,7 +96,7 @@ def _reports(database: GatewayDatabase) -> ReportStore:
 
 def _accounts(database: GatewayDatabase, config: Path | None) -> Any:
     from gateway.features.reports.account import Accounts
-    from gateway.observability.masking import Masking
+    from gateway.observability.watching import Masking
     from gateway.settings.tree import secrets
 
     return Accounts(database.tapes, Masking(secrets(load_settings(config))), _texts(config))

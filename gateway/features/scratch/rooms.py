@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from gateway.clients.admission import Client
+from gateway.clients.requests import Client
 from runtime.core.address import CLIENT, SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId

@@ -12,8 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway.clients.admission import Client
-from gateway.clients.requests import answer, body_of
+from gateway.clients.requests import Client, answer, body_of
 from gateway.feature import FeatureDoor, FeatureGround
 from gateway.features.scratch.rooms import NotPossible, ScratchRooms
 from runtime.core.errors import InboxFull

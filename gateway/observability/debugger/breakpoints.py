@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.observability.debugger.expressions import parsed
 from gateway.observability.debugger.sources import Place, ProgramSources
+from gateway.observability.debugger.variables import parsed
 from runtime.core.errors import DebugError
 
 MAX_BREAKPOINTS = 1000

@@ -8,14 +8,10 @@ from typing import Any, Literal, Protocol
 import anyio
 
 from gateway.observability.debugger.breakpoints import FILTERS, BreakpointWishes
-from gateway.observability.debugger.expressions import Expressions
-from gateway.observability.debugger.inspection import Inspection, source_of
-from gateway.observability.debugger.moments import Stepping
+from gateway.observability.debugger.inspection import AgentThreads, Inspection, innermost, source_of
 from gateway.observability.debugger.session_watch import SessionWatch, Why
-from gateway.observability.debugger.sources import ProgramSources
-from gateway.observability.debugger.stack import innermost
-from gateway.observability.debugger.threads import AgentThreads
-from gateway.observability.debugger.variables import References, shown
+from gateway.observability.debugger.sources import ProgramSources, Stepping
+from gateway.observability.debugger.variables import Expressions, References, shown
 from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 from runtime.execution.triggers.triggers import declared_types

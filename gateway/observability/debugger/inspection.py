@@ -1,24 +1,29 @@
-"""Read-only requests of an editor: threads, stacks, variables, sources."""
+"""Read-only requests of an editor: the sessions in memory with a thread for each agent, call stacks, innermost frame
+first, variables, sources.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.observability.debugger.expressions import Expressions
 from gateway.observability.debugger.session_watch import SessionWatch
-from gateway.observability.debugger.sources import ProgramSources, real_path
-from gateway.observability.debugger.stack import StackEntry, stack_of
-from gateway.observability.debugger.threads import AgentThreads
-from gateway.observability.debugger.variables import References, parts, scopes_of, shown
+from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot, real_path, step_of
+from gateway.observability.debugger.variables import Expressions, References, parts, scopes_of, shown
 from gateway.observability.debugger.wire import Request
 from runtime.core.errors import DebugError
+from runtime.core.ids import AgentId
+from runtime.tape.state.frames import FrameState
 
-Body = dict[str, Any]
+_Body = dict[str, Any]
 
 _FAILURES = ("failed", "rejected")
 _NOT_OF_RESULTS = ("name", "evaluateName")
+
+_MAX_THREADS = 10_000
+"""The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
 
 
 class Inspection:
@@ -31,7 +36,7 @@ class Inspection:
         self._sources = sources
         self._expressions = expressions
 
-    def threads(self, _: Request) -> Body:
+    def threads(self, _: Request) -> _Body:
         """All agents of all sessions in memory."""
         return {
             "threads": [
@@ -39,16 +44,16 @@ class Inspection:
             ]
         }
 
-    def stack(self, request: Request) -> Body:
+    def stack(self, request: Request) -> _Body:
         """The call stack of an agent."""
         watch, agent = self._threads.find(request.number("threadId"))
-        entries = stack_of(watch, agent, self._sources, compiled=self.compiled)
+        entries = _stack_of(watch, agent, self._sources, compiled=self.compiled)
         first, most = _whole(request, "startFrame"), _whole(request, "levels")
         chosen = entries[first : first + most] if most else entries[first:]
         return {"stackFrames": [self._frame(watch, entry) for entry in chosen], "totalFrames": len(entries)}
 
-    def _frame(self, watch: SessionWatch, entry: StackEntry) -> Body:
-        body: Body = {
+    def _frame(self, watch: SessionWatch, entry: _StackEntry) -> _Body:
+        body: _Body = {
             "id": self.references.give(watch, entry.frame),
             "name": entry.name,
             "line": entry.place.line if entry.place is not None else 0,
@@ -57,14 +62,14 @@ class Inspection:
         }
         return body if entry.place is None else {**body, "source": self._source(entry.place.source)}
 
-    def _source(self, source: str | int) -> Body:
+    def _source(self, source: str | int) -> _Body:
         if isinstance(source, str):
             return {"name": Path(source).name, "path": source}
         program = self._sources.program(source)
         name = program.name if program is not None else "program"
         return {"name": f"{name}.pbasm", "sourceReference": source, "origin": "compiled"}
 
-    def scopes(self, request: Request) -> Body:
+    def scopes(self, request: Request) -> _Body:
         """The scopes of a frame."""
         watch, frame = self._frame_of(request.number("frameId"))
         state = watch.journal.state
@@ -88,7 +93,7 @@ class Inspection:
             ]
         }
 
-    def variables(self, request: Request) -> Body:
+    def variables(self, request: Request) -> _Body:
         """The contents of a scope or a value, in pages if requested."""
         watch, value = self.references.get(request.number("variablesReference"))
         if not isinstance(value, list | Mapping):
@@ -97,7 +102,7 @@ class Inspection:
         first, most = _whole(request, "start"), _whole(request, "count")
         return {"variables": parts(self.references, watch, value, first, most, wanted)}
 
-    async def evaluate(self, request: Request) -> Body:
+    async def evaluate(self, request: Request) -> _Body:
         """The value of an expression in a frame, without effects."""
         owner: Any = self
         names: Mapping[str, Any] = {}
@@ -108,7 +113,7 @@ class Inspection:
         body = shown(self.references, owner, "result", value)
         return {"result": body.pop("value"), **{key: one for key, one in body.items() if key not in _NOT_OF_RESULTS}}
 
-    def source(self, request: Request) -> Body:
+    def source(self, request: Request) -> _Body:
         """The text of a PBAsm listing."""
         given = request.arguments.get("source")
         number = given.get("sourceReference") if isinstance(given, dict) else None
@@ -117,11 +122,11 @@ class Inspection:
             raise DebugError("there is no such source; the editor reads files itself")
         return {"content": program.pbasm, "mimeType": "text/markdown"}
 
-    def loaded_sources(self, _: Request) -> Body:
+    def loaded_sources(self, _: Request) -> _Body:
         """Every source that has steps."""
         return {"sources": [self._source(source) for source in self._sources.all]}
 
-    def exception(self, request: Request) -> Body:
+    def exception(self, request: Request) -> _Body:
         """The failure at which an agent has stopped."""
         watch, agent = self._threads.find(request.number("threadId"))
         stand = watch.stand
@@ -154,3 +159,117 @@ def _whole(request: Request, name: str) -> int:
     """An optional argument, 0 where it is left out."""
     value = request.arguments.get(name)
     return value if type(value) is int and value > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _StackEntry:
+    """A frame: `Main:03:QUE`, another agent's `Host.Main:03:QUE`. `place` is None where there is no file. `own`: it is
+    executed on the agent whose stack this is.
+    """
+
+    frame: str
+    name: str
+    place: Place | None
+    own: bool
+
+
+def _stack_of(watch: SessionWatch, agent: str, sources: ProgramSources, *, compiled: bool = False) -> list[_StackEntry]:
+    """The stack; empty while nothing is executed on the agent. `compiled`: places are those in the PBAsm."""
+    return list(_entries(watch, agent, sources, compiled))
+
+
+def innermost(watch: SessionWatch, agent: str) -> str | None:
+    """The top frame of an agent's stack: the stopped one, else the latest."""
+    frames = watch.journal.state.frames
+    stand = watch.stand
+    if stand is not None and stand.moment is not None and stand.agent == agent and stand.moment.frame in frames:
+        return stand.moment.frame
+    return next((id_ for id_ in reversed(frames) if frames[id_].agent == agent), None)
+
+
+def _entries(watch: SessionWatch, agent: str, sources: ProgramSources, compiled: bool) -> Iterator[_StackEntry]:
+    state = watch.journal.state
+    top = innermost(watch, agent)
+    current = state.frames.get(top or "")
+    while current is not None:
+        line, place = _standing(watch, current, sources, compiled)
+        owner = "" if current.agent == agent else f"{state.agents[current.agent].klass}."
+        meeting = f" [meeting {current.meeting}]" if current.meeting else ""
+        yield _StackEntry(current.id, f"{owner}{current.playbook}{line}{meeting}", place, current.agent == agent)
+        current = state.frames.get(current.caller.frame) if current.caller else None
+
+
+def _standing(
+    watch: SessionWatch, frame: FrameState, sources: ProgramSources, compiled: bool
+) -> tuple[str, Place | None]:
+    """The position of a frame: `:03:QUE`, and its place."""
+    spec = watch.spec(frame)
+    if spec is None:
+        return "", None
+    moment = watch.stand.moment if watch.stand is not None else None
+    coming = moment.line if moment is not None and moment.frame == frame.id else ""
+    step = spec.step(coming) if coming else step_of(spec, frame.step)
+    klass = watch.journal.state.agents[frame.agent].klass
+    if step is not None:
+        spot, named = StopSpot("step", klass, frame.playbook, step.line), f":{step.line}:{step.op}"
+    else:
+        spot, named = StopSpot("playbook", klass, frame.playbook), ""
+    if spec.kind == "python" and frame.id in watch.places:
+        return named, watch.places[frame.id]
+    found = (place for place in sources.places(watch.program, spot) if isinstance(place.source, int) == compiled)
+    return named, next(found, None)
+
+
+class AgentThreads:
+    """Numbers agents. An agent whose session returns to memory keeps its number."""
+
+    def __init__(self) -> None:
+        self._watches: list[SessionWatch] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._last = 0
+
+    def add(self, watch: SessionWatch) -> None:
+        """A session was loaded into memory."""
+        self._watches.append(watch)
+
+    def remove(self, watch: SessionWatch) -> None:
+        """A session has left memory."""
+        if watch in self._watches:
+            self._watches.remove(watch)
+
+    @property
+    def watches(self) -> list[SessionWatch]:
+        """The sessions in memory."""
+        return list(self._watches)
+
+    def __iter__(self) -> Iterator[tuple[int, SessionWatch, str]]:
+        """All threads: number, session, agent."""
+        for watch in self._watches:
+            for agent in watch.journal.state.agents:
+                yield self.number(watch, agent), watch, agent
+
+    def number(self, watch: SessionWatch, agent: str) -> int:
+        """The thread of an agent."""
+        key = (str(watch.journal.session), agent)
+        if key not in self._numbers:
+            if len(self._numbers) >= _MAX_THREADS:
+                self._forget()
+            self._last += 1
+            self._numbers[key] = self._last
+        return self._numbers[key]
+
+    def _forget(self) -> None:
+        here = {str(watch.journal.session) for watch in self._watches}
+        self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
+
+    def find(self, number: int) -> tuple[SessionWatch, str]:
+        """The agent of a thread. Raises DebugError when it is not in memory."""
+        for known, watch, agent in self:
+            if known == number:
+                return watch, agent
+        raise DebugError(f"thread {number} no longer exists; its session has ended, or has left memory")
+
+    @staticmethod
+    def name(watch: SessionWatch, agent: str) -> str:
+        """The name that people see: `Host (agent 1000) in web:lobby`."""
+        return f"{watch.journal.state.agents[AgentId(agent)].klass} (agent {agent}) in {watch.conversation}"

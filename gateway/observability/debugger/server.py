@@ -12,10 +12,10 @@ from anyio.abc import ByteStream, TaskStatus
 from anyio.streams.stapled import MultiListener
 
 from gateway.observability.debugger.editor import Editor
-from gateway.observability.debugger.expressions import Expressions
+from gateway.observability.debugger.inspection import AgentThreads
 from gateway.observability.debugger.session_watch import SessionWatch
 from gateway.observability.debugger.sources import ProgramSources
-from gateway.observability.debugger.threads import AgentThreads
+from gateway.observability.debugger.variables import Expressions
 from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError

@@ -10,10 +10,17 @@ from typing import Any, Protocol
 import anyio
 
 from gateway.observability.debugger.breakpoints import Breakpoint, BreakpointWishes
-from gateway.observability.debugger.expressions import Expressions
-from gateway.observability.debugger.moments import Moment, MomentKind, Stepping
-from gateway.observability.debugger.sources import Place, ProgramSources, StopSpot, real_path, step_of
-from gateway.observability.debugger.variables import names_of
+from gateway.observability.debugger.sources import (
+    Moment,
+    MomentKind,
+    Place,
+    ProgramSources,
+    Stepping,
+    StopSpot,
+    real_path,
+    step_of,
+)
+from gateway.observability.debugger.variables import Expressions, names_of
 from runtime.core.errors import DebugError
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import Watched

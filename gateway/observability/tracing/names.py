@@ -1,4 +1,5 @@
-"""The names of spans and of their attributes.
+"""The names of spans and of their attributes; and the content in them: none unless the settings want it; then without
+secrets, and cut.
 
 `gen_ai.*`, `error.type`: OpenTelemetry's semantic conventions for generative AI, in development
 (github.com/open-telemetry/semantic-conventions-genai, model/gen-ai). `session.id`, `user.id`: its general conventions.
@@ -9,20 +10,23 @@ Langfuse's (langfuse.com/docs, OpenTelemetry, property mapping). `parley.*` are 
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from gateway.observability.tracing import names
+from gateway.observability.watching import Masking
 from runtime.events.frames import FrameAbout
+from runtime.llm.client import ChatMessage
 
 OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
-CONVERSATION: Final = "gen_ai.conversation.id"
+_CONVERSATION: Final = "gen_ai.conversation.id"
 WORKFLOW: Final = "gen_ai.workflow.name"
-AGENT_ID: Final = "gen_ai.agent.id"
-AGENT_NAME: Final = "gen_ai.agent.name"
-TOOL_NAME: Final = "gen_ai.tool.name"
-TOOL_TYPE: Final = "gen_ai.tool.type"
-CALL_ID: Final = "gen_ai.tool.call.id"
+_AGENT_ID: Final = "gen_ai.agent.id"
+_AGENT_NAME: Final = "gen_ai.agent.name"
+_TOOL_NAME: Final = "gen_ai.tool.name"
+_TOOL_TYPE: Final = "gen_ai.tool.type"
+_CALL_ID: Final = "gen_ai.tool.call.id"
 CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 CALL_RESULT: Final = "gen_ai.tool.call.result"
 MODEL: Final = "gen_ai.request.model"
@@ -32,21 +36,21 @@ TOKENS_IN: Final = "gen_ai.usage.input_tokens"
 TOKENS_OUT: Final = "gen_ai.usage.output_tokens"
 TOKENS_CACHED: Final = "gen_ai.usage.cache_read.input_tokens"
 COST: Final = "gen_ai.usage.cost"
-INPUT_MESSAGES: Final = "gen_ai.input.messages"
-OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+_INPUT_MESSAGES: Final = "gen_ai.input.messages"
+_OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 
-SESSION: Final = "session.id"
-USER: Final = "user.id"
+_SESSION: Final = "session.id"
+_USER: Final = "user.id"
 ERROR_TYPE: Final = "error.type"
 
 SPAN_KIND: Final = "openinference.span.kind"
-INPUT: Final = "input.value"
-INPUT_FORM: Final = "input.mime_type"
-OUTPUT: Final = "output.value"
-OUTPUT_FORM: Final = "output.mime_type"
+_INPUT: Final = "input.value"
+_INPUT_FORM: Final = "input.mime_type"
+_OUTPUT: Final = "output.value"
+_OUTPUT_FORM: Final = "output.mime_type"
 
-FRAME: Final = "parley.frame"
-MEETING: Final = "parley.meeting"
+_FRAME: Final = "parley.frame"
+_MEETING: Final = "parley.meeting"
 PURPOSE: Final = "parley.purpose"
 STOPPED: Final = "parley.stopped"
 WAITS_FOR: Final = "parley.waits_for"
@@ -59,8 +63,14 @@ RULE: Final = "parley.rule"
 
 INVOKE_WORKFLOW: Final = "invoke_workflow"
 INVOKE_AGENT: Final = "invoke_agent"
-EXECUTE_TOOL: Final = "execute_tool"
+_EXECUTE_TOOL: Final = "execute_tool"
 CHAT: Final = "chat"
+
+_MAX_CHARS = 50_000
+"""The longest text; longer ones are cut."""
+
+_JSON = "application/json"
+_TEXT = "text/plain"
 
 
 def title_of(about: FrameAbout) -> str:
@@ -71,23 +81,84 @@ def title_of(about: FrameAbout) -> str:
 
 def whose(about: FrameAbout) -> dict[str, str]:
     """The attributes of every span."""
-    told: dict[str, str | None] = {names.SESSION: about.session_id, names.CONVERSATION: about.conversation}
-    told |= {names.USER: about.participant_id, names.MEETING: about.meeting_id}
+    told: dict[str, str | None] = {_SESSION: about.session_id, _CONVERSATION: about.conversation}
+    told |= {_USER: about.participant_id, _MEETING: about.meeting_id}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def agent_of(about: FrameAbout) -> dict[str, str]:
     """The attributes of the working agent."""
-    return {names.AGENT_NAME: about.agent, names.AGENT_ID: str(about.agent_id)}
+    return {_AGENT_NAME: about.agent, _AGENT_ID: str(about.agent_id)}
 
 
 def attributes_of(about: FrameAbout) -> dict[str, str]:
     """The attributes of a frame's span."""
-    found = whose(about) | agent_of(about) | {names.FRAME: about.frame}
+    found = whose(about) | agent_of(about) | {_FRAME: about.frame}
     if about.kind == "llm":
-        return found | {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "CHAIN"}
-    found |= {names.OPERATION: names.EXECUTE_TOOL, names.SPAN_KIND: "TOOL", names.TOOL_NAME: title_of(about)}
+        return found | {OPERATION: INVOKE_AGENT, SPAN_KIND: "CHAIN"}
+    found |= {OPERATION: _EXECUTE_TOOL, SPAN_KIND: "TOOL", _TOOL_NAME: title_of(about)}
     return found | {
-        names.TOOL_TYPE: "extension" if about.kind == "remote" else "function",
-        names.CALL_ID: about.frame,
+        _TOOL_TYPE: "extension" if about.kind == "remote" else "function",
+        _CALL_ID: about.frame,
     }
+
+
+class SpanContent:
+    """Attributes with content; empty while content is off."""
+
+    def __init__(self, masking: Masking, *, on: bool) -> None:
+        self._masking = masking
+        self._on = on
+
+    def input(self, arguments: Any, name: str) -> Mapping[str, str]:
+        """The arguments of a playbook, also as the attribute `name`."""
+        if not self._on or arguments is None:
+            return {}
+        text = self._data(arguments)
+        return {_INPUT: text, _INPUT_FORM: _JSON, name: text}
+
+    def output(self, value: Any, name: str) -> Mapping[str, str]:
+        """The result of a playbook."""
+        if not self._on:
+            return {}
+        text = self._data(value)
+        return {_OUTPUT: text, _OUTPUT_FORM: _JSON, name: text}
+
+    def prompt(self, messages: Sequence[ChatMessage] | None) -> Mapping[str, str]:
+        """The prompt of a model."""
+        if not self._on or messages is None:
+            return {}
+        told = [_message(message.role, self._text(message.content)) for message in messages]
+        text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+        return {
+            _INPUT_MESSAGES: json.dumps(told, ensure_ascii=False),
+            _INPUT: self._text(text),
+            _INPUT_FORM: _TEXT,
+        }
+
+    def reply(self, text: str | None) -> Mapping[str, str]:
+        """The reply of a model."""
+        if not self._on or text is None:
+            return {}
+        said = self._text(text)
+        answer = [_message("assistant", said) | {"finish_reason": "stop"}]
+        return {
+            _OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
+            _OUTPUT: said,
+            _OUTPUT_FORM: _TEXT,
+        }
+
+    def failure(self, kind: str, text: str) -> tuple[str, str | None]:
+        """An error's type, and its text, which may quote what was said."""
+        return kind, self._text(text) if self._on else None
+
+    def _data(self, value: Any) -> str:
+        return self._text(json.dumps(value, ensure_ascii=False, default=str))
+
+    def _text(self, text: str) -> str:
+        text = self._masking.masked(text)
+        return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}… ({len(text)} characters)"
+
+
+def _message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}

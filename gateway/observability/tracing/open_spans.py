@@ -1,22 +1,43 @@
-"""Open spans: stretches of work, and the frames in them."""
+"""Open spans: stretches of work, the frames in them, and pages on platforms, which may still be on their way when their
+frame has ended. The id of a root frame's first span is derived, so that any node can link to it; the others are random.
+"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Protocol
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanContext, Status, StatusCode, set_span_in_context
+from opentelemetry.sdk.trace import Tracer
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    set_span_in_context,
+)
 
 from gateway.observability.tracing import names
+from gateway.observability.tracing.names import whose
+from runtime.bus import Kind
 from runtime.events.frames import FrameAbout
+from runtime.events.talk import OfPage, PageCutShort, PageFailed, PageOpened, PageSettled
 
-MAX_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 """The number of pages on their way and of ended frames that are remembered."""
 
 Key = tuple[str, str]
 """A frame, or a page, by its session and its id there."""
+
+_ENDS: Sequence[type[OfPage]] = (PageSettled, PageFailed, PageCutShort)
 
 
 @dataclass(slots=True)
@@ -54,7 +75,7 @@ class OpenFrame:
 
 def make_room(remembered: dict[Key, Any]) -> None:
     """Forget the oldest entries beyond the limit."""
-    if len(remembered) >= MAX_REMEMBERED:
+    if len(remembered) >= _MAX_REMEMBERED:
         del remembered[next(iter(remembered))]
 
 
@@ -78,3 +99,81 @@ def fail(span: Span, failed: tuple[str, str | None]) -> None:
     kind, text = failed
     span.set_attribute(names.ERROR_TYPE, kind)
     span.set_status(Status(StatusCode.ERROR, text))
+
+
+class Publisher(Protocol):
+    """The part of the bus that is used here."""
+
+    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]: ...
+
+
+class PageSpans:
+    """One span a page, below its frame, which `frame_of` knows by its key."""
+
+    def __init__(self, tracer: Tracer, frame_of: Callable[[Key], OpenFrame | None]) -> None:
+        self._tracer = tracer
+        self._frame_of = frame_of
+        self._open: dict[Key, Span] = {}
+
+    def attach(self, bus: Publisher) -> list[Callable[[], None]]:
+        """Hear `bus` until the returned functions are called."""
+        return [bus.hear(PageOpened, self._begin), *(bus.hear(kind, self._end) for kind in _ENDS)]
+
+    def end_all(self) -> None:
+        """End every open span."""
+        for page in self._open.values():
+            page.end()
+        self._open.clear()
+
+    def _begin(self, what: PageOpened, at: datetime) -> None:
+        page = (what.session_id, what.page_id)
+        known = self._frame_of((what.session_id, what.frame))
+        place = None if known is None else known.place
+        if known is None or place is None or page in self._open:
+            return
+        make_room(self._open)
+        attributes = {**whose(known.about), names.PLATFORM: what.platform, names.SPAN_KIND: "CHAIN"}
+        above = within(NonRecordingSpan(place))
+        self._open[page] = self._tracer.start_span(
+            f"show {what.platform}", above, SpanKind.PRODUCER, attributes, start_time=nanoseconds(at)
+        )
+
+    def _end(self, what: OfPage, at: datetime) -> None:
+        span = self._open.pop((what.session_id, what.page_id), None)
+        if span is None:
+            return
+        if isinstance(what, PageSettled):
+            span.set_attribute(names.DELIVERED, what.delivered)
+        if isinstance(what, PageFailed):
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(nanoseconds(at))
+
+
+class SpanIds(IdGenerator):
+    """Gives the next trace and the next span a requested id, once."""
+
+    def __init__(self) -> None:
+        self.next_trace: int | None = None
+        self.next_span: int | None = None
+        self._chance = random.SystemRandom()
+
+    def generate_trace_id(self) -> int:
+        asked, self.next_trace = self.next_trace, None
+        return asked or self._chance.getrandbits(128) or 1
+
+    def generate_span_id(self) -> int:
+        asked, self.next_span = self.next_span, None
+        return asked or self._chance.getrandbits(64) or 1
+
+
+def first_span(session: str, root: str) -> SpanContext:
+    """The position of a root frame's first span, on any node and at any time."""
+    digest = blake2b(f"{session}\0{root}".encode(), digest_size=24).digest()
+    trace, span = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
+    return SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+
+
+def is_chosen(session: str, share: float) -> bool:
+    """Whether a session is among the traced `share` of all: the same answer on every node, at every time."""
+    digest = blake2b(session.encode(), digest_size=8, person=b"parley.share").digest()
+    return int.from_bytes(digest, "big") < share * 2**64

@@ -18,10 +18,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from gateway.observability.masking import Masking
-from gateway.observability.tracing.content import SpanContent
-from gateway.observability.tracing.ids import SpanIds
+from gateway.observability.tracing.names import SpanContent
+from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.spans import Spans
+from gateway.observability.watching import Masking
 from gateway.version import VERSION
 from runtime.bus import Bus
 from runtime.core.background import beside

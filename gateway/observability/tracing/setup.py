@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gateway.observability.gauges import Gauges
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Gauges, Masking
 from gateway.settings.operation import MetricsSettings, TracingSettings
 from gateway.settings.tree import otel_variables
-from gateway.web.health import Scrape
+from gateway.web.guard import Scrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
 from runtime.events.service import TracingFailed

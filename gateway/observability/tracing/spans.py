@@ -21,20 +21,22 @@ from opentelemetry.trace import (
 )
 
 from gateway.observability.tracing import names
-from gateway.observability.tracing.content import SpanContent
-from gateway.observability.tracing.ids import SpanIds, first_span, is_chosen
-from gateway.observability.tracing.names import agent_of, attributes_of, title_of, whose
+from gateway.observability.tracing.names import SpanContent, agent_of, attributes_of, title_of, whose
 from gateway.observability.tracing.open_spans import (
     Key,
     OpenFrame,
+    PageSpans,
+    Publisher,
+    SpanIds,
     SpanStretch,
     fail,
+    first_span,
+    is_chosen,
     make_room,
     nanoseconds,
     root_of,
     within,
 )
-from gateway.observability.tracing.page_spans import PageSpans, Publisher
 from runtime.events.frames import (
     FrameCompleted,
     FrameFailed,

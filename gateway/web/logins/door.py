@@ -1,10 +1,16 @@
-"""The port of all log-ins: who a request comes from, and the routes by which people come and go."""
+"""The port of all log-ins: who a request comes from, and the routes by which people come and go; the pages that are
+open, which close at once when their person is not admitted any more; and the log-in by a name, and by the chat's
+password where it has one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Protocol
 
+import anyio
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -12,12 +18,16 @@ from starlette.routing import Route
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
 from adapters.web.codec import Person
-from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, source_of
+from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
+from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, ReservedNames, clean_name
 from runtime.core.clock import Clock
 
 TOO_MANY = "Too many attempts. Wait a minute."
 NOT_READ = "The form could not be read."
 AWAY = "The chat's store does not answer. Try again in a moment."
+
+_Admitted = Callable[[], Awaitable[bool]]
+"""Whether the person of a page may still look at it."""
 
 
 class LogIn(Protocol):
@@ -81,3 +91,100 @@ def parted(cookie: str) -> Response:
     response = Response(status_code=204, headers={"clear-site-data": '"cache"'})
     response.delete_cookie(cookie)
     return response
+
+
+class _Told(Protocol):
+    """News of whose access has changed; see `adapters.web.echo.RoomNews`."""
+
+    async def listen(
+        self, on_open: Callable[[], Awaitable[None]], on_news: Callable[[str], Awaitable[None]], /
+    ) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Page:
+    person: str
+    admitted: _Admitted
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class OpenPages:
+    """The pages of this node."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, dict[_Page, None]] = {}
+
+    @contextmanager
+    def one(self, person: str, admitted: _Admitted) -> Iterator[anyio.CancelScope]:
+        """A page is open within the block, which is cancelled when its person is not admitted any more."""
+        page = _Page(person, admitted)
+        self._pages.setdefault(person, {})[page] = None
+        try:
+            with page.scope:
+                yield page.scope
+        finally:
+            del self._pages[person][page]
+            if not self._pages[person]:
+                del self._pages[person]
+
+    async def heed(self, told: _Told) -> None:
+        """Close pages as news come, until cancelled. Raises StorageUnavailable."""
+        await told.listen(self.check_all, self.check)
+
+    async def check(self, person: str) -> None:
+        """Close the pages of a person that are not admitted any more."""
+        for page in list(self._pages.get(person, ())):
+            if not await page.admitted():
+                page.scope.cancel()
+
+    async def check_all(self) -> None:
+        """Close all pages that are not admitted any more: news may have been missed."""
+        for person in list(self._pages):
+            await self.check(person)
+
+
+class PasswordLogIn:
+    """Everybody who knows the password; a person is a browser. Implements `LogIn`."""
+
+    def __init__(self, identities: Identities, reserved: ReservedNames, clock: Clock) -> None:
+        self._identities = identities
+        self._reserved = reserved
+        self._attempts = Attempts(clock)
+
+    async def person(self, connection: HTTPConnection, /) -> Person | None:
+        return self._identities.person(connection.cookies.get(COOKIE))
+
+    def device(self, _: HTTPConnection, /) -> str:
+        return ""
+
+    async def is_logged_in(self, _person_id: str, _device: str, /) -> bool:
+        return True
+
+    async def about(self, _: Person | None, /) -> Mapping[str, object]:
+        return {"need_password": self._identities.need_password}
+
+    def routes(self) -> Sequence[Route]:
+        return [Route("/login", self._login, methods=["POST"]), Route("/logout", self._logout, methods=["POST"])]
+
+    async def _login(self, request: Request) -> Response:
+        """Choose a name, {name, password?}; who has a cookie already stays the same person."""
+        form = await small_json(request)
+        known = await self.person(request)
+        if form is None:
+            return refused(NOT_READ, 400)
+        if known is None:
+            if not self._attempts.may_try(request, together=self._identities.need_password):
+                return refused(TOO_MANY, 429)
+            if not self._identities.admits(form.get("password", "")):
+                return refused("That is not the password.", 403)
+        name = clean_name(form.get("name", ""))
+        if not name:
+            return refused("A name needs at least one visible character.", 422)
+        if name in self._reserved and (known is None or known.name != name):
+            return refused(f"{name} is the name of an agent here, or looks like one. Choose another.", 422)
+        person = self._identities.newcomer(name) if known is None else Person(known.id, name)
+        return welcomed(request, person, (COOKIE, self._identities.cookie(person)), COOKIE_LASTS_S)
+
+    async def _logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        return parted(COOKIE)

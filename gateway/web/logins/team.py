@@ -22,8 +22,7 @@ from typing import Any
 from adapters.records import ChangedTogether, readable
 from adapters.web.codec import Person
 from gateway.access.people import People, Role, role_named
-from gateway.web.identity import clean_name
-from gateway.web.names import ReservedNames, likeness
+from gateway.web.identity import ReservedNames, clean_name, likeness
 from runtime.core.clock import Clock, aware
 
 TEAM_TABLE = "web:team"
@@ -31,8 +30,8 @@ TEAM_TABLE = "web:team"
 LOGIN_LASTS_S = 180 * 86_400
 """The time after which a device has to log in again."""
 
-INVITATION_LASTS_S = 3 * 86_400
-DEVICE_LINK_LASTS_S = 15 * 60
+_INVITATION_LASTS_S = 3 * 86_400
+_DEVICE_LINK_LASTS_S = 15 * 60
 
 MAX_LOGINS = 20
 """The devices of one person; the one that logged in the longest ago is logged out for another."""
@@ -45,7 +44,7 @@ MAX_DEVICE_LINKS = 5
 """The links for further devices of one person that wait; the first ones are forgotten."""
 """The links that can wait to be followed."""
 
-Changes = dict[str, tuple[str | None, str | None]]
+_Changes = dict[str, tuple[str | None, str | None]]
 
 _USED = "This link has been used already. Ask for a new one."
 _TAKEN = "{name} is somebody's name here, or looks like one. Choose another."
@@ -56,7 +55,7 @@ class NotAdmitted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class TeamInvitation:
+class _TeamInvitation:
     """A link that waits to be followed. `person` is the one whose further device it lets in, None for somebody new."""
 
     role: Role
@@ -66,7 +65,7 @@ class TeamInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedIn:
+class _LoggedIn:
     """A person on a new device; `secret` is what the device shows from now on."""
 
     person: Person
@@ -96,22 +95,22 @@ class Team:
 
     # Links
 
-    async def invite(self, role: Role, invited_by: str, *, lasts_s: float = INVITATION_LASTS_S) -> str:
+    async def invite(self, role: Role, invited_by: str, *, lasts_s: float = _INVITATION_LASTS_S) -> str:
         """A link for somebody new; the secret in it. Raises NotAdmitted when too many wait."""
         return await self._link({"role": role.word, "by": invited_by}, lasts_s)
 
-    async def invite_device(self, person: Person, invited_by: str, *, lasts_s: float = DEVICE_LINK_LASTS_S) -> str:
+    async def invite_device(self, person: Person, invited_by: str, *, lasts_s: float = _DEVICE_LINK_LASTS_S) -> str:
         """A link for a further device of a person; the secret in it. Raises NotAdmitted when too many wait."""
         return await self._link({"person": person.id, "by": invited_by}, lasts_s)
 
-    async def invitation(self, secret: str) -> TeamInvitation:
+    async def invitation(self, secret: str) -> _TeamInvitation:
         """The link with this secret. Raises NotAdmitted when it is not one, or is used, or has ended."""
         link = await self._open_link(secret)
         whose = None if "person" not in link else await self._known(link["person"])
         role = role_named(link.get("role", "")) or Role.GUEST
-        return TeamInvitation(role, aware(link["ends_at"]), link["by"], whose)
+        return _TeamInvitation(role, aware(link["ends_at"]), link["by"], whose)
 
-    async def join(self, secret: str, name: str, attempt: str) -> LoggedIn:
+    async def join(self, secret: str, name: str, attempt: str) -> _LoggedIn:
         """Follow a link under a name, or, where it is for a further device, as the person whose it is.
 
         `attempt` is a secret that the browser makes: whoever has it can repeat what was not answered. Raises
@@ -124,7 +123,7 @@ class Team:
             return await self._again(key, kept, used)
         link = await self._open_link(secret)
         id_ = link.get("person") or _new_id()
-        changes: Changes = {}
+        changes: _Changes = {}
         if "person" in link:
             person = await self._known(id_)
             login = await self._log_in(id_, changes)
@@ -136,7 +135,7 @@ class Team:
             await self._open_link(secret)
             raise NotAdmitted(_TAKEN.format(name=person.name))
         await self._settle(id_)
-        return LoggedIn(person, login)
+        return _LoggedIn(person, login)
 
     # People
 
@@ -173,7 +172,7 @@ class Team:
         data = readable(key, kept, _read_person)
         if data is None:
             raise NotAdmitted("You are not in this team any more.")
-        changes: Changes = {}
+        changes: _Changes = {}
         claim = name_field(renamed.name)
         owner = await self._records.get(claim)
         if owner is None:
@@ -248,7 +247,7 @@ class Team:
             raise NotAdmitted(_USED)
         return link
 
-    async def _again(self, key: str, kept: str, used: Mapping[str, str]) -> LoggedIn:
+    async def _again(self, key: str, kept: str, used: Mapping[str, str]) -> _LoggedIn:
         """Log in who followed a link and did not get the answer, in place of the log-in that was in it."""
         if aware(used["ends_at"]) <= self._clock.now():
             raise NotAdmitted("This link has ended. Ask for a new one.")
@@ -259,15 +258,15 @@ class Team:
         before = await self._records.get(unheard)
         if before is None:
             raise NotAdmitted(_USED)
-        changes: Changes = {unheard: (before, None)}
+        changes: _Changes = {unheard: (before, None)}
         person = await self._known(used["used_by"])
         login = await self._log_in(person.id, changes)
         changes[key] = (kept, json.dumps({**used, "login": _digest(login)}))
         if not await self._records.change(changes):
             raise NotAdmitted("Two devices log in at this moment. Try again.")
-        return LoggedIn(person, login)
+        return _LoggedIn(person, login)
 
-    async def _newcomer(self, person: Person, role: str, changes: Changes) -> str:
+    async def _newcomer(self, person: Person, role: str, changes: _Changes) -> str:
         claim = name_field(person.name)
         if await self._records.get(claim) is not None:
             raise NotAdmitted(_TAKEN.format(name=person.name))
@@ -277,7 +276,7 @@ class Team:
         changes[f"person:{person.id}"] = (None, json.dumps(data))
         return login
 
-    async def _log_in(self, person_id: str, changes: Changes) -> str:
+    async def _log_in(self, person_id: str, changes: _Changes) -> str:
         """Add a device of a person; the one that logged in the longest ago goes when there is one too many."""
         kept, data = await self._kept(person_id)
         assert data is not None
@@ -294,7 +293,7 @@ class Team:
         changes[f"person:{person_id}"] = (kept, json.dumps({**data, "logins": [*living, _digest(login)]}))
         return login
 
-    def _new_login(self, person_id: str, changes: Changes) -> str:
+    def _new_login(self, person_id: str, changes: _Changes) -> str:
         login = secrets.token_urlsafe(32)
         ends_at = self._clock.now() + timedelta(seconds=LOGIN_LASTS_S)
         changes[f"login:{_digest(login)}"] = (

@@ -12,10 +12,9 @@ import pytest
 
 from gateway.access.people import People, Role
 from gateway.assembly.stores import access_news, people_in
-from gateway.web.logins.invited import InvitedLogIn
-from gateway.web.logins.proxied import ProxiedLogIn
+from gateway.web.identity import ReservedNames, likeness
 from gateway.web.logins.team import TEAM_TABLE, Team
-from gateway.web.names import ReservedNames, likeness
+from gateway.web.logins.team_logins import InvitedLogIn, ProxiedLogIn
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.storage.redis.client.connection import open_connection

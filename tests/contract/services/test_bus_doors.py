@@ -25,17 +25,15 @@ from gateway.assembly.doors import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import feed as feed_module
 from gateway.clients import socket as bus_socket
-from gateway.clients.admission import Admission
-from gateway.clients.agents import Registers
-from gateway.clients.bus import PREFIX, ClientBus
-from gateway.clients.closed_rooms import ClosedRooms
-from gateway.clients.feed import Feed
-from gateway.clients.readers import Reader, Readers
+from gateway.clients.bus import PREFIX, ClientBus, Registers
+from gateway.clients.feed import Feed, Reader, Readers
+from gateway.clients.journals import ClosedRooms
+from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
 from gateway.web.app import ServiceMount, build_web
-from gateway.web.health import health_routes
+from gateway.web.guard import health_routes
 from gateway.web.server import serve
 from runtime.core.address import address_of
 from runtime.core.clock import SystemClock

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection
 
 from adapters.capabilities import Budget
-from gateway.clients import admission
+from gateway.clients import requests
 from tests.contract.services import test_bus_doors as buses
 from tests.contract.services import test_tape_doors as tapes
 
@@ -32,7 +32,7 @@ LOCAL = {"no_proxy": "127.0.0.1", "NO_COLOR": "1", "COLUMNS": "200"}
 @pytest.fixture(autouse=True)
 def any_number_of_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every operation is tried without a token: that is to be refused for what it is."""
-    monkeypatch.setattr(admission, "ATTEMPTS", Budget(rate_per_s=1_000, burst=100_000))
+    monkeypatch.setattr(requests, "ATTEMPTS", Budget(rate_per_s=1_000, burst=100_000))
 
 
 async def tried(url: str, token: str, requests: int, folder: Path) -> tuple[int, str]:

@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
 from adapters.web.adapter import WebAdapter
-from gateway.clients.admission import Admission
 from gateway.clients.journals import TAPES, Journals
+from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.features.notebooks.door import DOCUMENT, TapeService
 from gateway.features.notebooks.search import journals as journal_search
@@ -29,7 +29,7 @@ from gateway.features.notebooks.search.search import Search
 from gateway.features.notebooks.tapes import Tapes
 from gateway.overview.session_views import SessionViews
 from gateway.web.app import ServiceMount, build_web
-from gateway.web.health import health_routes
+from gateway.web.guard import health_routes
 from gateway.web.server import serve
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.web.adapter import WebAdapter
-from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import CONTENT_TYPE, Metrics
+from gateway.observability.watching import Gauges
 from gateway.web.app import build_web
-from gateway.web.health import Scrape, health_routes
+from gateway.web.guard import Scrape, health_routes
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock

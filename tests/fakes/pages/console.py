@@ -17,11 +17,10 @@ from adapters.web.adapter import WebAdapter
 from adapters.web.codec import Person
 from gateway.assembly.doors import bus_views, tape_views
 from gateway.assembly.stores import feed_in
-from gateway.clients.admission import Admission
-from gateway.clients.agents import Registers
 from gateway.clients.bus import PREFIX as BUS
-from gateway.clients.bus import ClientBus
+from gateway.clients.bus import ClientBus, Registers
 from gateway.clients.journals import TAPES, Journals
+from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService
@@ -33,7 +32,7 @@ from gateway.features.notebooks.search.search import Search
 from gateway.features.notebooks.tapes import Tapes
 from gateway.inbound.routing import Routes
 from gateway.overview.platforms import SharedPlatforms
-from gateway.overview.services.tallies import Seen, SharedServices
+from gateway.overview.tallies import Seen, SharedServices
 from gateway.settings.tree import Settings
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.server import serve

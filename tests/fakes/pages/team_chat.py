@@ -10,9 +10,9 @@ import anyio
 import httpx
 
 from gateway.access.people import People, Role
-from gateway.web.logins.invited import TEAM_COOKIE, InvitedLogIn
+from gateway.web.identity import ReservedNames
 from gateway.web.logins.team import Team
-from gateway.web.names import ReservedNames
+from gateway.web.logins.team_logins import TEAM_COOKIE, InvitedLogIn
 from runtime.core.clock import SystemClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.web_chat import WebChat, web_chat

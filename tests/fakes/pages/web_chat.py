@@ -16,13 +16,10 @@ from gateway.features.pushes.door import PushDoor
 from gateway.features.pushes.subscriptions import Subscriptions
 from gateway.web.app import build_web
 from gateway.web.files import FileRoutes
-from gateway.web.health import health_routes
+from gateway.web.guard import health_routes
 from gateway.web.hooks import hook_routes
-from gateway.web.identity import COOKIE, Identities
-from gateway.web.logins.door import LogIn
-from gateway.web.logins.open_pages import OpenPages
-from gateway.web.logins.password import PasswordLogIn
-from gateway.web.names import ReservedNames
+from gateway.web.identity import COOKIE, Identities, ReservedNames
+from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.server import ServerRules, serve
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.memory.files import MemoryFileStore

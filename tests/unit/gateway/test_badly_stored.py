@@ -12,7 +12,7 @@ import pytest
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import KnownPerson, People, Role
-from gateway.clients.readers import Readers
+from gateway.clients.feed import Readers
 from gateway.console.door import Logins
 from gateway.features.a2a.messages import Mark
 from gateway.features.a2a.push import Push, Pushes
@@ -21,7 +21,7 @@ from gateway.features.pushes.subscriptions import KEY, Subscription, Subscriptio
 from gateway.inbound.entrance import Origins
 from gateway.inbound.late import LateMessages
 from gateway.inbound.usage_limits import PersonLimits
-from gateway.overview.sharing import SharedView
+from gateway.overview.tallies import SharedView
 from gateway.programs.versions import KeptVersions, Pins
 from gateway.web.logins.team import NotAdmitted, Team, login_id
 from runtime.core.address import Address

@@ -13,9 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.clients.admission import Admission, Client
 from gateway.clients.journals import journal_of, may, tape_name
-from gateway.clients.requests import answer, whole
+from gateway.clients.requests import Admission, Client, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.features.notebooks.reading import MAX_NUMBER
 from gateway.features.notebooks.search.index import Filters

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from gateway.clients.admission import Admission
+from gateway.clients.requests import Admission
 from gateway.features.a2a.door import A2aDoor
 from gateway.features.a2a.listing import TaskListing
 from gateway.features.a2a.push import Pushes

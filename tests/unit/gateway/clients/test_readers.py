@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from gateway.clients.readers import VALID_S, Reader, Readers, receivers
+from gateway.clients.feed import VALID_S, Reader, Readers, receivers
 from runtime.core.cloud_event import CloudEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import Event

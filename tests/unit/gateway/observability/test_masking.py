@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.observability.masking import MASK, Masking
+from gateway.observability.watching import MASK, Masking
 
 TELEGRAM = "8123456789:AAH-abcdefghijklmnopqrstuvwxyz0123456"
 

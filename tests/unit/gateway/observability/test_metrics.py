@@ -13,8 +13,8 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import MAX_LABELS, Metrics
+from gateway.observability.watching import Gauges
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.channels import ObserverFailed

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from gateway.overview.platforms import SeenPlatforms, SharedPlatforms
-from gateway.overview.sharing import EVERY_S
+from gateway.overview.tallies import EVERY_S
 from runtime.bus import Bus
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
 from tests.fakes.clock import FakeClock

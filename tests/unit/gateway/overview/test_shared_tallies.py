@@ -5,8 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.overview.services.tallies import WRITTEN, Seen, SharedServices
-from gateway.overview.sharing import EVERY_S
+from gateway.overview.tallies import EVERY_S, WRITTEN, Seen, SharedServices
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered
 from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable

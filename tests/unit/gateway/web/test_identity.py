@@ -12,8 +12,7 @@ import pytest
 
 from adapters.web.codec import Person
 from gateway.web.guard import allowed_hosts
-from gateway.web.identity import Identities, clean_name, persistent_secret
-from gateway.web.names import ReservedNames
+from gateway.web.identity import Identities, ReservedNames, clean_name, persistent_secret
 from runtime.core.clock import SystemClock
 from tests.fakes.clock import FakeClock
 

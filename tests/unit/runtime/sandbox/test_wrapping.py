@@ -12,8 +12,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.assembly.parts import open_sandbox
-from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import Metrics
+from gateway.observability.watching import Gauges
 from gateway.settings.execution import SandboxSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gateway.clients.events import ProgramEvents
 from gateway.clients.scopes import Scopes
-from gateway.clients.triggers import ProgramEvents
 from gateway.features.reports.node import NodeReports
 from runtime.execution.calls.publishing import MAX_HOPS
 from runtime.language.program import Program

@@ -7,10 +7,9 @@ from typing import cast
 
 import anyio
 
-from gateway.clients.admission import Client
-from gateway.clients.closed_rooms import ClosedRooms
-from gateway.clients.feed import Feed
-from gateway.clients.readers import Readers
+from gateway.clients.feed import Feed, Readers
+from gateway.clients.journals import ClosedRooms
+from gateway.clients.requests import Client
 from gateway.clients.scopes import scopes_from
 from gateway.clients.tasks.ordering import TaskDoor
 from gateway.clients.tasks.service import TaskService

@@ -16,7 +16,7 @@ from gateway.features.reports.decisions import Decisions
 from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
 from gateway.features.reports.inquiry import AskedModel
 from gateway.features.reports.task import DebugTasks, task_of
-from gateway.observability.masking import Masking
+from gateway.observability.watching import Masking
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of
 from runtime.core.texts import english

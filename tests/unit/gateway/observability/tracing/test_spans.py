@@ -13,10 +13,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, Tracer, TracerProvider
 from opentelemetry.trace import StatusCode
 
-from gateway.observability.masking import Masking
-from gateway.observability.tracing.content import SpanContent
-from gateway.observability.tracing.ids import SpanIds, first_span
+from gateway.observability.tracing.names import SpanContent
+from gateway.observability.tracing.open_spans import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
+from gateway.observability.watching import Masking
 from runtime.core.errors import ContextTooLong, LLMUnavailable
 from runtime.events.frames import FrameAbout, FrameCompleted, FrameOpened, FrameRestored, FrameWaiting, StepExecuted
 from runtime.events.happening import Event, Happening

@@ -14,10 +14,10 @@ from anyio.abc import SocketAttribute
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from gateway.observability.masking import Masking
-from gateway.observability.tracing.ids import SpanIds
+from gateway.observability.tracing.open_spans import SpanIds
 from gateway.observability.tracing.sdk import MAX_WAITING, Shipping, TracingOptions, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
+from gateway.observability.watching import Masking
 from gateway.settings.operation import TracingSettings
 from runtime.bus import Bus
 from runtime.core.background import beside

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from gateway.access.people import People, Role
+from gateway.web.identity import ReservedNames
 from gateway.web.logins.team import LOGIN_LASTS_S, MAX_DEVICE_LINKS, MAX_LINKS, MAX_LOGINS, MAX_NAMES, NotAdmitted, Team
-from gateway.web.names import ReservedNames
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 

@@ -1,26 +1,29 @@
-"""Counts of how models and tool servers answered: those of this process since it began, and those of the others."""
+"""What each process has seen, for all of them: each writes its own down, and who asks reads all of it. Counts of how
+models and tool servers answered since a process began.
+"""
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import anyio
 
-from adapters.records import Records
-from gateway.overview.sharing import SharedView
+from adapters.records import Records, what_can_be_read
 from runtime.bus import Bus
 from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.happening import Happening
 from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack
 
-LAST = 200
+_LAST = 200
 """The last answers whose times are kept."""
 
 MOST = 500
@@ -44,6 +47,61 @@ _TOLD: Sequence[type[Happening]] = (
 SERVICES_TABLE = "nodes:services"
 """What each process has seen, by its node, JSON."""
 
+EVERY_S = 5.0
+"""So long a process gathers what is new before it writes that down. Chosen: few writes, however much happens."""
+
+_KEPT_S = 86_400.0
+
+
+class _Noted(Protocol):
+    """What a process has seen."""
+
+    changed: anyio.Event
+    """Set once something is new; another one is there from then on."""
+
+    def data(self) -> Any:
+        """It as JSON data, without words of people."""
+        ...
+
+
+class SharedView:
+    """What the process of `node` has seen, written down by `run` under a `name`, and what the others wrote down."""
+
+    def __init__(self, name: str, seen: _Noted, records: Records, node: str, clock: Clock) -> None:
+        self._name = name
+        self._seen = seen
+        self._records = records
+        self._node = node
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Write down what there is now, and from then on what is new; until cancelled."""
+        while True:
+            changed = self._seen.changed
+            try:
+                written = {"at": self._clock.now().timestamp(), self._name: self._seen.data()}
+                await self._records.put(self._node, json.dumps(written))
+            except StorageError:
+                changed.set()  # it is tried again
+            await self._clock.sleep_until(self._clock.monotonic() + EVERY_S)
+            await changed.wait()
+
+    async def others(self, living: Collection[str]) -> Sequence[Any]:
+        """What the other `living` nodes have seen. What one wrote down that lives no more is forgotten after a day.
+        Raises StorageError.
+        """
+        kept = what_can_be_read(await self._records.all(), self._read)
+        written = {node: one for node, one in kept.items() if node != self._node}
+        now = self._clock.now().timestamp()
+        for node in [node for node, (at, _) in written.items() if node not in living and now - at > _KEPT_S]:
+            await self._records.remove(node)
+        return [seen for node, (_, seen) in written.items() if node in living]
+
+    def _read(self, text: str) -> tuple[float, Any]:
+        """When a node wrote, and what it has seen."""
+        written = json.loads(text)
+        return float(written["at"]), written[self._name]
+
 
 @dataclass(slots=True)
 class Tally:
@@ -54,8 +112,8 @@ class Tally:
     last_at: datetime | None = None
     error: str = ""
     error_at: datetime | None = None
-    took_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST))
-    first_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST))
+    took_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
+    first_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LAST))
 
     def answered(self, at: datetime, took_s: float, first_s: float | None = None) -> None:
         """It has answered, in whole after `took_s`, with a first piece after `first_s`."""
@@ -143,7 +201,7 @@ class Tallies:
         return found
 
 
-class SeenModels:
+class _SeenModels:
     """Follows the bus of this process: the answers of models by the models' names."""
 
     def __init__(self, bus: Bus) -> None:
@@ -212,7 +270,7 @@ class SeenServer:
         }
 
 
-class SeenServers:
+class _SeenServers:
     """Follows the bus of this process: connections to the servers of tools, and calls of the tools, by agent."""
 
     def __init__(self, bus: Bus) -> None:
@@ -250,8 +308,8 @@ class Seen:
     """The experience of this process with everything that it asks."""
 
     def __init__(self, bus: Bus) -> None:
-        self.models = SeenModels(bus)
-        self.servers = SeenServers(bus)
+        self.models = _SeenModels(bus)
+        self.servers = _SeenServers(bus)
         self.changed = anyio.Event()
         """Set once something is new; another one is there from then on."""
         for kind in _TOLD:

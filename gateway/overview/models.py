@@ -1,4 +1,6 @@
-"""`/bus/v1/models`: the models of the settings, what they are asked for, and how they answer."""
+"""`/bus/v1/models` and `/bus/v1/tools`: the models of the settings, what they are asked for, and how they answer; the
+servers of remote agents, and the calls of their tools.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,18 @@ from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
 from gateway.models.answers import counted
 from gateway.models.opening import ask, question_for
-from gateway.overview.services.tallies import SharedServices, Tally
+from gateway.overview.tallies import SeenServer, SharedServices, Tally
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
+from runtime.language.program import Program
+from runtime.language.remote import remote_of
 from runtime.llm.chain import Link, ModelChain
 from runtime.llm.client import LLMClient, Usage
 from runtime.llm.cooldowns import Cooldown
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
 
-TRIED_WITHIN_S = 30.0
+_TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""
 
 
@@ -90,9 +94,9 @@ class ModelRoutes:
                 self.tell(counted(client, "check", used, perf_counter() - began))
 
         try:
-            await ask(client, question_for([name]), TRIED_WITHIN_S, count)
+            await ask(client, question_for([name]), _TRIED_WITHIN_S, count)
         except TimeoutError:
-            error = f"no answer within {TRIED_WITHIN_S:g} s"
+            error = f"no answer within {_TRIED_WITHIN_S:g} s"
         except LLMError as failed:
             error = str(failed)
         if error is None and models.cooldowns is not None:
@@ -129,3 +133,42 @@ def _cooling(found: Cooldown | None) -> dict[str, Any] | None:
         return None
     until = datetime.fromtimestamp(found.until_s, UTC).isoformat()
     return {"until": until, "times": found.times, "why": found.why}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRoutes:
+    """The requests about servers of tools."""
+
+    door: FeatureDoor
+    programs: Mapping[str, Program]
+    seen: SharedServices
+    processes: Callable[[], Awaitable[Collection[str]]]
+    """Those that live."""
+
+    def routes(self) -> list[BaseRoute]:
+        """The route, to be mounted with those of the bus."""
+        return [Route("/tools", self.some, methods=["GET"])]
+
+    async def some(self, request: Request) -> Response:
+        """The servers by the agents whose tools they have, also those that nobody has asked yet."""
+        client = self.door.reader(request)
+        named: dict[str, SeenServer] = {}
+        of_programs: dict[str, list[str]] = {}
+        for program in self.programs.values():
+            for agent in program.agents:
+                spec = remote_of(agent)
+                if spec is not None:
+                    named[agent.name] = SeenServer(spec.shown)
+                    of_programs.setdefault(agent.name, []).append(program.name)
+        named |= await self.seen.servers(await self.processes())
+        return answer(
+            {
+                "servers": [
+                    {
+                        **server.data(agent, content=client.scopes.content),
+                        "programs": sorted(of_programs.get(agent, [])),
+                    }
+                    for agent, server in sorted(named.items())
+                ]
+            }
+        )
