@@ -20,13 +20,13 @@ from runtime.llm.client import ChatMessage
 
 OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
-_CONVERSATION: Final = "gen_ai.conversation.id"
+CONVERSATION: Final = "gen_ai.conversation.id"
 WORKFLOW: Final = "gen_ai.workflow.name"
-_AGENT_ID: Final = "gen_ai.agent.id"
-_AGENT_NAME: Final = "gen_ai.agent.name"
-_TOOL_NAME: Final = "gen_ai.tool.name"
-_TOOL_TYPE: Final = "gen_ai.tool.type"
-_CALL_ID: Final = "gen_ai.tool.call.id"
+AGENT_ID: Final = "gen_ai.agent.id"
+AGENT_NAME: Final = "gen_ai.agent.name"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_TYPE: Final = "gen_ai.tool.type"
+CALL_ID: Final = "gen_ai.tool.call.id"
 CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 CALL_RESULT: Final = "gen_ai.tool.call.result"
 MODEL: Final = "gen_ai.request.model"
@@ -36,21 +36,21 @@ TOKENS_IN: Final = "gen_ai.usage.input_tokens"
 TOKENS_OUT: Final = "gen_ai.usage.output_tokens"
 TOKENS_CACHED: Final = "gen_ai.usage.cache_read.input_tokens"
 COST: Final = "gen_ai.usage.cost"
-_INPUT_MESSAGES: Final = "gen_ai.input.messages"
-_OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+INPUT_MESSAGES: Final = "gen_ai.input.messages"
+OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 
-_SESSION: Final = "session.id"
-_USER: Final = "user.id"
+SESSION: Final = "session.id"
+USER: Final = "user.id"
 ERROR_TYPE: Final = "error.type"
 
 SPAN_KIND: Final = "openinference.span.kind"
-_INPUT: Final = "input.value"
-_INPUT_FORM: Final = "input.mime_type"
-_OUTPUT: Final = "output.value"
-_OUTPUT_FORM: Final = "output.mime_type"
+INPUT: Final = "input.value"
+INPUT_FORM: Final = "input.mime_type"
+OUTPUT: Final = "output.value"
+OUTPUT_FORM: Final = "output.mime_type"
 
-_FRAME: Final = "parley.frame"
-_MEETING: Final = "parley.meeting"
+FRAME: Final = "parley.frame"
+MEETING: Final = "parley.meeting"
 PURPOSE: Final = "parley.purpose"
 STOPPED: Final = "parley.stopped"
 WAITS_FOR: Final = "parley.waits_for"
@@ -63,7 +63,7 @@ RULE: Final = "parley.rule"
 
 INVOKE_WORKFLOW: Final = "invoke_workflow"
 INVOKE_AGENT: Final = "invoke_agent"
-_EXECUTE_TOOL: Final = "execute_tool"
+EXECUTE_TOOL: Final = "execute_tool"
 CHAT: Final = "chat"
 
 _MAX_CHARS = 50_000
@@ -81,25 +81,25 @@ def title_of(about: FrameAbout) -> str:
 
 def whose(about: FrameAbout) -> dict[str, str]:
     """The attributes of every span."""
-    told: dict[str, str | None] = {_SESSION: about.session_id, _CONVERSATION: about.conversation}
-    told |= {_USER: about.participant_id, _MEETING: about.meeting_id}
+    told: dict[str, str | None] = {SESSION: about.session_id, CONVERSATION: about.conversation}
+    told |= {USER: about.participant_id, MEETING: about.meeting_id}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def agent_of(about: FrameAbout) -> dict[str, str]:
     """The attributes of the working agent."""
-    return {_AGENT_NAME: about.agent, _AGENT_ID: str(about.agent_id)}
+    return {AGENT_NAME: about.agent, AGENT_ID: str(about.agent_id)}
 
 
 def attributes_of(about: FrameAbout) -> dict[str, str]:
     """The attributes of a frame's span."""
-    found = whose(about) | agent_of(about) | {_FRAME: about.frame}
+    found = whose(about) | agent_of(about) | {FRAME: about.frame}
     if about.kind == "llm":
         return found | {OPERATION: INVOKE_AGENT, SPAN_KIND: "CHAIN"}
-    found |= {OPERATION: _EXECUTE_TOOL, SPAN_KIND: "TOOL", _TOOL_NAME: title_of(about)}
+    found |= {OPERATION: EXECUTE_TOOL, SPAN_KIND: "TOOL", TOOL_NAME: title_of(about)}
     return found | {
-        _TOOL_TYPE: "extension" if about.kind == "remote" else "function",
-        _CALL_ID: about.frame,
+        TOOL_TYPE: "extension" if about.kind == "remote" else "function",
+        CALL_ID: about.frame,
     }
 
 
@@ -115,14 +115,14 @@ class SpanContent:
         if not self._on or arguments is None:
             return {}
         text = self._data(arguments)
-        return {_INPUT: text, _INPUT_FORM: _JSON, name: text}
+        return {INPUT: text, INPUT_FORM: _JSON, name: text}
 
     def output(self, value: Any, name: str) -> Mapping[str, str]:
         """The result of a playbook."""
         if not self._on:
             return {}
         text = self._data(value)
-        return {_OUTPUT: text, _OUTPUT_FORM: _JSON, name: text}
+        return {OUTPUT: text, OUTPUT_FORM: _JSON, name: text}
 
     def prompt(self, messages: Sequence[ChatMessage] | None) -> Mapping[str, str]:
         """The prompt of a model."""
@@ -131,9 +131,9 @@ class SpanContent:
         told = [_message(message.role, self._text(message.content)) for message in messages]
         text = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
         return {
-            _INPUT_MESSAGES: json.dumps(told, ensure_ascii=False),
-            _INPUT: self._text(text),
-            _INPUT_FORM: _TEXT,
+            INPUT_MESSAGES: json.dumps(told, ensure_ascii=False),
+            INPUT: self._text(text),
+            INPUT_FORM: _TEXT,
         }
 
     def reply(self, text: str | None) -> Mapping[str, str]:
@@ -143,9 +143,9 @@ class SpanContent:
         said = self._text(text)
         answer = [_message("assistant", said) | {"finish_reason": "stop"}]
         return {
-            _OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
-            _OUTPUT: said,
-            _OUTPUT_FORM: _TEXT,
+            OUTPUT_MESSAGES: json.dumps(answer, ensure_ascii=False),
+            OUTPUT: said,
+            OUTPUT_FORM: _TEXT,
         }
 
     def failure(self, kind: str, text: str) -> tuple[str, str | None]:
