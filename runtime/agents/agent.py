@@ -21,8 +21,7 @@ from runtime.events.sessions import PlaybookFailed, PlaybookReturned, PlaybookSt
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable
-from runtime.execution.frames.outcomes import described, reason
-from runtime.execution.frames.raised import RaisedFailure
+from runtime.execution.frames.outcomes import RaisedFailure, described, reason
 from runtime.execution.host import Host
 from runtime.execution.prompt.file_names import heard_with_files
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped

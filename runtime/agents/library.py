@@ -20,16 +20,15 @@ from runtime.execution.processor.idle import Idle
 from runtime.execution.processor.processor import Processor
 from runtime.execution.processor.talk import AgentFacts
 from runtime.execution.speech.targets import Population
-from runtime.execution.triggers.handling import HANDLER
-from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
+from runtime.execution.triggers.kinds import HANDLER, judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.extension import ExtensionPlaybook
-from runtime.playbooks.llm import Execution, LLMPlaybook
 from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
 from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
+from runtime.playbooks.playbook import Execution, LLMPlaybook
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 

@@ -12,7 +12,7 @@ from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, CounterpartId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.file_names import heard_with_files
-from runtime.execution.prompt.quoted_text import PAST_VARIABLE, past_lines
+from runtime.execution.prompt.message_text import PAST_VARIABLE, past_lines
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import human_of
 from runtime.language.participants import participant_of

@@ -14,8 +14,7 @@ from runtime.core.ids import AgentId
 from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Executable, Frame, FrameCall
-from runtime.execution.frames.outcomes import described, failed_call, site
-from runtime.execution.frames.raised import RaisedFailure, raised_at
+from runtime.execution.frames.outcomes import RaisedFailure, described, failed_call, raised_at, site
 from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call

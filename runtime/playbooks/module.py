@@ -13,9 +13,8 @@ from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
 from runtime.language.first_implementation import instead_of
 from runtime.language.program import AgentKind, AgentSpec, PythonFence
-from runtime.playbooks.python_body import executing, host_function, place_of, running
+from runtime.playbooks.python_body import Again, executing, host_function, place_of, running
 from runtime.playbooks.remote import REMOTE_ERRORS
-from runtime.playbooks.turns import Again
 
 _ITSELF = frozenset({"agent", "self", "variables"})
 _NOT_IN_PYTHON = frozenset({"Yld", "Return", "Step"})

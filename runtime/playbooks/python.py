@@ -27,8 +27,7 @@ from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.own_types import OwnTypes, as_text
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
-from runtime.playbooks.python_body import PythonBody, executing, exits
-from runtime.playbooks.turns import Again
+from runtime.playbooks.python_body import Again, PythonBody, executing, exits
 from runtime.tape.facts.frames import TurnEnded
 from runtime.tape.journal import Journal, as_data
 

@@ -349,3 +349,15 @@ def _sent(value: Any) -> Any:
 def place_of(line: FrameType) -> str:
     """The place of a call: file and line."""
     return f"{line.f_code.co_filename}:{line.f_lineno}"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Returned by an endless Python playbook: begin again with these arguments, and let the journal collapse."""
+
+    args: tuple[Any, ...] = ()
+
+    @classmethod
+    def call(cls, *args: Any) -> Again:
+        """`return Again(x)` in a playbook."""
+        return cls(args)

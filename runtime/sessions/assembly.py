@@ -29,9 +29,8 @@ from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls, ProgramFiles
-from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.publishing import PublishCalls
+from runtime.execution.calls.publishing import LogCalls, PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.calls.telling import TellCalls

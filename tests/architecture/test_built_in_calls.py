@@ -11,7 +11,7 @@ from gateway.capabilities import FEATURES
 from runtime.core.errors import OutcomeUnknown, PlaybookError, SharedStateConflict, UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.signatures import Signature, declared
-from runtime.execution.free import position, prompt, statement_rules, verifier
+from runtime.execution.free import prompt, scope, statement_rules, verifier
 from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
 from runtime.language.first_implementation import KEYWORDS
@@ -122,7 +122,7 @@ def test_the_rules_for_models_are_looked_at() -> None:
         KEYWORDS.keys(),
         fence._REASONS.keys(),
         phrases.RESULTLESS,
-        position._ADDRESSED,
+        scope._ADDRESSED,
         verifier._IN_THE_REPLY,
         module._NOT_IN_PYTHON,
         CONTROL,

@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
-from runtime.execution.questions.schema import type_schema
+from runtime.execution.questions.form import type_schema
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 
 KEY = "parley/idempotencyKey"

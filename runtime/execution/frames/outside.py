@@ -14,8 +14,7 @@ from typing import Any
 from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, StorageError
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.execution.frames.outcomes import failed_call, rebuilt, site
-from runtime.execution.frames.raised import lines_of
+from runtime.execution.frames.outcomes import failed_call, lines_of, rebuilt, site
 from runtime.tape.facts.calls import CallReturned, EffectIntended
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt

@@ -16,17 +16,16 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import rebuilt, waits_by
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, Description
-from runtime.execution.free.position import Fenced, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
-from runtime.execution.free.scope import StatementScope
+from runtime.execution.free.scope import Fenced, Position, Rejected, StatementScope
 from runtime.execution.free.statement_run import StatementRun, calls_made
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.live_stream import LiveStream
-from runtime.execution.triggers.handling import HANDLER
+from runtime.execution.triggers.kinds import HANDLER
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec

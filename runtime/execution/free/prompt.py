@@ -17,8 +17,7 @@ from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import exchanged, heard_line
 from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
 from runtime.execution.prompt.step_words import step_words
-from runtime.execution.triggers.handling import HANDLER
-from runtime.execution.triggers.kinds import judged_by_model
+from runtime.execution.triggers.kinds import HANDLER, judged_by_model
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
 from runtime.tape.state.frames import CallRecord, FrameState

@@ -7,7 +7,6 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from runtime.execution.free.position import Position, Rejected
 from runtime.execution.free.reply.items import (
     Broken,
     ReplyItem,
@@ -20,6 +19,7 @@ from runtime.execution.free.reply.items import (
     Statement,
 )
 from runtime.execution.free.reply.reader import ReplyReader
+from runtime.execution.free.scope import Position, Rejected
 from runtime.execution.free.statement import with_dollars, with_variables
 from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head, verify_size
 from runtime.execution.speech.live_stream import LiveStream

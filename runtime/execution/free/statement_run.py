@@ -11,8 +11,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import failed_call, rebuilt, unwrapped
-from runtime.execution.free.position import Fenced
-from runtime.execution.free.scope import StatementScope
+from runtime.execution.free.scope import Fenced, StatementScope
 from runtime.execution.free.statement import (
     MAX_MESSAGES,
     WAITS_FOR_NOBODY,

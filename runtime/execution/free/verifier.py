@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from runtime.core.errors import UnknownTarget
 from runtime.execution.calls.table import SIGNATURES
-from runtime.execution.free.position import Position, Rejected
+from runtime.execution.free.scope import Position, Rejected
 from runtime.execution.free.statement import (
     CONTROL,
     WAITS_FOR_NOBODY,

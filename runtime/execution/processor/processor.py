@@ -18,11 +18,10 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import StepCalls, handles_failure
-from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.course import Course, Going, check_round, counted
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
-from runtime.execution.processor.rounds import check_round, counted
 from runtime.execution.processor.talk import AgentFacts, Correction, FrameTalk, Withdrawn
 from runtime.execution.processor.work import Authored, Work
 from runtime.execution.prompt.step_words import shown_words

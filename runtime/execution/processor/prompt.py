@@ -10,8 +10,7 @@ from runtime.core.message import Message
 from runtime.core.prompt_forms import Form
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
-from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line
-from runtime.execution.prompt.quoted_text import past_lines
+from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines
 from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.language.program import NOTE, AgentSpec, PlaybookSpec, Program, Step

@@ -17,7 +17,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
-from runtime.execution.questions.form import asked
+from runtime.execution.questions.form import asked, schema_of
 from runtime.execution.questions.question import (
     Key,
     OutcomeChoice,
@@ -28,7 +28,6 @@ from runtime.execution.questions.question import (
     WrongAnswer,
 )
 from runtime.execution.questions.reply import MissingAnswer, QuestionReply
-from runtime.execution.questions.schema import schema_of
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest
 
 _AROUND = " \t\n\"'“”`*.!?:"

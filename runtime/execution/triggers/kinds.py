@@ -1,4 +1,7 @@
-"""The kind of trigger in a text: detected by the runtime, or judged by a model."""
+"""The kind of trigger in a text, and the playbook for messages that no trigger fits.
+
+The runtime detects a trigger itself, or a model judges it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from cronsim import CronSim, CronSimError
 
 from runtime.core.message import Message, MessageType
 from runtime.core.times import read_times
+from runtime.language.diagnostics import Span
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
-from runtime.language.program import AgentSpec, PlaybookSpec, Trigger, TriggerKind
+from runtime.language.program import AgentSpec, Param, PlaybookSpec, Trigger, TriggerKind
 from runtime.language.trigger_words import event_trigger
 from runtime.language.variable_names import VARIABLE, variable_name
 from runtime.language.vocabulary.phrase import phrase
@@ -45,6 +49,22 @@ _INVITED = phrase("invited")
 _CRON = re.compile(
     r"\s*(?:cron|schedule)\s*:?\s*`?(?P<fields>(?:[\d*/,A-Za-z#-]+\s+){4}[\d*/,A-Za-z#-]+)`?\s*\Z", re.IGNORECASE
 )
+
+HANDLER = PlaybookSpec(
+    name="ProcessMessages",
+    kind="llm",
+    span=Span("built-in", 1),
+    params=(Param("messages"),),
+    description=(
+        "Handles messages that came while nothing was going on, all of them, in their order. When a trigger above "
+        "fits one, call its playbook with what the message gives; else answer whoever wrote, as your "
+        "description says: a person, an agent, or a meeting. A message that was changed or taken back: see to what "
+        'was done because of it. A reminder: do what it says. At the end `await Var("__", "<what was done>")` keeps in '
+        "a sentence what was done, for later; then Return."
+    ),
+    metadata={"hidden": True},
+)
+"""The playbook, which needs no compilation because it has no steps."""
 
 
 def condition_of(text: str) -> Condition | None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from runtime.execution.free.position import Position
 from runtime.execution.free.reply_run import ReplyRun
+from runtime.execution.free.scope import Position
 from runtime.execution.speech.live_stream import LiveStream
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.execution.free.position import Position
 from runtime.execution.free.reply_run import MAX_STATEMENTS, ReplyRun
+from runtime.execution.free.scope import Position
 from runtime.execution.speech.live_stream import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 from tests.unit.runtime.execution.free.test_verifier import position

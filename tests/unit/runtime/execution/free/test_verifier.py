@@ -6,7 +6,7 @@ import pytest
 
 from runtime.core.errors import UnknownTarget
 from runtime.execution.frames.signatures import CallShape
-from runtime.execution.free.position import Position
+from runtime.execution.free.scope import Position
 from runtime.execution.free.verifier import ends_turn, verify, verify_say_head
 from runtime.language.program import PlaybookSpec
 from tests.unit.runtime.sessions.programs import SPAN, steps

@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from runtime.execution.questions.answers import read_answer
+from runtime.execution.questions.form import schema_of, type_schema
 from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, Words
-from runtime.execution.questions.schema import schema_of, type_schema
 
 KEY = ("01", "x")
 ORDER = Understand(
