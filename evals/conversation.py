@@ -30,7 +30,7 @@ from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.features import alone
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
@@ -130,7 +130,7 @@ class _Run:
             model,
             stage.clock,
             bus,
-            questions_alone=stage.alone,
+            habits=ProgramHabits(alone=stage.alone),
             features=alone(tried(Settings(), program, stage.clock)),
         )
 

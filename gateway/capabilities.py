@@ -11,6 +11,7 @@ from gateway.features.hours.feature import hours
 from gateway.features.mcp.feature import mcp
 from gateway.features.memories.feature import memories
 from gateway.features.notebooks.feature import notebooks
+from gateway.features.publishing.feature import publishing
 from gateway.features.pushes.feature import pushes
 from gateway.features.reports.feature import reports
 from gateway.features.schedules.feature import schedules
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from runtime.sessions.features import NodePart
 
 FEATURES = (
+    tasks,
     reports,
     memories,
-    tasks,
     schedules,
+    publishing,
     feedback,
     usage,
     hours,

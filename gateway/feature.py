@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from gateway.clients.requests import Admission, Client
     from gateway.clients.tasks.service import TaskService
     from gateway.database import GatewayDatabase
+    from gateway.inbound.earlier import HeardPlaces
     from gateway.inbound.entrance import CarryOut
     from gateway.inbound.routing import Routes
+    from gateway.inbound.usage_limits import Limits
     from gateway.jobs.runner import Job
     from gateway.observability.watching import Masking
     from gateway.settings.tree import Settings
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from runtime.language.program import Program
     from runtime.llm.models import Models
     from runtime.sessions.features import NodePart
-    from runtime.sessions.node_context import Allowance
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
     from runtime.tape.moments import Moments
@@ -87,7 +88,8 @@ class ServingGround:
     """The answers of models since the start."""
     models: Models | None
     """None on a front, which serves no conversation."""
-    allowance: Allowance
+    limits: Limits
+    places: HeardPlaces
     parts: list[NodePart] = field(default_factory=list)
     """The parts of the features before this one, where conversations are served."""
 
@@ -95,10 +97,17 @@ class ServingGround:
 @dataclass(frozen=True, slots=True)
 class EntrancePart:
     """What a feature does where people come in: it carries out commands for which no session lives, by their names, and
-    takes choices that it offered, by the beginnings of their ids."""
+    takes choices that it offered, by the beginnings of their ids. `rates`: thumbs rate what agents said."""
 
     commands: Mapping[str, CarryOut] = field(default_factory=dict)
     choices: Mapping[str, CarryOut] = field(default_factory=dict)
+    rates: bool = False
+
+    def __or__(self, other: EntrancePart) -> EntrancePart:
+        """What both do."""
+        return EntrancePart(
+            {**self.commands, **other.commands}, {**self.choices, **other.choices}, self.rates or other.rates
+        )
 
 
 @dataclass(frozen=True, slots=True)

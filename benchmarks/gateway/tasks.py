@@ -21,13 +21,14 @@ from benchmarks.table import Row, show
 from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.idle import Alarm
+from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.embedded.valkey import EmbeddedValkey
@@ -130,9 +131,8 @@ async def _house() -> AsyncIterator[_House]:
             tasks.start_soon(alarm.run)
             around = NodeContext(
                 *({program.name: program}, store, crowd, sandbox, Model(), clock, bus),
-                idle_s=IDLE_S,
-                alarm=alarm,
-                tasks=TaskLimits(),
+                resting=Resting(idle_s=IDLE_S, alarm=alarm),
+                features=[NodeTasks(TaskLimits())],
             )
             registry, holder = Registry(around, inbox, tasks), LeaseHolder("bench")
             roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)

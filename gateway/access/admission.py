@@ -101,7 +101,7 @@ class Access:
     def __init__(self, platform: str, rules: AccessRules, people: People, clock: Clock) -> None:
         self._platform = platform
         self._rules = rules
-        self._people = people
+        self.people = people
         self._clock = clock
         self._strangers: dict[str, _Stranger] = {}
         self._asking = anyio.Lock()
@@ -128,7 +128,7 @@ class Access:
         """Make a code if there is no owner yet."""
         rules = self._rules
         pairing = (rules.enclosed and rules.mode == "open") or (rules.mode == "pairing" and not rules.people)
-        if pairing and not rules.owners and not await self._people.has_owner(self._platform):
+        if pairing and not rules.owners and not await self.people.has_owner(self._platform):
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
@@ -171,7 +171,7 @@ class Access:
             return Role.OWNER
         by_space = event.space in rules.spaces and not event.outsider
         open_here = by_space or event.address.conversation in rules.chats
-        known = await self._people.find(event.person_id)
+        known = await self.people.find(event.person_id)
         if known is not None and known.role is Role.GUEST:
             return Role.GUEST if open_here or rules.enclosed or rules.mode == "open" else None
         if known is not None:
@@ -186,7 +186,7 @@ class Access:
         Whom only a space of the settings lets in counts as a member for as long as that makes members.
         """
         rules, person = self._rules, person_id.partition(":")[2]
-        known = await self._people.find(person_id)
+        known = await self.people.find(person_id)
         if person in rules.owners or known is not None:
             return person in rules.owners or (known is not None and known.role >= Role.MEMBER)
         if person in rules.people or person_id in rules.friends or rules.mode == "open":
@@ -207,9 +207,9 @@ class Access:
         if not hmac.compare_digest(tried.encode(), self.code.encode()):
             return False
         self.code = None
-        if await self._people.has_owner(self._platform):  # made meanwhile, by another process
+        if await self.people.has_owner(self._platform):  # made meanwhile, by another process
             return False
-        await self._people.set(event.person_id, Role.OWNER, event.person_name)
+        await self.people.set(event.person_id, Role.OWNER, event.person_name)
         return True
 
     async def _requested(self, event: Inbound) -> Judgement:
@@ -218,9 +218,9 @@ class Access:
             return await self._once(event, Verdict.REFUSE)
         asking = KnownPerson(event.person_id, event.person_name, Role.BLOCKED)
         async with self._asking:  # several may arrive together, and requests are counted
-            if self._crowded or await self._people.waits(event.person_id):
+            if self._crowded or await self.people.waits(event.person_id):
                 return Judgement(Verdict.IGNORE)
-            request = await self._people.ask(
+            request = await self.people.ask(
                 asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
             )
         if request is None:
@@ -232,7 +232,7 @@ class Access:
         """The verdict, unless the person was told recently, by this process or an earlier one. In a crowd the person is
         told when writing again later.
         """
-        if self._crowded or not await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s):
+        if self._crowded or not await self.people.is_news(event.person_id, verdict.name.lower(), for_s=for_s):
             return Judgement(Verdict.IGNORE)
         self._told_at_s.append(self._clock.monotonic())
         return Judgement(verdict)
@@ -252,7 +252,7 @@ class Owners:
     """Owners on all platforms: those of the settings, and people with that role."""
 
     def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
-        self._people = people
+        self.people = people
         self._rules = dict(rules)
 
     def take(self, platform: str, rules: AccessRules) -> None:
@@ -263,7 +263,7 @@ class Owners:
         platform, _, person = person_id.partition(":")
         if platform in self._rules and person in self._rules[platform].owners:
             return True
-        known = await self._people.find(person_id)
+        known = await self.people.find(person_id)
         return known is not None and known.role is Role.OWNER
 
 

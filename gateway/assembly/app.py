@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from pathlib import Path
 
 import anyio
@@ -44,13 +45,12 @@ from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bots import BotLeases
 from gateway.cluster.node import Front
 from gateway.dev.board import DevBoard
-from gateway.feature import ServingGround
+from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
-from gateway.inbound.earlier import ContextLimits, EarlierMessages
+from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
 from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Kept, Origins, unheard
 from gateway.inbound.late import Absence, late_messages
 from gateway.inbound.router import InboundRouter
-from gateway.inbound.usage_limits import Limits
 from gateway.models.answers import answers_on
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -183,22 +183,21 @@ async def _start(
     follow_models(foundation, notices, tasks)
     serving = ServingGround(
         *(platforms, outbound.texts, tasks, notices),
-        *(foundation.masking, foundation.answers, foundation.models, limits.allowance),
+        *(foundation.masking, foundation.answers, foundation.models, limits),
+        HeardPlaces(RedisPlaceStore(connection)),
     )
     earlier = _earlier(foundation, platforms)
-    member, gauges, heard_of = _member(
-        replace(foundation, earlier=earlier), cluster, inbox, outbound, files, limits, serving
-    )
+    member, gauges, heard_of = _member(replace(foundation, earlier=earlier), cluster, inbox, outbound, files, serving)
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, serving)
+    entrance = _entrance(foundation, inbox, outbound, serving)
     platforms |= await _platforms(
         *(chosen, people, records, clock),
         replace(
             entrance,
             kept=heard_of,
             hears=earlier.keep,
-            commands={**entrance.commands, "reload": reloads.answer},
+            features=entrance.features | EntrancePart({"reload": reloads.answer}),
         ),
     )
     # An agent node has no pages, and hears in the web chat only which nodes do.
@@ -224,13 +223,12 @@ async def _start(
     )
 
 
-def _member(  # noqa: PLR0913 - the parts of a node
+def _member(
     foundation: Foundation,
     cluster: Cluster,
     inbox: RedisInbox,
     outbound: Outbound,
     files: Files,
-    limits: Limits,
     serving: ServingGround,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -242,7 +240,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, serving)
+    around = node_context_of(foundation, engine, inbox, outbound, files, serving)
     registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, serving.tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -298,8 +296,6 @@ def _entrance(
     foundation: Foundation,
     inbox: RedisInbox,
     outbound: Outbound,
-    people: People,
-    limits: Limits,
     serving: ServingGround,
 ) -> Entrance:
     own, connection = foundation.settings, foundation.connection
@@ -311,18 +307,10 @@ def _entrance(
         texts=foundation.texts,
         routes=foundation.routes,
         origins=_origins(foundation),
-        limits=limits,
-        people=people,
+        limits=serving.limits,
         owners=serving.owners,
-        message_chars=own.limits.message_chars,
-        takes_feedback=own.feedback,
-        places=RedisPlaceStore(connection),
-        overheard=foundation.overheard,
-        commands={
-            "voice": voice_command(own, connection),
-            **{name: does for one in entering for name, does in one.commands.items()},
-        },
-        choices={begins: takes for one in entering for begins, takes in one.choices.items()},
+        places=serving.places,
+        features=reduce(or_, entering, EntrancePart({"voice": voice_command(own, connection)})),
     )
 
 

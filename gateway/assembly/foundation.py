@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.database import GatewayDatabase
-from gateway.inbound.earlier import EarlierMessages, Overheard
+from gateway.inbound.earlier import EarlierMessages
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -81,8 +81,6 @@ class Foundation:
     """How models and servers of tools answer; as the platforms, None where nobody can ask for them."""
     earlier: EarlierMessages | None = None
     """Knows what was said in the places of platforms; None before these are known."""
-    overheard: Overheard = field(default_factory=Overheard)
-    """What is said below questions that sessions have not found again yet."""
 
     @property
     def models(self) -> Models | None:

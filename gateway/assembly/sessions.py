@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,23 +10,17 @@ from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import mailboxes_in
 from gateway.catalog import platform_names
-from gateway.clients.events import EventTriggers, ProgramEvents
-from gateway.clients.scopes import PROGRAM, Scopes, refusals_of, scopes_from
-from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering, TaskStore
 from gateway.extensions.loading import load_extensions
+from gateway.extensions.node import extending
 from gateway.feature import ServingGround
 from gateway.files.intake import IntakeLimits, StoredFileIntake
-from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.entrance import CarryOut
-from gateway.inbound.usage_limits import Limits
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.loading import AsItIsNow, remote_servers
-from gateway.settings.clients import client_scopes, publisher_scopes
 from gateway.settings.tree import Settings, process_environment
 from gateway.voice.listening import ModelListener
 from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
-from runtime.channels.extensions import ExtendedChannels
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
@@ -42,14 +36,14 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.inbound.received_files import FileIntake
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.sessions.versions import NoVersions
 from runtime.storage.embedded.data_directory import prepare
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisTimers
-from runtime.storage.redis.records import RedisCounters, RedisPlaceStore, RedisRecords
+from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
@@ -72,13 +66,12 @@ def _intake_of(
     )
 
 
-def node_context_of(  # noqa: PLR0913 - the parts of a node
+def node_context_of(
     foundation: Foundation,
     engine: Engine,
     inbox: RedisInbox,
     outbound: Outbound,
     files: Files,
-    limits: Limits,
     serving: ServingGround,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -88,8 +81,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)
-    extended = ExtendedChannels(extensions.channels, foundation.bus)
-    tasks.start_soon(extended.run)
     own = {name: program for part in parts for name, program in part.programs.items()}
     return NodeContext(
         AsItIsNow(lambda: {**foundation.programs, **own}),
@@ -106,30 +97,24 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
-        busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
-        models=AsItIsNow(lambda: foundation.routes.models),
+        habits=ProgramHabits(
+            AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
+            AsItIsNow(lambda: foundation.routes.models),
+            settings.limits.transcript_chars,
+            settings.asks_alone,
+        ),
         versions=foundation.versions or NoVersions(),
-        allowance=limits.allowance,
-        objection=refusals_of(_orderers(settings, own), console=settings.has_console),
-        spent=limits.spent,
-        idle_s=settings.nodes.idle_s,
-        resting=Resting(settings.nodes.resting),
-        transcript_chars=settings.limits.transcript_chars,
-        questions_alone=settings.asks_alone,
-        alarm=alarm,
+        allowance=serving.limits.allowance,
+        resting=Resting(settings.nodes.resting, settings.nodes.idle_s, alarm),
         servers=servers,
         tool_rules=settings.tools.as_rules,
-        places=HeardPlaces(RedisPlaceStore(foundation.connection), foundation.overheard),
+        places=serving.places,
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
-        tasks=settings.tasks.limits,
         task_places=_places(settings, foundation.programs),
         mailboxes=mailboxes_in(settings, foundation.connection),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
-        extended=extended,
-        calls={**{name: call for part in parts for name, call in part.outside.items()}, **extensions.calls},
-        events=_events(foundation, store, inbox),
         seen=settings.is_overseen,
-        features=parts,
+        features=[*parts, extending(extensions, foundation.bus, tasks)],
     )
 
 
@@ -154,22 +139,6 @@ def _session_store(foundation: Foundation, parts: Sequence[NodePart]) -> RedisSe
     if not hearing:
         return RedisSessionStore(foundation.connection, foundation.archive)
     return FollowedSessionStore(foundation.connection, foundation.archive, hearing)
-
-
-def _orderers(settings: Settings, of_features: Collection[str]) -> dict[str, Scopes]:
-    """What clients may have begun, and programs that publish events, by the names under which they order. A program of
-    a feature is ordered under its own name.
-    """
-    publishers = publisher_scopes(settings.publishers)
-    ours = {name: scopes_from([f"tasks:write:{name}"]) for name in of_features}
-    return client_scopes(settings.clients) | ours | {f"{PROGRAM}{name}": scopes for name, scopes in publishers.items()}
-
-
-def _events(foundation: Foundation, store: TaskStore, inbox: RedisInbox) -> ProgramEvents:
-    """What programs may publish, and what begins on it."""
-    settings = foundation.settings
-    door = TaskDoor(foundation.programs, store, inbox, inbox.known, foundation.clock, settings.tasks.limits)
-    return ProgramEvents(publisher_scopes(settings.publishers), EventTriggers(TaskOrdering(door)))
 
 
 def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str, Address]:

@@ -15,13 +15,13 @@ import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import load_extensions
+from gateway.extensions.node import extending
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.tracing.setup import telling_spans
 from gateway.observability.watching import Masking
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
-from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
@@ -33,7 +33,7 @@ from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.sessions.features import alone
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEntry, InboxEvent
@@ -98,8 +98,6 @@ async def execute(
         inbox.on_dismissed = store.look
         failures: list[str] = []
         extensions = load_extensions(settings.extensions.modules)
-        extended = ExtendedChannels(extensions.channels, bus)
-        tasks.start_soon(extended.run)
         program = with_calls(program, extensions.calls)
         check_programs(settings, [program])
         around = NodeContext(
@@ -113,12 +111,8 @@ async def execute(
             texts=load_texts(settings.language, settings.texts_dir),
             servers=remote_servers(settings, [program], clock, bus, tasks),
             tool_rules=settings.tools.as_rules,
-            transcript_chars=settings.limits.transcript_chars,
-            questions_alone=settings.asks_alone,
-            tasks=settings.tasks.limits,
-            extended=extended,
-            calls=extensions.calls,
-            features=alone(tried(settings, program, clock)),
+            habits=ProgramHabits(transcript_chars=settings.limits.transcript_chars, alone=settings.asks_alone),
+            features=[*alone(tried(settings, program, clock)), extending(extensions, bus, tasks)],
         )
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()

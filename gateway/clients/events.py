@@ -5,7 +5,7 @@ playbooks executed whose triggers name its type.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -14,11 +14,10 @@ from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
 from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, Admission, Client, answer, body_of, number, whole
-from gateway.clients.scopes import PROGRAM, Scopes
 from gateway.clients.tasks.ordering import TaskOrdering
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern, matches
-from runtime.core.errors import EventsGone, InboxFull
+from runtime.core.errors import EventsGone
 from runtime.core.json_text import write_json
 from runtime.language.event_triggers import Begun, arguments_of, begun_on_events
 from runtime.language.program import Program
@@ -222,34 +221,3 @@ def _key(one: Begun, event: CloudEvent) -> str:
     program are one client."""
     id_ = event.id if session_in(event.source) is None else f"{event.source}\0{event.id}"
     return "event " + hashlib.sha256(f"{id_}\0{one.name}".encode(errors="surrogatepass")).hexdigest()
-
-
-class ProgramEvents:
-    """Implements `runtime.execution.calls.publishing.EventDoor`. To what begins, a program is a client."""
-
-    def __init__(self, publishers: Mapping[str, Scopes], triggers: EventTriggers) -> None:
-        """`publishers` are programs by name: the types of events that each may send, and what may begin on them."""
-        self._clients = {name: Client(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
-        self._triggers = triggers
-
-    def refusal(self, program: str, type_: str, /) -> str | None:
-        """The sentence why a program may not publish events of a type; None where it may."""
-        client = self._clients.get(program)
-        if client is not None and client.scopes.may_send(type_):
-            return None
-        return f"the settings do not let {program} publish {type_}; [publishers.{program}] has the types that it may"
-
-    def begun(self, program: str, type_: str, /) -> Sequence[str]:
-        """The playbooks of programs that begin on such an event of a program."""
-        client = self._clients.get(program)
-        return [] if client is None else [one.name for one in self._triggers.on(client, type_)]
-
-    async def begin(self, program: str, event: CloudEvent, hops: int, /) -> None:
-        """Order what begins on an event, once however often it is asked. Raises InboxFull where too much waits."""
-        client = self._clients.get(program)
-        if client is None:
-            return
-        try:
-            await self._triggers.begin(client, [event], hops=hops)
-        except HTTPException as error:
-            raise InboxFull(error.detail) from error

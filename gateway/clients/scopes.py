@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -111,8 +111,9 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
     )
 
 
-def refusals_of(scopes: Mapping[str, Scopes], *, console: bool) -> Callable[[InboxEvent], str]:
-    """A function that says why the order of an event does not begin, "" where it may. `console`: there is one."""
+def refusals_of(scopes_of: Callable[[str], Scopes | None], *, console: bool) -> Callable[[InboxEvent], str]:
+    """A function that says why the order of an event does not begin, "" where it may. `scopes_of` are those of who
+    orders, by name; `console`: there is one."""
 
     def why(event: InboxEvent) -> str:
         platform, _, name = event.person_id.partition(":")
@@ -120,7 +121,7 @@ def refusals_of(scopes: Mapping[str, Scopes], *, console: bool) -> Callable[[Inb
             return ""
         if name.startswith(CONSOLE):
             return "" if console else "nobody orders at the console any more"
-        own = scopes.get(name)
+        own = scopes_of(name)
         if own is None:
             return f"{name} is no client any more"
         may = own.may_trigger if _on_an_event(event) else lambda program: own.may_use("write", program)

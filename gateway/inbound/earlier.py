@@ -191,10 +191,12 @@ def _words(said: Inbound) -> KeptWords:
     return KeptWords(quote, said.attachments)
 
 
-class Overheard:
-    """The messages that this process has overheard. None is stored or passed on unless its thread becomes a place."""
+class HeardPlaces:
+    """The places of sessions, and the messages that this process has overheard: none is stored or passed on unless its
+    thread becomes a place. Implements `runtime.stores.sessions.PlaceStore`."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: PlaceStore) -> None:
+        self._store = store
         self._kept: OrderedDict[str, tuple[Inbound, Take]] = OrderedDict()
 
     def keep(self, event: Inbound, take: Take) -> None:
@@ -219,20 +221,9 @@ class Overheard:
                 raise
             said.pop(0)
 
-
-class HeardPlaces:
-    """A place store that takes the overheard messages of a place when it is held.
-
-    Implements `runtime.stores.sessions.PlaceStore`.
-    """
-
-    def __init__(self, store: PlaceStore, overheard: Overheard) -> None:
-        self._store = store
-        self._overheard = overheard
-
     async def put(self, place: Address, held: HeldPlace, /) -> None:
         await self._store.put(place, held)
-        await self._overheard.repeat(place)
+        await self.repeat(place)
 
     async def get(self, place: Address, /) -> HeldPlace | None:
         return await self._store.get(place)

@@ -5,15 +5,15 @@ commands.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from adapters.adapter import Inbound
 from adapters.records import Records, readable
 from gateway.access.owner_notices import OwnerNotices
-from gateway.access.people import People, Role
-from gateway.inbound.earlier import Overheard
+from gateway.access.people import Role
+from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from runtime.bus import Bus
@@ -21,7 +21,9 @@ from runtime.core.address import Address, address_from
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.sessions import PlaceStore
+
+if TYPE_CHECKING:
+    from gateway.feature import EntrancePart
 
 Kept = Callable[[InboxEvent], None]
 """Hears of each event that is in an inbox now."""
@@ -116,8 +118,7 @@ async def _unheeded(_event: Inbound) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message.
-    `takes_feedback`: thumbs rate what agents said."""
+    """The parts that the routers of all platforms share. `features` is what all features do together."""
 
     inbox: Inbox
     outbound: SpeaksOutside
@@ -126,13 +127,8 @@ class Entrance:
     routes: Routes
     origins: Origins
     limits: Limits
-    people: People
     owners: OwnerNotices
-    message_chars: int
-    places: PlaceStore
-    commands: Mapping[str, CarryOut] = field(default_factory=dict)
-    choices: Mapping[str, CarryOut] = field(default_factory=dict)
+    places: HeardPlaces
+    features: EntrancePart
     kept: Kept = unheard
     hears: Hears = _unheeded
-    takes_feedback: bool = True
-    overheard: Overheard = field(default_factory=Overheard)

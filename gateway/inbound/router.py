@@ -79,11 +79,13 @@ class InboundRouter:
         self._access = access
         self._entrance = entrance
         self._texts = entrance.texts.marked(adapter.capabilities.command_mark)
-        self._access_commands = AccessCommands(entrance.people, self._texts)
+        self._access_commands = AccessCommands(access.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
         own = {"help": self._help, "access": self._change_access, "programs": self._programs}
-        self.own_commands = own | {name: partial(self._carry_out, does) for name, does in entrance.commands.items()}
+        self.own_commands = own | {
+            name: partial(self._carry_out, does) for name, does in entrance.features.commands.items()
+        }
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -125,7 +127,7 @@ class InboundRouter:
         if not event.person_id:
             return
         if not event.addressed and await self._held(event) is not None:
-            await self._entrance.overheard.repeat(event.address)
+            await self._entrance.places.repeat(event.address)
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
@@ -135,7 +137,7 @@ class InboundRouter:
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
         else:
-            self._entrance.overheard.keep(event, self.take)
+            self._entrance.places.keep(event, self.take)
 
     async def admits(self, event: Inbound) -> str | None:
         """See `adapters.adapter.Admits`. Asks for nothing and remembers nothing: what is admitted is taken later."""
@@ -189,7 +191,7 @@ class InboundRouter:
 
     async def _owners(self) -> str:
         """The platform's owners by name, for those who may ask them."""
-        known = await self._entrance.people.all()
+        known = await self._access.people.all()
         here = f"{self._adapter.name}:"
         names = [one.name for one in known if one.role is Role.OWNER and one.id.startswith(here) and one.name]
         return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
@@ -235,7 +237,9 @@ class InboundRouter:
 
     def _taker(self, choice: str) -> CarryOut | None:
         """What takes a choice that the gateway offered."""
-        return next((does for begins, does in self._entrance.choices.items() if choice.startswith(begins)), None)
+        return next(
+            (does for begins, does in self._entrance.features.choices.items() if choice.startswith(begins)), None
+        )
 
     async def _carry_out(self, carry_out: CarryOut, event: Inbound, role: Role) -> None:
         """Have a command carried out, and give the answer to who gave it."""
@@ -302,14 +306,14 @@ class InboundRouter:
         program = await self._serving(event)
         if program is None:
             await self._not_taken(event, "programs.no_route", tell=event.private or event.command is not None)
-        elif len(event.text) > self._entrance.message_chars:
-            length, limit = len(event.text), self._entrance.message_chars
+        elif len(event.text) > (limit := self._entrance.limits.message_chars):
+            length = len(event.text)
             await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
         elif not says_something(event) or await self._over_limit(event, role):
             return
         else:
             kind = "new" if event.command in self._routes.commands else kind or kind_of(event)
-            said, rated = event.text if text is None else text, self._entrance.takes_feedback
+            said, rated = event.text if text is None else text, self._entrance.features.rates
             kept = inbox_event(event, kind, said, program, rated=rated)
             kept = replace(kept, by_owner=role is Role.OWNER, by_guest=role is Role.GUEST)
             held = await self._held(event)

@@ -21,7 +21,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
-from runtime.sessions.node_context import Spent
+from runtime.stores.orders import Spent
 
 MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
@@ -103,6 +103,11 @@ class Limits:
         self._texts = texts
         self._clock = clock
         self._speakers: dict[str, str] = {}
+
+    @property
+    def message_chars(self) -> int:
+        """The length of the longest message."""
+        return self._settings.message_chars
 
     def set(self, settings: LimitSettings) -> None:
         """Apply these limits from now on."""

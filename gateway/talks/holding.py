@@ -211,7 +211,7 @@ class Holding:
 
     async def _arrive(self, arrived: Arrived) -> None:
         """Have executed what begins on an event, each in a session of its own, as a gateway does."""
-        now, limits = self._clock.now(), self._around.tasks or TaskLimits()
+        now, limits = self._clock.now(), TaskLimits()
         orders = orders_of(self._program, arrived, f"{self._sent + 1}", now, limits.within_s)
         for task, order in orders:
             self._begun.sources[task] = arrived.source

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from anyio.abc import TaskGroup
 
@@ -20,20 +19,16 @@ from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.session_channels import SessionChannels
 from runtime.channels.acknowledgements import Acknowledgements
-from runtime.channels.participant import Participant
 from runtime.channels.registry import Channels
-from runtime.core.address import session_of
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls, ProgramFiles
+from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.publishing import LogCalls, PublishCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
-from runtime.execution.calls.tasks import TaskCalls
-from runtime.execution.calls.telling import TellCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
@@ -43,7 +38,6 @@ from runtime.execution.prompt.with_files import WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.receipts import note_delivered
 from runtime.execution.speech.utterances import Utterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
@@ -67,25 +61,11 @@ from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.own_events import OwnEvents
-from runtime.sessions.published import PublishedEvents
 from runtime.sessions.spoken_answers import SpokenAnswers
-from runtime.sessions.tasks.orders import TaskOrders
-from runtime.sessions.tasks.questions import QuestionThreads, TaskQuestions
-from runtime.sessions.tasks.work import TaskWork
+from runtime.sessions.succession import Succession
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import TIMER, SessionRecord
 from runtime.tape.journal import Journal
-
-
-class Posts(Protocol):
-    """Brings what is owed to others, in the background."""
-
-    def start(self, tasks: TaskGroup) -> None: ...
-
-    async def all_posted(self) -> None:
-        """Return when nothing is owed any more. Needs `start`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,61 +74,83 @@ class Assembly:
 
     pages: Pages
     loops: AgentLoops
-    invitations: Invitations
     builtins: Builtins
     questions: Questions
     event_handler: EventHandler
     binding: Binding
     received_files: ReceivedFiles
     commands: SessionCommands
-    reminders: Reminders
-    features: Sequence[SessionPart]
+    parts: Sequence[SessionPart]
+    """What features do in the session, and those of the core that take part in the same way."""
     continuity: Continuity
     undo: Undo
     forks: Forks
-    places: MeetingPlaces
-    meeting_reports: MeetingReports
-    own_events: OwnEvents
     watcher: StepWatcher | None
-    logs: LogCalls
-    posts: Sequence[Posts]
-    """What brings to people, tasks, programs that begin and stores what they are to have."""
+    going_on: Sequence[Callable[[TaskGroup], None]]
+    """What begins what goes on by itself, where the program can."""
 
-    def start_posting(self, tasks: TaskGroup) -> None:
-        for posts in self.posts:
-            posts.start(tasks)
+    def start(self, tasks: TaskGroup) -> None:
+        """Begin what goes on beside the session, in `tasks`."""
+        for part in self.parts:
+            part.start(tasks)
 
-    async def all_posted(self) -> None:
-        """Return when they have it, and people have heard what is to be spoken."""
-        for posts in self.posts:
-            await posts.all_posted()
+    async def restored(self, succession: Succession | None) -> None:
+        """The tapes were read."""
+        for part in self.parts:
+            await part.restored(succession)
+
+    async def settle(self) -> None:
+        """Return when others have what they are to have, and people have heard what is to be spoken."""
+        for part in self.parts:
+            await part.all_posted()
+        for part in self.parts:
+            await part.settled()
+
+    async def concerned(self, event: InboxEvent) -> SessionPart | None:
+        """Who takes an event that is for no agent. What is due at a time, a frame knows by the tape."""
+        for part in self.parts:
+            if await part.concerns(event):
+                return part
+        return SessionPart() if event.kind == TIMER else None
+
+    def is_own(self, event: InboxEvent) -> bool:
+        """Whether nobody has done an event: a time has come, or it is of another session."""
+        return event.kind == TIMER or any(event.kind in part.kinds for part in self.parts)
 
     def take(self, event: InboxEvent) -> None:
-        """Note what features make of an event in the commit that takes it."""
-        for feature in self.features:
-            feature.take(event)
+        """Note what is made of an event in the commit that takes it."""
+        for part in self.parts:
+            part.take(event)
 
     async def take_back(self, undoing: Undoing) -> None:
         """Take back what came of exchanges."""
         await self.undo.withdraw(undoing)
-        for feature in self.features:
-            feature.undoing(undoing.seq)
+        for part in self.parts:
+            part.undoing(undoing.seq)
 
     async def close(self) -> None:
-        """End what features have under way: the session ends, or another goes on in its place."""
-        for feature in self.features:
-            await feature.close()
+        """End what is under way: the session ends, or another goes on in its place."""
+        for part in self.parts:
+            await part.close()
 
     async def turned_away(self, event: InboxEvent) -> bool:
         """Whether what was done in a place is no business of the session; then it was answered there."""
-        below_question = await self.own_events.questions.threads.turned_away(event)
-        return await self.places.turned_away(event) if below_question is None else below_question
+        for part in self.parts:
+            if (away := await part.turned_away(event)) is not None:
+                return away
+        return False
 
 
-def assembled(
-    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: NodeContext, inbox: Inbox
+def assembled(  # noqa: PLR0913 - the parts of a session
+    record: SessionRecord,
+    program: Program,
+    journal: Journal,
+    tasks: TaskGroup,
+    around: NodeContext,
+    inbox: Inbox,
+    broken: Callable[[], str | None],
 ) -> Assembly:
-    """All parts of a session, before any agent lives."""
+    """All parts of a session, before any agent lives. `broken` says why its program cannot go on."""
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
     session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
@@ -157,7 +159,8 @@ def assembled(
     places = MeetingPlaces(record, journal, pages, around, inbox)
     meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
-    agents = AgentRegistry(program, journal, pages, _guests(channels, around, journal))
+    guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
+    agents = AgentRegistry(program, journal, pages, guests)
     dispatcher = Dispatcher(session, agents, channels, pages, around.mailboxes)
     conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
 
@@ -177,24 +180,31 @@ def assembled(
 
     # What executes playbooks.
     reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
-    features = [one.session(SessionParts(record, program, journal, tasks, pages, reminders)) for one in around.features]
+    given = SessionParts(
+        *(record, program, journal, tasks, around, inbox, pages, reminders, builtins, agents, dispatcher),
+        lambda klass, playbook: library.find(klass, playbook),
+        broken,
+    )
+    features = [one.session(given) for one in around.features]
+    busy = around.habits.busy.get(record.program)
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
-        may_ask=lambda person: task_work.budget.may_ask(person, record.address),
-        steers=around.busy_of(record.program) == "steer",
+        may_ask=next(
+            (feature.may_ask for feature in features if feature.may_ask is not None),
+            partial(around.allowance, record.address),
+        ),
+        steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
-        transcript_chars=around.transcript_chars,
-        alone=around.questions_alone,
+        transcript_chars=around.habits.transcript_chars,
+        alone=around.habits.alone,
         contents=around.intake,
-        model=around.models.get(record.program, ""),
-        calls=around.calls,
+        model=around.habits.models.get(record.program, ""),
+        calls={name: call for feature in around.features for name, call in feature.outside.items()},
         told=next((feature.told for feature in features if feature.told is not None), None),
     )
     library = Library(context, agents, meeting_host)
-    logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, record, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(
@@ -202,14 +212,11 @@ def assembled(
             utterances,
             questions,
             reminders,
-            logs,
+            LogCalls(journal, around.bus, record.program),
             AgentCalls(journal, agents, program, pages.all_shown),
-            task_calls,
-            TellCalls(journal, task_calls, is_task=session_of(record.address) is not None),
         ),
         *(call for feature in features for call in feature.calls),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
-        PublishCalls(journal, record.program, around.events),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
         *(
@@ -229,30 +236,29 @@ def assembled(
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
-    open_questions = OpenQuestions(record, journal, pages, questions, around.places)
+    open_questions = OpenQuestions(given, questions)
     event_handler = EventHandler(
         *(journal, dispatcher, human_attendees, pages, open_questions),
-        loops if around.busy_of(record.program) == "interrupt" else None,
+        loops if busy == "interrupt" else None,
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
-    task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
-    published = PublishedEvents(record, journal, around.events, around.clock)
-    task_work = TaskWork(session, agents, library, builtins, around, inbox)
-    task_questions = TaskQuestions(journal, around, inbox, QuestionThreads(record, journal, pages, around, inbox))
+    parts = [
+        *(spoken_answers, *features, open_questions, Merge(given)),
+        *(Participants(given, conduits, meetings, delivery), places, meeting_reports),
+        *(MeetingCommands(given, meeting_host, human_attendees), Alterations(given)),
+    ]
     journal.noted.subscribe(
         *(conduits.noted, loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),
         *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(task_calls.noted, task_orders.noted, task_orders.words.noted, task_work.noted, task_questions.noted),
-        *(spoken_answers.noted, open_questions.noted, published.noted),
+        *(spoken_answers.noted, open_questions.noted),
         *(listener for feature in features for listener in feature.listeners),
     )
     return Assembly(
         pages,
         loops,
-        invitations,
         builtins,
         questions,
         event_handler,
@@ -264,30 +270,14 @@ def assembled(
         ),
         SessionCommands(
             *(context, loops, event_handler, binding),
-            {
-                **MeetingCommands(session, agents, meeting_host, human_attendees, pages).table(),
-                **{kind: carry for feature in features for kind, carry in feature.commands.items()},
-                **Alterations(record, program, journal, pages).table(),
-            },
+            parts,
         ),
-        reminders,
-        features,
+        parts,
         Continuity(context, library, host, loops, meeting_host),
-        Undo(record, journal, loops, pages, event_handler, around),
-        Forks(record, journal, around, inbox),
-        places,
-        meeting_reports,
-        OwnEvents(
-            pages,
-            Merge(record, journal, around, inbox),
-            Participants(session, agents, conduits, meetings, pages, delivery),
-            task_orders,
-            task_work,
-            task_questions,
-        ),
+        Undo(given, loops, event_handler, places),
+        Forks(given),
         watcher,
-        logs,
-        (spoken_answers, task_orders, *features, published, open_questions),
+        (reminders.start, invitations.start),
     )
 
 
@@ -295,7 +285,7 @@ def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
     """The model, which is given the files that its prompts name."""
     if around.intake is None:
         return llm
-    return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
+    return WithFiles(llm, journal, around.intake, around.sight, around.habits.transcript_chars)
 
 
 def _times(program: Program) -> Times:
@@ -305,11 +295,3 @@ def _times(program: Program) -> Times:
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
     return next((one.zone_of(record.address) for one in around.features if isinstance(one, KeepsZones)), None)
-
-
-def _guests(channels: Channels, around: NodeContext, journal: Journal) -> Mapping[str, Participant]:
-    """The participants that extensions add, which follow the channels from now on."""
-    if around.extended is None:
-        return {}
-    around.extended.attach(channels)
-    return around.extended.guests(partial(note_delivered, journal))

@@ -35,11 +35,9 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.rest import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
-from runtime.sessions.tasks.orders import refuse, told_late
-from runtime.sessions.tasks.questions import is_below_question
-from runtime.sessions.tasks.words import word_late
-from runtime.stores.inbox import FORK, SESSION_COMMANDS, TASK, TASK_OVER, TASK_WORD, Inbox, InboxEntry
-from runtime.stores.sessions import Lease, SessionRecord
+from runtime.stores.inbox import FORK, SESSION_COMMANDS, TASK, Inbox, InboxEntry, InboxEvent, bring
+from runtime.stores.orders import refusal
+from runtime.stores.sessions import Lease, SessionRecord, is_below_question
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken
 
@@ -205,11 +203,14 @@ class Conversation:
                 return None
             if not is_of_beginning(entry):
                 await self._answered(entry)
-            elif not (why := await why_none(entry, self._around.store) or self._around.objection(entry.event)):
+            elif not (why := await why_none(entry, self._around.store) or self._objection(entry.event)):
                 return Beginning.of(entry)
             else:
                 await self._put_aside(entry, why, why, told="fork_lost" if entry.event.kind == FORK else "not_taken")
         return None
+
+    def _objection(self, event: InboxEvent) -> str:
+        return next((why for feature in self._around.features if (why := feature.objection(event))), "")
 
     async def _after_task(self, entry: InboxEntry, task: SessionId) -> None:
         """Deal with what reaches a task after its end: an order that a crash repeated, or a late answer."""
@@ -233,11 +234,7 @@ class Conversation:
                 await self._dismiss(entry)
             return
         await self._dismiss(entry)
-        if (entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts))) or (
-            entry.event.kind == TASK_WORD and (told := word_late(entry.event, self._around.texts))
-        ):
-            await self._say(entry, told)
-        elif entry.event.kind == "choice":
+        if entry.event.kind == "choice":
             await self._tell(entry, "session.question_closed")
         elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
             await self._say(entry, self._around.texts(command.unanswered), entry.event.asker)
@@ -345,7 +342,9 @@ class Conversation:
         """Keep an event that no session takes among the dead letters, and tell who sent it."""
         if entry.event.kind == TASK:
             why = self._around.texts("session.task_not_taken", error=error)
-            await refuse(entry.event, why, self._inbox, self._around.clock)
+            answer = refusal(entry.event, why, self._around.clock.now())
+            if answer is not None:
+                await bring(answer, self._inbox, self._around.clock)
         await self._inbox.discard(entry, self._lease().token, reason=reason)
         if entry.event.kind != TASK:
             await self._tell(entry, f"session.{told}")

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from anyio.abc import TaskGroup
 
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.registry import AgentRegistry
+from runtime.channels.participant import Participant
+from runtime.channels.registry import Channels
 from runtime.core.address import Address
 from runtime.core.texts import Texts
+from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import Reminders, ZoneOf
-from runtime.execution.execution_context import Told
+from runtime.execution.execution_context import MayAsk, Told
+from runtime.execution.frames.frame import Executable
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
-from runtime.stores.inbox import InboxEvent
+from runtime.sessions.succession import Succession
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.journal import Journal
+
+if TYPE_CHECKING:
+    from runtime.sessions.node_context import NodeContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,18 @@ class SessionParts:
     program: Program
     journal: Journal
     tasks: TaskGroup
+    around: NodeContext
+    """What all sessions of the node share."""
+    inbox: Inbox
     pages: Pages
     reminders: Reminders
+    builtins: Builtins
+    agents: AgentRegistry
+    dispatcher: Dispatcher
+    find: Callable[[str, str], Executable | None]
+    """The playbook of a class, by their names, as it is executed."""
+    broken: Callable[[], str | None]
+    """Why the program cannot go on; None where it can."""
 
 
 class SessionPart:
@@ -41,14 +61,40 @@ class SessionPart:
     """What carries out its commands, by their kinds."""
     listeners: Sequence[Callable[[Any], object]] = ()
     """What hears facts when they are noted."""
+    kinds: Collection[str] = frozenset()
+    """The kinds of events that are for it, and for no agent."""
     told: Told | None = None
     """What a model is told of it."""
+    may_ask: MayAsk | None = None
+    """Why no model may be asked, where it decides that."""
+
+    async def restored(self, succession: Succession | None, /) -> None:
+        """The tapes were read; `succession` says how the session continues another."""
 
     def start(self, tasks: TaskGroup) -> None:
         """The session has its state: what goes on beside it goes on in `tasks`."""
 
     async def all_posted(self) -> None:
         """Return when others have what they are to have. Needs `start`."""
+
+    async def settled(self) -> None:
+        """Do what is left to do in a session whose work is over. It may have ended."""
+
+    async def turned_away(self, _event: InboxEvent, /) -> bool | None:
+        """Whether what was done in another place is no business of the session; then it was answered there. None for
+        what was done elsewhere."""
+        return None
+
+    async def concerns(self, event: InboxEvent, /) -> bool:
+        """Whether an event is for it, and for no agent. Does what a crash must find done once it is consumed."""
+        return event.kind in self.kinds
+
+    async def take_own(self, event: InboxEvent, /) -> None:
+        """Take an event that concerns it, in the commit that takes it."""
+
+    def stopped(self) -> bool:
+        """Stop what it has done in the background; whether there was anything."""
+        return False
 
     def take(self, event: InboxEvent, /) -> None:
         """Note what belongs into the commit that takes an event."""
@@ -73,6 +119,10 @@ class NodePart:
         """What stands for it in sessions that keep nothing anywhere else; None where its calls are not possible."""
         return None
 
+    def guests(self, _channels: Channels, _journal: Journal, /) -> Mapping[str, Participant]:
+        """Participants of its own in a session, by name; from now on it follows the channels."""
+        return {}
+
     async def gained(self, lease: Lease, /) -> None:
         """A shard is ours now."""
 
@@ -88,6 +138,10 @@ class NodePart:
     def session(self, parts: SessionParts, /) -> SessionPart:
         """What it does in a session."""
         return SessionPart()
+
+    def objection(self, _event: InboxEvent, /) -> str:
+        """Why an event that was taken in may no longer begin what it asks for; "" where it may."""
+        return ""
 
     async def answer(self, event: InboxEvent, texts: Texts, /) -> tuple[str, str] | None:
         """The answer to a command in a conversation where no session lives, and for whom alone it is; None for what is

@@ -108,11 +108,14 @@ class Bells(Generic[Due]):
 class Resting:
     """The resting sessions of one node, in the order in which they came to rest.
 
-    With more than `most` of them, those that have rested longest leave memory.
+    With more than `most` of them, those that have rested longest leave memory, and each does after `idle_s`. Without an
+    `alarm` those that wait for a time stay.
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST, idle_s: float = 900.0, alarm: Alarm | None = None) -> None:
         self._most = most
+        self.idle_s = idle_s
+        self.alarm = alarm
         self._leave: OrderedDict[SessionId, Callable[[], None]] = OrderedDict()
 
     def __len__(self) -> int:

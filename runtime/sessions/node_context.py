@@ -7,16 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from runtime.bus import Bus
-from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.describing import Describer
-from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import FileAccess
-from runtime.execution.calls.publishing import EventDoor
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
@@ -25,12 +22,10 @@ from runtime.llm.client import LLMClient, Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart, alone
-from runtime.sessions.idle import Alarm, Resting
+from runtime.sessions.idle import Resting
 from runtime.sessions.inbound.past import PastSource
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.versions import NoVersions, Versions
-from runtime.stores.inbox import InboxEvent
-from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import PlaceStore, SessionStore
 from runtime.voice.listener import Listener
 from runtime.voice.speaker import VoiceSpeaker
@@ -43,33 +38,13 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """
 
 _ALONE: Mapping[str, Any] = {
-    "events": None,
-    "extended": None,
     "mailboxes": NoMailboxes(),
     "places": None,
     "seen": False,
     "speaker": None,
     "task_places": {},
-    "tasks": None,
 }
 """What a session does without in a scratch room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """The cost of models so far."""
-
-    tokens: float = 0
-    dollars: float = 0
-
-
-SpentOf = Callable[[str], Awaitable[Spent]]
-"""What a task and all the tasks that come of it have spent, by its id."""
-
-
-async def nothing(_task: str, /) -> Spent:
-    """Nobody counts."""
-    return Spent()
 
 
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
@@ -77,21 +52,25 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     return None
 
 
-def no_objection(_event: InboxEvent, /) -> str:
-    """Whatever was taken in may begin."""
-    return ""
+@dataclass(frozen=True, slots=True)
+class ProgramHabits:
+    """How programs are executed. By their names: what becomes of messages to agents at work, "queue" where it says
+    nothing, and what answers where a program does not say. The past of a playbook is summed up when it has more than
+    `transcript_chars`. `alone`: each question is asked alone, for small models."""
+
+    busy: Mapping[str, Busy] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    transcript_chars: int = TRANSCRIPT_CHARS
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
     """The parts that all sessions of a node share.
 
-    `programs` are those served now, by the name that a conversation's record keeps. `busy` is by the same name, "queue"
-    where it says nothing, and `models` are the names of what answers where a program does not say. The past of a
-    playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions that wait for a time
-    stay in memory; without `places` meetings are held where their sessions live. `texts_on` are the texts of platforms
-    by name, with commands as they are written there; where it says nothing, `texts` are.
-    `debugger` watches the sessions, where somebody debugs.
+    `programs` are those served now, by the name that a conversation's record keeps. Without `places` meetings are held
+    where their sessions live. `texts_on` are the texts of platforms by name, with commands as they are written there;
+    where it says nothing, `texts` are. `debugger` watches the sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -101,7 +80,6 @@ class NodeContext:
     llm: LLMClient
     clock: Clock
     bus: Bus
-    idle_s: float = 900.0
     files: FileAccess | None = None
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
@@ -116,35 +94,19 @@ class NodeContext:
     """Whether another model describes pictures for one that takes none."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
-    busy: Mapping[str, Busy] = field(default_factory=dict)
-    models: Mapping[str, str] = field(default_factory=dict)
+    habits: ProgramHabits = field(default_factory=ProgramHabits)
     allowance: Allowance = unlimited
-    objection: Callable[[InboxEvent], str] = no_objection
-    """Why an event that was taken in may no longer begin what it asks for; "" where it may."""
-    spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
-    alarm: Alarm | None = None
     features: Sequence[NodePart] = ()
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
-    transcript_chars: int = TRANSCRIPT_CHARS
-    questions_alone: bool = False
-    """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits | None = field(default_factory=TaskLimits)
-    """Bounds what agents have done in the background; None where nobody would do it."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
-    """The conversations that may be told what came of a task, by the names that programs use."""
+    """The conversations that may be told what came of work, by the names that programs use."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
-    extended: ExtendedChannels | None = None
-    """What extensions follow in channels."""
-    calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
-    """What extensions let programs call, by name."""
     versions: Versions = field(default_factory=NoVersions)
-    events: EventDoor | None = None
-    """What programs publish, and what begins on it; None where nobody would see it."""
     seen: bool = False
     """Whether other programs see events of these sessions."""
 
@@ -152,10 +114,6 @@ class NodeContext:
     def describer(self) -> Describer:
         """Who puts files into words."""
         return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
-
-    def busy_of(self, program: str) -> Busy:
-        """What becomes of a message to an agent of a program at work."""
-        return self.busy.get(program, "queue")
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""

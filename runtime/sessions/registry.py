@@ -120,8 +120,8 @@ class Registry:
     async def gained(self, lease: Lease) -> None:
         """A shard is ours: go on with what was going on in it, by and by."""
         self.lost(lease.shard)
-        if self._around.alarm is not None:
-            await self._around.alarm.watch(lease.shard)
+        if self._around.resting.alarm is not None:
+            await self._around.resting.alarm.watch(lease.shard)
         for feature in self._around.features:
             await feature.gained(lease)
         for record in await self._unfinished(lease.shard):
@@ -152,8 +152,8 @@ class Registry:
         """
         self._parked.discard(shard)
         self._comebacks.forget(shard)
-        if self._around.alarm is not None:
-            self._around.alarm.forget(shard)
+        if self._around.resting.alarm is not None:
+            self._around.resting.alarm.forget(shard)
         for feature in self._around.features:
             feature.lost(shard)
         for living in self._living_in(shard):

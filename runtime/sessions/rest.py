@@ -50,18 +50,18 @@ class SessionRest:
         """The idle time after which the session leaves memory; shorter if nobody has spoken since a timer or a restart
         restored it.
         """
-        return self._around.idle_s if spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
+        return self._around.resting.idle_s if spoken_with else min(self._around.resting.idle_s, UNATTENDED_IDLE_S)
 
     def possible(self, pages: Pages) -> bool:
         """Whether the session may leave memory, because nothing happens until somebody acts or a timer rings."""
         due_s = self._journal.state.next_due()
-        if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
+        if due_s is not None and (self._around.resting.alarm is None or due_s <= self._around.clock.now().timestamp()):
             return False
         return not self._journal.restless() and not pages.unfinished
 
     async def begin(self) -> Outcome:
         """Set the timer that brings the session back, if it waits for a time: nothing of it runs now."""
-        state, alarm = self._journal.state, self._around.alarm
+        state, alarm = self._journal.state, self._around.resting.alarm
         due_s = state.next_due()
         unseen = any(page.status != "open" for page in state.pages.values())
         if self._journal.pending or state.restless() or unseen:
@@ -76,7 +76,7 @@ class SessionRest:
 
     async def end(self) -> None:
         """The session is in memory and needs no timer."""
-        state, alarm = self._journal.state, self._around.alarm
+        state, alarm = self._journal.state, self._around.resting.alarm
         if alarm is not None and state.next_due() is not None:
             await alarm.cancel(self._lease(), self._record.id, state.seq)
 

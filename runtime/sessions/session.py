@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,14 +21,13 @@ from runtime.sessions.beginning import why_none
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.program_in_use import ProgramInUse, news_of, trouble_of
 from runtime.sessions.rest import Outcome, SessionRest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease, SessionRecord
-from runtime.tape.facts.session import NewsTold, ProgramBroken, ResultReturned, SessionBegun, SessionLoaded
+from runtime.tape.facts.session import NewsTold, ProgramBroken, SessionBegun, SessionLoaded
 from runtime.tape.journal import Batch, Journal
 
 SETTLED_WITHIN_S = 20.0
@@ -72,13 +70,12 @@ class Session:
         self._written = Signal()
         self._idle: anyio.CancelScope | None = None
         self._tasks = anyio.create_task_group()
-        self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox)
+        self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox, lambda: self._broken)
 
     async def _write(self, batch: Batch) -> None:
         begun_from = None if self.stored else self._succession
         await self._around.store.commit(commit_of(batch, self._lease(), self.record, begun_from, stored=self.stored))
         self.stored = True
-        self._parts.logs.durable(batch.expect + len(batch.facts))
         self._note_written()
 
     def _note_written(self) -> None:
@@ -130,12 +127,9 @@ class Session:
                     tasks.cancel_scope.cancel()
                     return Outcome.REVERTED
                 self._obey_stops(backlog, tasks)
-                self._parts.start_posting(tasks)
-                self._parts.own_events.work.start(self._broken)
-                self._parts.own_events.questions.start(tasks)
-                if self._broken is None:
-                    self._parts.reminders.start(tasks)
-                    self._parts.invitations.start(tasks)
+                self._parts.start(tasks)
+                for go_on in self._parts.going_on if self._broken is None else ():
+                    go_on(tasks)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -177,10 +171,8 @@ class Session:
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
             self._journal.note(self._succession.fact)
-            await self._parts.own_events.orders.catch_up()
         self._journal.note(SessionLoaded())
-        await self._parts.places.restore(self._succession)
-        self._parts.meeting_reports.restore()
+        await self._parts.restored(self._succession)
         self._parts.pages.repair()
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
@@ -205,8 +197,7 @@ class Session:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
         self._parts.binding.meet(first.event)
-        self._parts.pages.tell(succession.notice)
-        self._parts.places.undone([place for place in succession.places if place not in self._parts.places.all])
+        self._parts.undo.begin(succession)
         if self._broken is None:
             self._parts.questions.ask_again()
 
@@ -216,8 +207,8 @@ class Session:
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._consume(entry)
         event = self._parts.received_files.note(event)
-        if event.kind == TASK:
-            self._parts.own_events.work.begin(event, self._broken)
+        if event.kind == TASK and (part := await self._parts.concerned(event)) is not None:
+            await part.take_own(event)
             await self._taken(entry)
             return
         if event.kind == "message" or event.text:
@@ -250,9 +241,7 @@ class Session:
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
             await self._parts.loops.all_posted()
-        await self._parts.own_events.merge.give_back()
-        await self._parts.all_posted()
-        await self._parts.own_events.work.give_back()
+        await self._parts.settle()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -305,11 +294,11 @@ class Session:
         event = await self._parts.received_files.of(entry.event)
         since = self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
-        not_for_agents = await self._parts.own_events.concerns(event)
+        concerned = await self._parts.concerned(event)
         self._consume(entry)
-        self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
-        if not_for_agents:
-            await self._parts.own_events.take(event, broken=self._broken is not None)
+        self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or not self._parts.is_own(event)
+        if concerned is not None:
+            await concerned.take_own(event)
             await self._taken(entry)
             return
         event = self._parts.received_files.note(event)
@@ -332,16 +321,10 @@ class Session:
             return None
         await self._parts.take_back(undoing)
         if undoing.seq:
-            successor = self._parts.undo.succession(undoing)
-            self.successor = replace(successor, places=tuple(self._parts.places.all))
+            self.successor = self._parts.undo.succession(undoing)
             return Outcome.SUCCEEDED
         self._consume(entry)
-        if self._parts.places.all:
-            await self._parts.places.find_way_home()
-        self._parts.pages.tell(undoing.notice)
-        self._parts.places.undone(self._parts.places.all)
-        if self._journal.state.home is not None:
-            self._journal.note(ResultReturned())  # nothing came of a fork that was undone as a whole
+        await self._parts.undo.end(undoing)
         await self._parts.builtins.end(wanted=True)
         self.unfinished.remove(entry)
         return Outcome.ENDED

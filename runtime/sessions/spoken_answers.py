@@ -18,6 +18,7 @@ from runtime.core.signals import Signal
 from runtime.execution.calls.files import FileAccess
 from runtime.execution.speech.pages import SPOKEN, Pages
 from runtime.language.program import Program
+from runtime.sessions.features import SessionPart
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.pages import PageBegun, PageFinished
@@ -41,7 +42,7 @@ _OF_LISTENERS: Final = frozenset({"message", "choice", "start", "new"})
 """The kinds of events after which agents speak to who caused them."""
 
 
-class SpokenAnswers:
+class SpokenAnswers(SessionPart):
     """The spoken answers of one session."""
 
     def __init__(

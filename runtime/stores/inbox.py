@@ -58,23 +58,23 @@ TASK_CANCEL = "task_cancel"
 
 TASK_OVER = "task_over"
 """The kind of the event that brings what came of a task to its orderer; `text` is what
-`runtime.sessions.tasks.letters.Result` writes."""
+`runtime.stores.orders.Result` writes."""
 
 TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
-`runtime.sessions.tasks.letters.TaskAsking` writes."""
+`TaskAsking` writes."""
 
 TASK_WORD = "task_word"
 """The kind of the event by which an agent says something to a task of its own, or a task to its orderer; `text` is what
-`runtime.sessions.tasks.letters.TaskWord` writes."""
+`TaskWord` writes."""
 
 TASK_HEARD = "task_heard"
 """The kind of the event that says that such words were taken; `text` is what
-`runtime.sessions.tasks.letters.TakenWords` writes."""
+`TakenWords` writes."""
 
 TASK_AGAIN = "task_again"
 """The kind of the event by which a session orders a task of its own again; `text` is what
-`runtime.sessions.tasks.letters.TaskAgain` writes."""
+`runtime.stores.orders.TaskAgain` writes."""
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""

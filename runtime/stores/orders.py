@@ -1,13 +1,19 @@
-"""Orders of tasks, as the texts of inbox events, and their limits."""
+"""Orders of tasks and their results, as the texts of inbox events; the limits of tasks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Self
 
+from runtime.core.address import session_of
 from runtime.core.ids import SessionId
+from runtime.stores.inbox import TASK_OVER, InboxEvent
+from runtime.tape.facts.content import ADDRESS, RAISED_AT
+from runtime.tape.state.frames import RaisedAt
+from runtime.tape.state.tasks import TaskStatus
 
 
 class JsonLetter:
@@ -57,6 +63,37 @@ class Order(JsonLetter):
 
 
 @dataclass(frozen=True, slots=True)
+class Result(JsonLetter):
+    """The end of task `number` of the session `orderer`. The facts `first` to `last` of the session `task` say how
+    it came about. `where` is the place where an error of the type `error_type` was raised, as `RAISED_AT` writes it."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    status: TaskStatus
+    value: Any
+    error: str | None
+    first: int
+    last: int
+    error_type: str = ""
+    where: list[Any] | None = None
+
+    @property
+    def raised_at(self) -> RaisedAt | None:
+        """The place where its error was raised."""
+        return None if self.where is None else RAISED_AT.read(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAgain(JsonLetter):
+    """Task `number` of the session that reads it is to be ordered again, as the task `task`, with these arguments."""
+
+    number: int
+    task: SessionId
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskLimits:
     """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
     may take, and how many tokens and US dollars a task and all that it starts may use, 0 for any number."""
@@ -66,3 +103,28 @@ class TaskLimits:
     within_s: float = 600.0
     tokens: int = 0
     dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The cost of models so far."""
+
+    tokens: float = 0
+    dollars: float = 0
+
+
+SpentOf = Callable[[str], Awaitable[Spent]]
+"""What a task and all the tasks that come of it have spent, by its id."""
+
+
+def refusal(order: InboxEvent, error: str, now: datetime) -> InboxEvent | None:
+    """The answer to an order that no session can take: the task has failed. Known by its id, where it is repeated. None
+    where nobody can tell who ordered it."""
+    try:
+        taken = Order.read(order.text)
+    except (ValueError, TypeError):
+        return None
+    task = session_of(order.address)
+    letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
+    home = ADDRESS.read(taken.home)
+    return InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), now, kind=TASK_OVER)

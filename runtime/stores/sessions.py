@@ -269,3 +269,9 @@ class NodeStore(Protocol):
     async def news(self, after: str, /, *, wait_s: float) -> str:
         """The latest news as soon as there is any after `after`, or `after` when `wait_s` passed without."""
         ...
+
+
+async def is_below_question(place: Address, store: PlaceStore) -> bool:
+    """Whether a place is a thread below a question of a task, open or closed."""
+    held = await store.get(place)
+    return held is not None and held.meeting is None

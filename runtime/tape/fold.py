@@ -26,12 +26,11 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import course, lineage, people, tasks, turns, words  # noqa: F401 - their rules
+from runtime.tape.rules import course, lineage, people, tasks, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
-from runtime.tape.rules.tasks import cancel_task
-from runtime.tape.rules.words import note_taken_words
+from runtime.tape.rules.tasks import cancel_task, note_taken_words
 from runtime.tape.state.run import ReminderState
 from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact

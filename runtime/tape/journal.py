@@ -153,7 +153,8 @@ class Journal:
         self._owed: dict[str, bool] = {}
         """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
         self._consume: list[str] = []
-        self._committed = 0
+        self.committed = 0
+        """The number of the last fact on the tape."""
         self._writing = OnDemand(self._write)
         self._changed = Signal()
         self._failed: StorageError | None = None
@@ -188,18 +189,18 @@ class Journal:
     @property
     def settled(self) -> bool:
         """Whether everything that was noted is durable."""
-        return self._committed == self.state.seq
+        return self.committed == self.state.seq
 
     def go_on_from(self, state: SessionState) -> None:
         """Begin with what the facts so far add up to, all of which are on the tape."""
         for part in fields(state):
             setattr(self.state, part.name, getattr(state, part.name))
-        self._committed = state.seq
+        self.committed = state.seq
 
     def restore(self, fact: Fact) -> None:
         """Apply a fact that is on the tape already."""
         apply_fact(self.state, fact)
-        self._committed = fact.seq
+        self.committed = fact.seq
 
     def note(self, content: Content) -> int:
         """Make a fact true now and durable with the next commit; returns its `seq`. What it says must be JSON data.
@@ -268,7 +269,7 @@ class Journal:
         """Return when everything noted so far is durable. Raises StorageError when it cannot become so."""
         target = self.state.seq
         self._writing.wake()
-        while self._committed < target or self._consume:
+        while self.committed < target or self._consume:
             if self._failed is not None:
                 raise self._failed
             if self._left:
@@ -312,10 +313,10 @@ class Journal:
             self._failed = error
             self._announce()
             raise
-        self._committed = batch.expect + len(batch.facts)
+        self.committed = batch.expect + len(batch.facts)
         self._known_awake = batch.awake
         if at_rest:
-            self.rested = self._committed
+            self.rested = self.committed
         self._announce()
         self.written.tell(None)
 
@@ -326,7 +327,7 @@ class Journal:
         self._awake = self.awake()
         owed, self._owed = self._owed, {}
         return Batch(
-            expect=self._committed,
+            expect=self.committed,
             facts=tuple(facts),
             consume=tuple(consume),
             outbox_add=tuple(name for name, gained in owed.items() if gained),

@@ -21,7 +21,11 @@ from runtime.language.lowering import phrases
 from runtime.playbooks import module
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = [text for name, text in vars(statement_rules).items() if name.isupper() and isinstance(text, str)]
+RULES = [
+    text if isinstance(text, str) else statement_rules._line(*text)
+    for name, text in vars(statement_rules).items()
+    if name.isupper() and (isinstance(text, str) or all(isinstance(call, str) for call in text))
+]
 WRITTEN = [code for text in RULES for code in re.findall(r"`[^`]*?\b(await \w+\(.*?\))`", text)]
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
+from gateway.extensions.node import NodeExtensions
 from gateway.features.reports.node import NodeReports
 from gateway.features.schedules.node import NodeSchedules
 from gateway.features.schedules.runs import Failing, Runs
 from gateway.features.schedules.schedules import Attend, Schedules
 from gateway.features.schedules.settings import ScheduleSettings
+from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
@@ -21,11 +23,12 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.failures import ReportDesk
-from runtime.sessions.idle import Alarm
+from runtime.sessions.idle import Alarm, Resting
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import ADDRESS, Crash, World
@@ -157,10 +160,13 @@ class Sleepers:
             Model(),
             clock,
             bus,
-            idle_s=self.idle_s,
-            alarm=alarm,
-            features=(*reporting, NodeSchedules(schedules, runs, clock)),
-            calls=self.calls,
+            resting=Resting(idle_s=self.idle_s, alarm=alarm),
+            features=(
+                NodeTasks(TaskLimits()),
+                *reporting,
+                NodeSchedules(schedules, runs, clock),
+                NodeExtensions(self.calls, None),
+            ),
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks

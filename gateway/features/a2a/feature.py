@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import ClientGround, Feature
 from runtime.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anyio.abc import TaskGroup
     from starlette.routing import BaseRoute
-
-    from gateway.feature import ClientGround
 
 
 def _doors(ground: ClientGround, tasks: TaskGroup) -> Sequence[BaseRoute]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from gateway.feature import Feature
+from gateway.feature import EntrancePart, Feature, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from gateway.feature import FeatureGround, ServingGround
     from runtime.sessions.features import NodePart
+
+
+def _entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
+    return EntrancePart(rates=ground.settings.feedback)
 
 
 def _node(ground: FeatureGround, serving: ServingGround) -> NodePart | None:
@@ -28,4 +29,4 @@ async def _practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
     return {"ratings": await feedback_in(ground.connection, ground.clock).of_program(program)}
 
 
-feedback = Feature("feedback", node=_node, practice=_practice)
+feedback = Feature("feedback", entrance=_entrance, node=_node, practice=_practice)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from gateway.feature import Feature
+from gateway.feature import Feature, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from gateway.feature import FeatureGround, ServingGround
     from gateway.features.hours.ledger import HourLedger
 
 

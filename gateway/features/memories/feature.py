@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gateway.feature import EntrancePart, Feature
+from gateway.feature import EntrancePart, Feature, FeatureGround, ServingGround
 from gateway.features.memories import facts as facts  # their kinds and rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gateway.feature import FeatureGround, ServingGround
     from gateway.inbound.routing import Routes
     from gateway.settings.tree import Settings
     from runtime.core.clock import Clock

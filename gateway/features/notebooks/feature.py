@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import Feature, FeatureGround, TapeGround
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anyio.abc import TaskGroup
     from starlette.routing import Mount
 
-    from gateway.feature import FeatureGround, TapeGround
     from gateway.jobs.runner import Job
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import Feature, FeatureDoor, FeatureGround, ServingGround
 from gateway.features.schedules import facts as facts  # their kinds and rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from starlette.routing import BaseRoute
 
-    from gateway.feature import FeatureDoor, FeatureGround, ServingGround
     from gateway.inbound.routing import Routes
     from gateway.jobs.runner import Job
     from gateway.settings.tree import Settings

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import Feature, FeatureDoor, FeatureGround
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.routing import BaseRoute
-
-    from gateway.feature import FeatureDoor, FeatureGround
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature
+from gateway.feature import Feature, FeatureDoor, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.routing import BaseRoute
 
-    from gateway.feature import FeatureDoor, FeatureGround
+    from gateway.settings.tree import Settings
+    from runtime.core.clock import Clock
+    from runtime.language.program import Program
+    from runtime.sessions.features import NodePart
+
+
+def _calls() -> tuple[type, ...]:
+    from gateway.features.tasks.calls import TaskCalls, TellCalls
+
+    return (TaskCalls, TellCalls)
+
+
+def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
+    from gateway.features.tasks.node import open_node
+
+    return open_node(ground, serving)
+
+
+def _tried(settings: Settings, _: Program, __: Clock) -> NodePart:
+    from gateway.features.tasks.node import NodeTasks
+
+    return NodeTasks(settings.tasks.limits)
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
@@ -21,4 +41,4 @@ def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
     return KnownTaskRoutes(door, register_in(ground.database, ground.clock)).routes()
 
 
-tasks = Feature("tasks", views=_views)
+tasks = Feature("tasks", calls=_calls, node=_node, tried=_tried, views=_views)

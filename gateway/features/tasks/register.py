@@ -16,10 +16,9 @@ from runtime.core.clock import Clock
 from runtime.core.errors import Divergence, TaskRefused
 from runtime.core.ids import SessionId
 from runtime.core.near_names import name_advice
-from runtime.sessions.tasks.letters import TaskAgain
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.inbox import TASK, TASK_AGAIN, TASK_CANCEL, Inbox, InboxEvent, KnownEvent
-from runtime.stores.orders import Order
+from runtime.stores.orders import Order, TaskAgain
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered
@@ -82,14 +81,6 @@ class KnownTask:
         return found if order.error is None else {**found, "error": order.error}
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPage:
-    """Some tasks, the most recently active first, and the mark of the next page, "" at the end."""
-
-    tasks: list[KnownTask]
-    next: str
-
-
 class TaskRegister:
     """Reads tasks from their tapes, whether gateways run or not. Raises StorageUnavailable."""
 
@@ -115,13 +106,14 @@ class TaskRegister:
             mark, more = page.next, bool(page.next)
         return found, False
 
-    async def page(self, after: str, limit: int) -> TaskPage:
-        """The tasks after a mark, `limit` of them where there are so many. Raises ValueError for what is no mark."""
+    async def page(self, after: str, limit: int) -> tuple[list[KnownTask], str]:
+        """The tasks after a mark, the most recently active first, `limit` of them where there are so many; and the mark
+        of the next page, "" at the end. Raises ValueError for what is no mark."""
 
         async def task_of(known: KnownSession) -> KnownTask | None:
             return await self._read(known) if known.record.address.platform == TASK_PLATFORM else None
 
-        return TaskPage(*await among_sessions(self._catalog, after, limit, task_of, _LOOKED_AT))
+        return await among_sessions(self._catalog, after, limit, task_of, _LOOKED_AT)
 
     async def find(self, id_: str) -> KnownTask | None:
         """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""

@@ -41,11 +41,11 @@ class KnownTaskRoutes:
         """The tasks that have begun, the latest active first. What they are given and return needs `content`."""
         client = self.door.reader(request)
         try:
-            page = await self.register.page(request.query_params.get("after", ""), limit_of(request))
+            tasks, next_ = await self.register.page(request.query_params.get("after", ""), limit_of(request))
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in page.tasks]
-        return answer({"tasks": rows, "next": page.next or None})
+        rows = [_task(task, await self.door.rooms.words(client.scopes, task.session.record)) for task in tasks]
+        return answer({"tasks": rows, "next": next_ or None})
 
     async def retry(self, request: Request) -> Response:
         """Order what a task did once more."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from gateway.feature import EntrancePart, Feature
+from gateway.feature import EntrancePart, Feature, FeatureDoor, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
-
     from starlette.routing import BaseRoute
 
-    from gateway.feature import FeatureDoor, FeatureGround, ServingGround
     from gateway.features.usage.ledger import Ledger
 
 

@@ -14,13 +14,13 @@ import gateway.built_in_calls  # noqa: F401 - those of features
 from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import Extensions, load_extensions
+from gateway.extensions.node import extending
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.files import TalkFiles
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
-from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Letter, Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.clock import SystemClock
@@ -30,8 +30,9 @@ from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import CallOutcome, Evaluation, GuestError, HostCall, Sandbox, Snippet
+from runtime.sessions.idle import Resting
 from runtime.sessions.inbound.participants import Act
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.sessions import Commit, SessionStore
 
@@ -192,8 +193,6 @@ class Stage:
 
     def context(self, program: Program, ports: Ports, *, alone: bool) -> NodeContext:
         """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
-        extended = ExtendedChannels(self.extensions.channels, ports.bus)
-        ports.tasks.start_soon(extended.run)
         program = with_calls(program, self.extensions.calls)
         return NodeContext(
             {program.name: program},
@@ -203,18 +202,18 @@ class Stage:
             StoppingModel(ports.llm, ports.clock),
             ports.clock,
             ports.bus,
-            idle_s=float("inf"),
+            resting=Resting(idle_s=float("inf")),
             files=ports.files.source(),
             intake=ports.files.intake(self.settings, self.texts),
-            features=tried(self.settings, program, ports.clock),
+            features=[
+                *tried(self.settings, program, ports.clock),
+                extending(self.extensions, ports.bus, ports.tasks),
+            ],
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
-            transcript_chars=self.settings.limits.transcript_chars,
-            questions_alone=alone,
+            habits=ProgramHabits(transcript_chars=self.settings.limits.transcript_chars, alone=alone),
             mailboxes=ports.mailboxes,
-            extended=extended,
-            calls=self.extensions.calls,
         )
 
 

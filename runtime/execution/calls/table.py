@@ -11,11 +11,9 @@ from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls, ProgramFiles
+from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
-from runtime.execution.calls.publishing import LogCalls, PublishCalls
 from runtime.execution.calls.reminders import Reminders
-from runtime.execution.calls.tasks import TaskCalls
-from runtime.execution.calls.telling import TellCalls
 from runtime.execution.frames.signatures import Signature, call, declared
 from runtime.execution.speech.utterances import Utterances
 
@@ -33,8 +31,8 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, TellCalls, MeetingCalls),
-    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, LogCalls, PublishCalls, Control),
+    *(Utterances, Questions, Builtins, Reminders, AgentCalls, MeetingCalls),
+    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
 )
 
 SIGNATURES: dict[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

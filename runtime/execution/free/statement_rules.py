@@ -90,11 +90,13 @@ def _line(*calls: str) -> str:
 _FILES = _line("ReadFile", "Describe", "SendFile")
 _ASK = _line("Ask")
 _REMINDERS = _line("Remind")
-_TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
-_WORDS = _line("Tell")
 _LOG = _line("Log")
-_EVENTS = _line("Publish")
 
+# Features declare these, which may be read later.
+_TASKS = ("Spawn", "Result", "Tasks", "Cancel")
+_WORDS = ("Tell",)
+_EVENTS = ("Publish",)
+_MEMORY = ("Remember", "Recall")
 
 _NAMED = (
     (phrase("files"), _FILES),
@@ -107,7 +109,7 @@ _NAMED = (
     (phrase("events"), _EVENTS),
     (phrase("artifacts"), _ARTIFACTS),
 )
-"""What a program names, and the rule for it."""
+"""What a program names, and the rule for it, or the calls that it is about."""
 
 
 def rules(program: Program, agent: AgentSpec, shown: str) -> str:
@@ -132,7 +134,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
         yield _STEPS
     if judged:
         yield _TRIGGERS
-    yield from (rule for named, rule in _NAMED if named.inside(shown))
+    yield from (rule if isinstance(rule, str) else _line(*rule) for named, rule in _NAMED if named.inside(shown))
     if any(playbook.meeting for playbook in agent.playbooks):
         yield _MEETINGS
 
@@ -140,7 +142,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
 def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool = False) -> str:
     """The rules for what came up during a session, and which `system` lacks: people sent `files`, the agent is in a
     `meeting`, it has a `memory`, `now` shows artifacts."""
-    remembers = _line("Remember", "Recall") if memory else ""  # declared by a feature, which may be read later
+    remembers = _line(*_MEMORY) if memory else ""
     cases = ((files, _FILES), (meeting, _MEETINGS), (memory, remembers), ("LoadArtifact(" in now, _ARTIFACTS))
     return "".join(rule for is_so, rule in cases if is_so and rule not in system).strip()
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from runtime.core.address import SCRATCH
 from runtime.core.ids import AgentId
-from runtime.execution.speech.pages import Pages
 from runtime.execution.triggers.triggers import declared_types
-from runtime.language.program import PlaybookSpec, Program
+from runtime.language.program import PlaybookSpec
 from runtime.language.value_types import coerced
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import ALTERED, InboxEvent
-from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import VariablesAltered
 from runtime.tape.facts.frames import LocalsAltered
-from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
 
 
@@ -50,19 +48,16 @@ def changeable(frame: FrameState, spec: PlaybookSpec | None) -> Mapping[str, Any
     return {**{name: value for name, value in frame.kwargs.items() if name in own}, **frame.locals}
 
 
-class Alterations:
+class Alterations(SessionPart):
     """Changes variables and locals of one session. A change is a fact, and fires no trigger; the next statement sees
     it."""
 
-    def __init__(self, record: SessionRecord, program: Program, journal: Journal, pages: Pages) -> None:
-        self._record = record
-        self._program = program
-        self._journal = journal
-        self._pages = pages
-
-    def table(self) -> Mapping[str, Callable[[InboxEvent], Awaitable[None]]]:
-        """What carries out the events of its kind."""
-        return {ALTERED: self._alter}
+    def __init__(self, parts: SessionParts) -> None:
+        self._record = parts.record
+        self._program = parts.program
+        self._journal = parts.journal
+        self._pages = parts.pages
+        self.commands = {ALTERED: self._alter}
 
     async def _alter(self, event: InboxEvent) -> None:
         if self._record.address.platform != SCRATCH:

@@ -11,12 +11,12 @@ from runtime.core.address import SCRATCH, Address, address_data
 from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.quote import Quote
+from runtime.sessions.features import SessionParts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
-from runtime.stores.inbox import FORK, Inbox, InboxEvent
+from runtime.stores.inbox import FORK, InboxEvent
 from runtime.stores.sessions import SessionRecord, SessionStore
 from runtime.tape.facts.session import ForkSettled, ThreadOpened
-from runtime.tape.journal import Journal
 from runtime.tape.tape import Branch
 
 OPENED_WITHIN_S = 60.0
@@ -47,11 +47,11 @@ class Origin:
 class Forks:
     """Opens forks of one session in memory."""
 
-    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
-        self._record = record
-        self._journal = journal
-        self._around = around
-        self._inbox = inbox
+    def __init__(self, parts: SessionParts) -> None:
+        self._record = parts.record
+        self._journal = parts.journal
+        self._around = parts.around
+        self._inbox = parts.inbox
 
     async def open(self, event: InboxEvent) -> str:
         """Open a place and have a session begin there that goes on from here; returns the text for the people here.

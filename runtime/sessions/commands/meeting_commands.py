@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from runtime.agents.attendees import attendee
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost
-from runtime.agents.registry import AgentRegistry
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import AgentId, ParticipantId
 from runtime.core.texts import Texts
-from runtime.execution.session_context import SessionContext
-from runtime.execution.speech.pages import Pages
 from runtime.meetings.shared_state import SharedState
 from runtime.meetings.taking_part import who
 from runtime.sessions.commands.overview import MAX_LINES, lasting
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import name_within, words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.state.meetings import MAX_HISTORY, MeetingState
@@ -104,29 +102,19 @@ def _more(count: int, texts: Texts) -> Iterator[str]:
         yield texts("meeting.more", count=count - MAX_LINES)
 
 
-class MeetingCommands:
+class MeetingCommands(SessionPart):
     """The commands about the meetings of one session. Which of them is meant is found out where no number is given:
     the one that is held where the command was given, else the one that the person is in, else the only one."""
 
-    def __init__(
-        self,
-        session: SessionContext,
-        agents: AgentRegistry,
-        meeting_host: MeetingHost,
-        human_attendees: HumanAttendees,
-        pages: Pages,
-    ) -> None:
-        self._journal = session.journal
-        self._clock = session.clock
-        self._agents = agents
+    def __init__(self, parts: SessionParts, meeting_host: MeetingHost, human_attendees: HumanAttendees) -> None:
+        self._journal = parts.journal
+        self._clock = parts.around.clock
+        self._agents = parts.agents
         self._meeting_host = meeting_host
         self._human_attendees = human_attendees
-        self._pages = pages
-        self._texts: Texts = pages.texts
-
-    def table(self) -> Mapping[str, Callable[[InboxEvent], Awaitable[None]]]:
-        """The commands by the kinds of their events."""
-        return {"meeting": self._meeting, "invite": self._invite, "leave": self._leave}
+        self._pages = parts.pages
+        self._texts: Texts = parts.pages.texts
+        self.commands = {"meeting": self._meeting, "invite": self._invite, "leave": self._leave}
 
     async def _meeting(self, event: InboxEvent) -> None:
         found = _ABOUT.fullmatch(event.text)

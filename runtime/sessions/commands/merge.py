@@ -9,14 +9,12 @@ from runtime.core.address import Address
 from runtime.core.errors import InboxFull
 from runtime.core.ids import MessageId, PersonId, SessionId
 from runtime.core.message import Message
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import words_within
-from runtime.stores.inbox import MERGED, Inbox, InboxEvent
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.inbox import MERGED, InboxEvent
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ForkMerged, ResultReturned
-from runtime.tape.journal import Journal
 
 MAX_RESULT_CHARS = 2_000
 """The length of the last words."""
@@ -41,16 +39,19 @@ class ForkResult:
         return f"{self.session} {self.first} {self.last} {self.text}"
 
 
-class Merge:
+class Merge(SessionPart):
     """Gives a session's result back if it is a fork, and takes in those of its forks."""
 
-    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
-        self._record = record
-        self._journal = journal
-        self._around = around
-        self._inbox = inbox
+    kinds = frozenset({MERGED})
 
-    async def give_back(self) -> None:
+    def __init__(self, parts: SessionParts) -> None:
+        self._record = parts.record
+        self._journal = parts.journal
+        self._around = parts.around
+        self._inbox = parts.inbox
+        self._pages = parts.pages
+
+    async def settled(self) -> None:
         """Put the result of a fork that has ended into the inbox of where it is from, once."""
         home = self._journal.state.home
         if home is None or not self._journal.state.ended:
@@ -78,12 +79,12 @@ class Merge:
                 said = finished.text
         return said[:MAX_RESULT_CHARS]
 
-    def take(self, event: InboxEvent) -> str:
-        """Let the first agent know what came of a fork, with the next message; what people are told."""
+    async def take_own(self, event: InboxEvent, /) -> None:
+        """Let the first agent know what came of a fork, with the next message."""
         result = ForkResult.read(event.text)
         agent = next(iter(self._journal.state.agents), None)
         if agent is not None:
             content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"
             message = Message(MessageId(event.id), PersonId("fork"), "Fork", content, event.sent_at)
             self._journal.note(ForkMerged(agent, message, result.session, result.first, result.last))
-        return self._around.texts("session.merged", text=words_within(result.text))
+        self._pages.tell(self._around.texts("session.merged", text=words_within(result.text)))

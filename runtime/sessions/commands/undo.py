@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.execution.speech.pages import Pages
+from runtime.sessions.features import SessionParts
 from runtime.sessions.inbound.event_handler import EventHandler
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.spoken_answers import withdraw_speeches
 from runtime.sessions.succession import Succession, name_within, words_within
-from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.sessions import SessionRecord
-from runtime.tape.journal import Journal
+from runtime.tape.facts.session import ResultReturned
 from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState
 
 
@@ -37,20 +35,15 @@ class Undo:
     """For one session in memory. An exchange is what somebody said while nothing went on, and all that came of it."""
 
     def __init__(
-        self,
-        record: SessionRecord,
-        journal: Journal,
-        loops: AgentLoops,
-        pages: Pages,
-        event_handler: EventHandler,
-        around: NodeContext,
+        self, parts: SessionParts, loops: AgentLoops, event_handler: EventHandler, places: MeetingPlaces
     ) -> None:
-        self._record = record
-        self._journal = journal
+        self._record = parts.record
+        self._journal = parts.journal
+        self._pages = parts.pages
+        self._around = parts.around
         self._loops = loops
-        self._pages = pages
         self._event_handler = event_handler
-        self._around = around
+        self._places = places
 
     def undoing(self, event: InboxEvent) -> Undoing | str:
         """The exchanges that `/undo` undoes, or the sentence why it does nothing."""
@@ -73,7 +66,6 @@ class Undo:
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
             _, unread = await self._loops.stop()
         self._event_handler.stopped(unread, ())
-        cancel_tasks(self._journal, after=undoing.seq)
         withdraw_speeches(self._journal)
         self._pages.withdraw()
         for exchange in undoing.exchanges:
@@ -100,7 +92,22 @@ class Undo:
             place = None
         else:
             place = Address(home.platform, home.conversation, home.thread)
-        return Succession(record, undoing.notice, self._record.id, place, taken_in=self._record.taken_in)
+        places = tuple(self._places.all)
+        return Succession(record, undoing.notice, self._record.id, place, places, self._record.taken_in)
+
+    async def end(self, undoing: Undoing) -> None:
+        """Tell people that all was undone, here and where meetings were held."""
+        if self._places.all:
+            await self._places.find_way_home()
+        self._pages.tell(undoing.notice)
+        self._places.undone(self._places.all)
+        if self._journal.state.home is not None:
+            self._journal.note(ResultReturned())  # nothing came of a fork that was undone as a whole
+
+    def begin(self, succession: Succession) -> None:
+        """Tell people what was undone, here and where meetings were held that are no more."""
+        self._pages.tell(succession.notice)
+        self._places.undone([place for place in succession.places if place not in self._places.all])
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)

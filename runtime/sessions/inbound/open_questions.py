@@ -10,28 +10,25 @@ from anyio.abc import TaskGroup
 from runtime.core.address import UNSEEN, Address, threads_below
 from runtime.core.background import OnDemand
 from runtime.execution.calls.ask import Questions
-from runtime.execution.speech.pages import Pages
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
+from runtime.stores.sessions import HeldPlace
 from runtime.tape.facts.content import Content
-from runtime.tape.journal import Journal
 from runtime.tape.state.people import QuestionState
 
 
-class OpenQuestions:
+class OpenQuestions(SessionPart):
     """Holds the threads in the store while their questions wait, so that words there come to this session. One in which
     somebody has answered stays held: who writes there late is told. The others are given back with the answer.
     """
 
-    def __init__(
-        self, record: SessionRecord, journal: Journal, pages: Pages, questions: Questions, places: PlaceStore | None
-    ) -> None:
-        pages.asked = self.all_posted
-        self._record = record
-        self._journal = journal
+    def __init__(self, parts: SessionParts, questions: Questions) -> None:
+        parts.pages.asked = self.all_posted
+        self._record = parts.record
+        self._journal = parts.journal
         self.questions = questions
         """All that are open, and the call that asks one."""
-        self._store = None if record.address.platform in UNSEEN else places
+        self._store = None if parts.record.address.platform in UNSEEN else parts.around.places
         self._held: dict[str, Address] = {}
         self._comparing = OnDemand(self._compare)
 

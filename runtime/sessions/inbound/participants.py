@@ -7,22 +7,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.agents.session_channels import SessionChannels
 from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.events.channels import MessageUndelivered
-from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
-from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import SharedState
 from runtime.meetings.taking_part import check_takes_part, within
-from runtime.stores.inbox import InboxEvent
+from runtime.sessions.features import SessionPart, SessionParts
+from runtime.stores.inbox import PARTICIPANT, InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed
 
 Deed = Literal["fetched", "say", "answer", "leave", "share"]
@@ -57,26 +55,23 @@ class Act:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-class Participants:
+class Participants(SessionPart):
     """The participants in other processes, as one session hears them. What they do becomes facts, for the commit that
     consumes the event; what cannot be done they are told."""
 
+    kinds = frozenset({PARTICIPANT})
+
     def __init__(
-        self,
-        session: SessionContext,
-        agents: AgentRegistry,
-        channels: SessionChannels,
-        meetings: Meetings,
-        pages: Pages,
-        delivery: SpeechDelivery,
+        self, parts: SessionParts, channels: SessionChannels, meetings: Meetings, delivery: SpeechDelivery
     ) -> None:
-        self._journal = session.journal
-        self._clock = session.clock
-        self._bus = session.bus
-        self._agents = agents
+        self._journal = parts.journal
+        self._clock = parts.around.clock
+        self._bus = parts.around.bus
+        self._broken = parts.broken
+        self._agents = parts.agents
         self._channels = channels
         self._meetings = meetings
-        self._pages = pages
+        self._pages = parts.pages
         self._delivery = delivery
         self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
             "fetched": self._fetched,
@@ -86,12 +81,12 @@ class Participants:
             "share": self._share,
         }
 
-    async def take(self, event: InboxEvent) -> None:
+    async def take_own(self, event: InboxEvent, /) -> None:
         """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
         was stopped come to nothing."""
         act = Act.read(event.text)
         remote = self._agents.remote([*act.seat.split("/"), ""][1])
-        if remote is None or remote.seat.id != act.seat:
+        if self._broken() is not None or remote is None or remote.seat.id != act.seat:
             return
         try:
             await self._deeds[act.does](remote, act)

@@ -13,6 +13,7 @@ from runtime.core.ids import ANYONE
 from runtime.events.sessions import MeetingPlaceless
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
+from runtime.sessions.features import SessionPart
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
@@ -35,7 +36,7 @@ UNANSWERED_IN_PLACES = frozenset({"edit", "deletion", "reaction"})
 """What is passed over where no meeting is held any more; all else is answered."""
 
 
-class MeetingPlaces:
+class MeetingPlaces(SessionPart):
     """Implements `runtime.agents.meeting_host.Places` for one session.
 
     A place is known in the store before anything is said in it, and on the tape with what is said there first; what is
@@ -111,11 +112,8 @@ class MeetingPlaces:
     def _held(self, meeting: MeetingState) -> HeldPlace:
         return HeldPlace(self._record.address, self._record.id, meeting.id)
 
-    async def restore(self, succession: Succession | None) -> None:
-        """Take up the places of active meetings. Called once, after the tapes were read.
-
-        A session that continues in the place of another has that one's places from now on.
-        """
+    async def restored(self, succession: Succession | None, /) -> None:
+        """Take up the places of active meetings. A session that continues another has its places from now on."""
         state, store = self._journal.state, self._around.places
         held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}
         self._going_on = {} if state.ended else held
@@ -164,13 +162,10 @@ class MeetingPlaces:
         for place in places:
             self._tell("meeting_place_undone", place)
 
-    async def turned_away(self, event: InboxEvent) -> bool:
-        """Whether what was done in a place is no business of the session; then it was answered there.
-
-        A new session that is asked for where a meeting was held begins there, in a conversation like any other.
-        """
+    async def turned_away(self, event: InboxEvent, /) -> bool | None:
+        """A new session that is asked for where a meeting was held begins there, in a conversation like any other."""
         if event.place is None:
-            return False
+            return None
         goes_on = meeting_held_at(self._journal.state, event.place) is not None and not self._journal.state.ended
         command = SESSION_COMMANDS.get(event.kind)
         if goes_on and (command is None or not command.whole):

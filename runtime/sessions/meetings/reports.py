@@ -12,7 +12,8 @@ from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.meetings.placement import place_of
 from runtime.meetings.showing import MeetingHabits, Show
-from runtime.sessions.succession import words_within
+from runtime.sessions.features import SessionPart
+from runtime.sessions.succession import Succession, words_within
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal
@@ -24,7 +25,7 @@ MAX_OUTCOME_CHARS = 500
 """The length to which what came of a meeting is shown."""
 
 
-class MeetingReports:
+class MeetingReports(SessionPart):
     """Reports one session's meetings to people."""
 
     def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:
@@ -36,8 +37,8 @@ class MeetingReports:
         self._held: dict[str, tuple[str, Show]] = {}
         """Meetings that go on, and what is shown of each, by the frames that hold them."""
 
-    def restore(self) -> None:
-        """Take up the meetings that go on. Called once, after the tapes were read."""
+    async def restored(self, _succession: Succession | None, /) -> None:
+        """Take up the meetings that go on."""
         for meeting in self._journal.state.meetings.values():
             if meeting.status == "active":
                 self._held[meeting.frame] = (meeting.id, self._shown(meeting))

@@ -31,7 +31,7 @@ from runtime.tape.facts.frames import (
 from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.registry import rule
-from runtime.tape.rules.words import end_chain, note_taken_words
+from runtime.tape.rules.tasks import end_chain, note_taken_words
 from runtime.tape.state.frames import (
     CallKey,
     CallRecord,

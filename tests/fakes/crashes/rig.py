@@ -36,7 +36,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, Memor
 from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.tape import Fact
-from tests.fakes.crashes.world import Crash, TurboClock, event_of
+from tests.fakes.crashes.world import Crash, TurboClock, event_of, surroundings
 from tests.fakes.people.player import Player, WatchedMailboxes
 from tests.fakes.platforms.rich_platform import RichPlatform, rich_capabilities
 
@@ -397,7 +397,9 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     async with anyio.create_task_group() as tasks:
         outbox = RigOutbox(rig, tasks)
         more = {"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}
-        around = NodeContext({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
+        around = NodeContext(
+            {program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **surroundings(more)
+        )
         rig.player.done = rig.rested
         tasks.start_soon(rig.player.run)
         registry = Registry(around, rig.inbox, tasks)

@@ -17,6 +17,9 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
+from gateway.extensions.node import NodeExtensions
+from gateway.features.publishing.node import NodePublishing
+from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
@@ -29,9 +32,11 @@ from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.node_context import Busy, NodeContext
+from runtime.sessions.idle import Resting
+from runtime.sessions.node_context import Busy, NodeContext, ProgramHabits
 from runtime.sessions.registry import Registry
 from runtime.stores.inbox import ANSWER, FORK_WANTED, InboxEntry, InboxEvent
+from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, HeldPlace, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in, tape_owner
@@ -619,6 +624,22 @@ async def _ready(world: World, llm: Scripted) -> None:
     await world.idle.wait()
 
 
+def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a context, of what a test says: those of features, habits and rest by their own names."""
+    own = {name: more[name] for name in ("spent", "objection") if name in more}
+    tasks = NodeTasks(more.get("tasks", TaskLimits()), **own)
+    habits = {name: more[name] for name in ("busy", "models", "transcript_chars") if name in more}
+    rest = {} if "idle_s" not in more else {"resting": Resting(idle_s=more["idle_s"])}
+    extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
+    taken = {"tasks", "events", "features", "calls", "extended", "questions_alone", "idle_s", *own, *habits}
+    return {
+        **rest,
+        **{name: value for name, value in more.items() if name not in taken},
+        "features": [tasks, NodePublishing(more.get("events")), *more.get("features", ()), extending],
+        "habits": ProgramHabits(**habits, alone=more.get("questions_alone", False)),
+    }
+
+
 async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandbox, **more: Any) -> bool:
     bus = Bus(world.clock)
     failures: list[BaseException] = []
@@ -637,7 +658,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         files=world.files,
         mailboxes=world.mailboxes,
         places=world.places,
-        **more,
+        **surroundings(more),
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

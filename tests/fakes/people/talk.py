@@ -22,7 +22,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
-from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World, surroundings
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ async def talking(
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
     more = {"mailboxes": world.mailboxes, **more}
-    around = NodeContext(programs, world, world, sandbox, model, world.clock, bus, **more)
+    around = NodeContext(programs, world, world, sandbox, model, world.clock, bus, **surroundings(more))
     async with anyio.create_task_group() as tasks:
         world.player.done = world.look
         tasks.start_soon(world.player.run)

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from adapters.web.charters import CHARTERS_TABLE, FILES_TABLE, Charter, Charters
 from gateway.features.schedules.redis import RedisSchedules
+from gateway.features.tasks.words import TakenWords, TaskWord
 from gateway.jobs.retention import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address, address_of
@@ -22,7 +23,6 @@ from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.quote import Quote
 from runtime.core.room import Reaction, RoomChange
 from runtime.sessions.inbound.participants import Act
-from runtime.sessions.tasks.letters import TakenWords, TaskWord
 from runtime.storage.archive.sqlite import open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.clients.scopes import refusals_of, scopes_from
+from gateway.clients.scopes import Scopes, refusals_of, scopes_from
 from runtime.core.address import address_of
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import TASK, InboxEvent
@@ -34,14 +34,14 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_order_begins_only_within_the_scopes_of_now(case: str) -> None:
     event, scopes, why = CASES[case]
-    assert refusals_of({"ci": scopes_from(scopes)}, console=False)(event) == why
+    assert refusals_of({"ci": scopes_from(scopes)}.get, console=False)(event) == why
 
 
 def test_the_order_of_a_client_that_is_gone_does_not_begin() -> None:
-    assert refusals_of({}, console=True)(ORDER) == "ci is no client any more"
+    assert refusals_of(dict[str, Scopes]().get, console=True)(ORDER) == "ci is no client any more"
 
 
 @pytest.mark.parametrize("console", [True, False])
 def test_what_was_ordered_at_the_console_begins_while_there_is_one(console: bool) -> None:
-    why = refusals_of({}, console=console)(replace(ORDER, person_id="client:console.owner"))
+    why = refusals_of(dict[str, Scopes]().get, console=console)(replace(ORDER, person_id="client:console.owner"))
     assert (why == "") == console

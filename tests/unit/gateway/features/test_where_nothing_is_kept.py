@@ -34,12 +34,20 @@ from tests.unit.runtime.sessions.commands.test_scratch import ROOM, copied, rest
 pytestmark = pytest.mark.anyio
 
 OFF = "not remembered: memory is off for this program"
+UNKNOWN = "Desk has no playbook 'Dance'"
+NOBODY_TAKES_IT = "tasks need a gateway: here is one conversation alone"
 RECALLS = "not remembered: a task only recalls; return it, and who has ordered the task can remember it"
 CAME = {
     'Remember("The user has a dog")': OFF,
     'Remember("We meet on Tuesdays", about="place")': OFF,
     'Recall("dog")': "[]",
     'Schedule("every day at 9", "stand up")': "Schedule is not possible here, as in a task or with parley exec",
+    'Spawn("Desk", "Dance")': UNKNOWN,
+    "Tasks()": "[]",
+    'Result("task 7")': "there is no task 7",
+    'Cancel("task 7")': "there is no task 7",
+    'Tell("task 7", "stop")': "there is no task 7",
+    'Publish("orders.taken")': "nothing was published: events need a gateway, and here is one conversation alone",
 }
 TRIES = "\n".join(
     f"    try:\n        said.append(str(await {call}))\n    except Exception as error:\n        said.append(str(error))"
@@ -99,7 +107,7 @@ async def test_in_a_scratch_room(sandbox: MontySandbox) -> None:
         remembered = store.texts()
         await copied(talk, rest_before(talk, "one"))
         await talk.say("one instead", at=ROOM)
-        assert seen_at(talk, ROOM)[-1] == TRIED
+        assert seen_at(talk, ROOM)[-1] == TRIED.replace(UNKNOWN, NOBODY_TAKES_IT)
     assert remembered == store.texts() != []
 
 

@@ -11,11 +11,13 @@ from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People, Role
+from gateway.feature import EntrancePart
 from gateway.features.memories.books import Memories
 from gateway.features.memories.command import MemoryCommand, RecordedSilence
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
+from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.entrance import CommandAnswer, Entrance, GivenCommand, Origins
 from gateway.inbound.late import LateMessages
 from gateway.inbound.router import InboundRouter
@@ -130,7 +132,7 @@ class Door:
         self.marks: list[tuple[str, Mark | None]] = []
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
-        self.places = MemoryPlaceStore()
+        self.places = HeardPlaces(MemoryPlaceStore())
         self.owner_places = MemoryRecords()
         self.decisions = Decided()
         self.usage = MemoryUsage()
@@ -139,7 +141,7 @@ class Door:
         self.silence = RecordedSilence(MemoryRecords())
         remembered = Memories(self.memories, clock, {"one": True}.get, self.silence)
         known = store or people(clock)
-        settings = LimitSettings.model_validate(limits or {})
+        settings = LimitSettings.model_validate({"message_chars": 20, **(limits or {})})
         self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
         self.entrance = entrance = Entrance(
             inbox=cast("Any", self.inbox),
@@ -149,20 +151,20 @@ class Door:
             routes=routes,
             origins=self.origins,
             limits=self.limits,
-            people=known,
             owners=OwnerNotices(
                 self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
             ),
-            message_chars=20,
             places=self.places,
-            commands={
-                "reload": nothing_to_reload,
-                "usage": Ledger(self.usage, clock).answer,
-                "memory": MemoryCommand(remembered).answer,
-                "voice": VoiceCommand(MemoryRecords(), speaks=True).answer,
-            },
-            choices={CHOICES: self.decisions.chosen},
-            takes_feedback=takes_feedback,
+            features=EntrancePart(
+                {
+                    "reload": nothing_to_reload,
+                    "usage": Ledger(self.usage, clock).answer,
+                    "memory": MemoryCommand(remembered).answer,
+                    "voice": VoiceCommand(MemoryRecords(), speaks=True).answer,
+                },
+                {CHOICES: self.decisions.chosen},
+                rates=takes_feedback,
+            ),
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
         shape["delete"] = self._delete

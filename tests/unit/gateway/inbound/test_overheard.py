@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.adapter import Inbound
-from gateway.inbound.earlier import MAX_KEPT, HeardPlaces
+from gateway.inbound.earlier import MAX_KEPT
 from runtime.core.address import Address
 from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
@@ -34,7 +34,7 @@ async def test_what_was_said_in_a_thread_is_taken_in_order_when_the_thread_is_he
     door = Door(await opened("open"))
     await door.take(said("left"), said("elsewhere", OTHER), said("aloud", HOME), said("no, right"))
     assert door.inbox.events == []
-    places = HeardPlaces(door.places, door.entrance.overheard)
+    places = door.places
     await places.put(THREAD, HELD)
     assert texts(door) == ["left", "no, right"]
     await places.put(THREAD, HELD)
@@ -52,7 +52,7 @@ async def test_where_another_process_holds_the_thread_the_next_words_there_bring
 async def test_nothing_is_lost_when_the_database_is_away_at_that_moment() -> None:
     door = Door(await opened("open"))
     await door.take(said("left"))
-    places = HeardPlaces(door.places, door.entrance.overheard)
+    places = door.places
     door.inbox.fault = StorageUnavailable("away")
     with pytest.raises(StorageUnavailable):
         await places.put(THREAD, HELD)
@@ -64,7 +64,7 @@ async def test_nothing_is_lost_when_the_database_is_away_at_that_moment() -> Non
 async def test_only_so_many_words_are_kept_and_neither_edits_nor_reactions() -> None:
     door = Door(await opened("open"))
     await door.take(said("changed", act="edit"), *(said("x", id_=f"{n}") for n in range(MAX_KEPT + 5)))
-    await HeardPlaces(door.places, door.entrance.overheard).put(THREAD, HELD)
+    await door.places.put(THREAD, HELD)
     assert len(door.inbox.events) == MAX_KEPT
     assert "changed" not in texts(door)
 
@@ -72,5 +72,5 @@ async def test_only_so_many_words_are_kept_and_neither_edits_nor_reactions() -> 
 async def test_one_person_who_writes_much_in_threads_does_not_have_the_words_of_others_forgotten() -> None:
     door = Door(await opened("open"))
     await door.take(said("mine", person="7"), *(said("x", OTHER, id_=f"{n}") for n in range(MAX_KEPT + 5)))
-    await HeardPlaces(door.places, door.entrance.overheard).put(THREAD, HELD)
+    await door.places.put(THREAD, HELD)
     assert texts(door) == ["mine"]

@@ -12,7 +12,7 @@ from gateway.access.people import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
 from runtime.events.frames import LLMAnswered
-from runtime.sessions.node_context import Spent
+from runtime.stores.orders import Spent
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people

@@ -197,7 +197,7 @@ class MeetingMachine(RuleBasedStateMachine):
     def commit(self) -> None:
         self.facts += self.journal._facts
         self.journal._facts.clear()
-        self.journal._committed = self.journal.state.seq
+        self.journal.committed = self.journal.state.seq
         self.kept = deepcopy((self.known, self.heard, self.frames, self.clock.at))
 
     @rule()

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from gateway.features.memories.embedding import PAUSE_S, ModelEmbedder
+from gateway.features.memories.node import PAUSE_S, ModelEmbedder
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, LLMTimeout, LLMUnavailable
 from runtime.events.frames import LLMAnswered, LLMBrokeOff

@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
+from gateway.features.tasks.work import TaskWork
 from runtime.core.errors import InboxFull
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent
 from runtime.tape.tape import tape_owner
 from tests.fakes.crashes.world import World, live
@@ -100,7 +100,7 @@ def check_refused(world: World) -> None:
 async def test_an_order_that_no_session_can_take_has_failed_once_when_the_process_dies_at_any_one_point(
     sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fault(self: TaskWork, event: InboxEvent, broken: str | None) -> None:
+    def fault(self: TaskWork, event: InboxEvent) -> None:
         raise KeyError("a fault in the order")
 
     monkeypatch.setattr(TaskWork, "begin", fault)

@@ -64,8 +64,8 @@ async def test_a_session_at_work_does_not_leave_memory_for_others_that_rest(sand
 
 
 async def test_a_session_that_has_left_memory_is_forgotten_here_too(sandbox: MontySandbox) -> None:
-    resting = Resting()
-    async with talking(echo(), Model(), sandbox, resting=resting, idle_s=0.001) as talk:
+    resting = Resting(idle_s=0.001)
+    async with talking(echo(), Model(), sandbox, resting=resting) as talk:
         await talk.say("hello")
         await talk.rested()
         assert len(resting) == 0

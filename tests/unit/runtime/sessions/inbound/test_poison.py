@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.features.tasks.work import TaskWork
 from runtime.core.texts import english
 from runtime.execution.calls.ask import Questions
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Lease
@@ -105,7 +105,7 @@ async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
 async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(
     sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fault(self: TaskWork, event: InboxEvent, broken: str | None) -> None:
+    def fault(self: TaskWork, event: InboxEvent) -> None:
         raise KeyError("a fault in the order")
 
     monkeypatch.setattr(TaskWork, "begin", fault)

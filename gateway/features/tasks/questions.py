@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 
-from runtime.core.address import CLIENT, Address, address_of, thread_name, threads_below
+from runtime.core.address import CLIENT, address_of, thread_name, threads_below
 from runtime.core.background import OnDemand
-from runtime.execution.speech.pages import Pages
+from runtime.core.ids import SessionId
 from runtime.meetings.placement import meeting_held_at
+from runtime.sessions.features import SessionParts
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
-from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import TaskAsking
-from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, Inbox, InboxEvent, bring
-from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
+from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, InboxEvent, bring
+from runtime.stores.orders import JsonLetter
+from runtime.stores.sessions import HeldPlace, is_below_question
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
-from runtime.tape.journal import Journal
 from runtime.tape.state.frames import takes
 from runtime.tape.state.tasks import TaskQuestion, TaskState
 
@@ -30,60 +29,39 @@ _Asking: TypeAlias = tuple[TaskState, str, TaskQuestion]
 """An open question with its id, and the task that asks it."""
 
 
-class QuestionThreads:
-    """The threads below questions of tasks in one conversation of people. They are held in the store before a question
-    is taken in, so that a crash leaves none out, and stay held after it is closed: who writes there late is told."""
+@dataclass(frozen=True, slots=True)
+class TaskAsking(JsonLetter):
+    """Task `number` of the session that reads it waits for an answer, or no longer (`waits`).
 
-    def __init__(
-        self, record: SessionRecord, journal: Journal, pages: Pages, around: NodeContext, inbox: Inbox
-    ) -> None:
-        self._record = record
-        self._journal = journal
-        self._pages = pages
-        self._store = around.places
-        self._inbox = inbox
+    `ask` is the id of the question, which its choices begin with, `messages` are the platform's ids of what people see
+    of it, `people` those whose answer counts (ids, none for anybody). `words`: it has no choices.
+    """
 
-    async def hold(self, event: InboxEvent) -> None:
-        """Hold the threads below a question, before the event that tells of it is consumed."""
-        if self._store is None or self._journal.state.order is not None:  # people write where the orderer is
-            return
-        for thread in threads_below(self._record.address, TaskAsking.read(event.text).messages):
-            await self._store.put(thread, HeldPlace(self._record.address, self._record.id, None))
-
-    async def turned_away(self, event: InboxEvent) -> bool | None:
-        """Whether what was done below a question is no business of the session; then it was answered there. None for
-        what was done elsewhere."""
-        if self._store is None or event.place is None or not await is_below_question(event.place, self._store):
-            return None
-        command = SESSION_COMMANDS.get(event.kind)
-        if event.kind in UNANSWERED_IN_PLACES:
-            return True
-        if command is None or not command.whole:
-            return False
-        if event.kind != "new":
-            self._pages.tell(self._pages.texts("session.question_thread_only"), event.place)
-        elif not await given_back(event, self._store, self._inbox):
-            self._pages.tell(self._pages.texts("inbound.full"), event.place)
-        return True
-
-
-async def is_below_question(place: Address, store: PlaceStore) -> bool:
-    """Whether a place is a thread below a question of a task, open or closed."""
-    held = await store.get(place)
-    return held is not None and held.meeting is None
+    number: int
+    task: SessionId
+    ask: str
+    waits: bool
+    messages: list[str]
+    people: list[str]
+    words: bool
 
 
 class TaskQuestions:
-    """The questions that tasks of one session have asked, and its own, where it is a task."""
+    """The questions that tasks of one session have asked, and its own, where it is a task.
 
-    def __init__(self, journal: Journal, around: NodeContext, inbox: Inbox, threads: QuestionThreads) -> None:
-        self.threads = threads
-        """What people write below questions."""
-        self._journal = journal
-        self._around = around
-        self._inbox = inbox
+    The threads below those of tasks are held in the store before a question is taken in, so that a crash leaves none
+    out, and stay held after it is closed: who writes there late is told.
+    """
+
+    def __init__(self, parts: SessionParts) -> None:
+        self._record = parts.record
+        self._journal = parts.journal
+        self._pages = parts.pages
+        self._store = parts.around.places
+        self._around = parts.around
+        self._inbox = parts.inbox
         self._telling = OnDemand(self._tell)
-        self._prefix = str(journal.session)[:_PREFIX_CHARS]
+        self._prefix = str(parts.journal.session)[:_PREFIX_CHARS]
 
     # -- of a task
 
@@ -144,6 +122,29 @@ class TaskQuestions:
             self._journal.hurry()
 
     # -- of who ordered it
+
+    async def hold(self, event: InboxEvent) -> None:
+        """Hold the threads below a question, before the event that tells of it is consumed."""
+        if self._store is None or self._journal.state.order is not None:  # people write where the orderer is
+            return
+        for thread in threads_below(self._record.address, TaskAsking.read(event.text).messages):
+            await self._store.put(thread, HeldPlace(self._record.address, self._record.id, None))
+
+    async def turned_away(self, event: InboxEvent) -> bool | None:
+        """Whether what was done below a question is no business of the session; then it was answered there. None for
+        what was done elsewhere."""
+        if self._store is None or event.place is None or not await is_below_question(event.place, self._store):
+            return None
+        command = SESSION_COMMANDS.get(event.kind)
+        if event.kind in UNANSWERED_IN_PLACES:
+            return True
+        if command is None or not command.whole:
+            return False
+        if event.kind != "new":
+            self._pages.tell(self._pages.texts("session.question_thread_only"), event.place)
+        elif not await given_back(event, self._store, self._inbox):
+            self._pages.tell(self._pages.texts("inbound.full"), event.place)
+        return True
 
     def take(self, event: InboxEvent) -> None:
         """Take in that a task asks, or waits no longer."""

@@ -13,7 +13,7 @@ from runtime.stores.orders import TaskLimits
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
-from tests.unit.runtime.sessions.tasks.test_task_questions import ASKED, HEARING, ONE, asked, guided, shown
+from tests.unit.gateway.features.tasks.test_task_questions import ASKED, HEARING, ONE, asked, guided, shown
 
 pytestmark = pytest.mark.anyio
 

@@ -1,19 +1,20 @@
-"""The host calls that write into the gateway's log, and that publish an event for other programs."""
+"""The host call with which a program publishes an event for other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from runtime.bus import Bus
+from starlette.exceptions import HTTPException
+
+from gateway.clients.events import EventTriggers
+from gateway.clients.requests import Client
+from gateway.clients.scopes import PROGRAM, Scopes
 from runtime.core.cloud_event import MAX_EVENT_BYTES, CloudEvent, is_type
-from runtime.core.errors import PlaybookError
+from runtime.core.errors import InboxFull, PlaybookError
 from runtime.core.json_text import write_json
-from runtime.events.sessions import ProgramLogged
-from runtime.execution.frames.frame import Frame, FrameCall, shortened
-from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.signatures import call
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.session import EventPublished
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.view import is_reserved
@@ -24,62 +25,42 @@ MAX_HOPS = 8
 MAX_UNDELIVERED = 100
 """The events of one session on which programs may still have to begin; then it publishes none for now."""
 
-MAX_LOGGED_VALUES = 50
 
+class ProgramEvents:
+    """What the settings let programs publish, and the programs that begin on it: to these, a program is a client."""
 
-class LogCalls:
-    """`Log`, for one session."""
+    def __init__(self, publishers: Mapping[str, Scopes], triggers: EventTriggers) -> None:
+        """`publishers` are programs by name: the types of events that each may send, and what may begin on them."""
+        self._clients = {name: Client(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
+        self._triggers = triggers
 
-    def __init__(self, journal: Journal, bus: Bus, program: str) -> None:
-        self._journal = journal
-        self._bus = bus
-        self._program = program
-        self._lines: list[tuple[int, ProgramLogged]] = []
-        """What is on the tape with the fact of this number, and is not written yet."""
-
-    @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
-    def log(self, frame: Frame, call: FrameCall, /, text: str, **values: Any) -> None:
-        """Writes a line for the person who runs the program; the people here do not see it.
-
-        Parley writes the line as soon as it is on the tape; the code does not wait for that.
-        """
-        if len(values) > MAX_LOGGED_VALUES:
-            raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(values)}")
-        try:
-            data = as_data(values)
-        except (TypeError, ValueError) as error:
-            raise PlaybookError(f"a value that Log was given is not data: {error}") from error
-        where = (self._journal.session, frame.id, frame.state.agent, frame.agent.klass, frame.state.playbook)
-        seq = self._journal.note(CallReturned(*site(frame, call)))
-        self._lines.append((seq, ProgramLogged(*where, self._program, text, data)))
-        self._journal.hurry()
-
-    def durable(self, seq: int) -> None:
-        """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
-        while self._lines and self._lines[0][0] <= seq:
-            self._bus.publish(self._lines.pop(0)[1])
-
-
-class EventDoor(Protocol):
-    """What the settings let programs publish, and the programs that begin on it."""
-
-    def refusal(self, program: str, type_: str, /) -> str | None:
+    def refusal(self, program: str, type_: str) -> str | None:
         """The sentence why a program may not publish events of a type; None where it may."""
-        ...
+        client = self._clients.get(program)
+        if client is not None and client.scopes.may_send(type_):
+            return None
+        return f"the settings do not let {program} publish {type_}; [publishers.{program}] has the types that it may"
 
-    def begun(self, program: str, type_: str, /) -> Sequence[str]:
+    def begun(self, program: str, type_: str) -> Sequence[str]:
         """The playbooks of programs that begin on such an event of a program."""
-        ...
+        client = self._clients.get(program)
+        return [] if client is None else [one.name for one in self._triggers.on(client, type_)]
 
-    async def begin(self, program: str, event: CloudEvent, hops: int, /) -> None:
+    async def begin(self, program: str, event: CloudEvent, hops: int) -> None:
         """Order what begins on an event, once however often it is asked. Raises InboxFull where too much waits."""
-        ...
+        client = self._clients.get(program)
+        if client is None:
+            return
+        try:
+            await self._triggers.begin(client, [event], hops=hops)
+        except HTTPException as error:
+            raise InboxFull(error.detail) from error
 
 
 class PublishCalls:
     """`Publish`, for one session."""
 
-    def __init__(self, journal: Journal, program: str, door: EventDoor | None) -> None:
+    def __init__(self, journal: Journal, program: str, door: ProgramEvents | None) -> None:
         """Without `door` nobody would see an event."""
         self._journal = journal
         self._program = program

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.clients.events import ProgramEvents
 from gateway.clients.scopes import Scopes
+from gateway.features.publishing.calls import MAX_HOPS, ProgramEvents
 from gateway.features.reports.node import NodeReports
-from runtime.execution.calls.publishing import MAX_HOPS
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported

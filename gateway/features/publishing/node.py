@@ -1,4 +1,4 @@
-"""The events that a session publishes: handed on, after they are on the tape, to the programs that begin on them."""
+"""What programs publish, in a process that serves conversations."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from datetime import UTC, datetime
 
 from anyio.abc import TaskGroup
 
+from gateway.clients.events import EventTriggers
+from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
+from gateway.feature import FeatureGround
+from gateway.features.publishing.calls import ProgramEvents, PublishCalls
+from gateway.settings.clients import publisher_scopes
 from runtime.core.background import OnDemand
-from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import InboxFull
 from runtime.core.signals import Signal
-from runtime.execution.calls.publishing import EventDoor
-from runtime.stores.inbox import RETRY_S
-from runtime.stores.sessions import SessionRecord
+from runtime.sessions.features import NodePart, SessionPart, SessionParts
+from runtime.stores.inbox import pause
 from runtime.tape.facts.session import EventHandedOn, EventPublished
-from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.run import PublishedState
 from runtime.tape.view import source_of
 
 
-class PublishedEvents:
+class PublishedEvents(SessionPart):
     """The events of one session. Handed on again after a crash, an event begins nothing twice."""
 
-    def __init__(self, record: SessionRecord, journal: Journal, door: EventDoor | None, clock: Clock) -> None:
-        self._record = record
-        self._journal = journal
+    def __init__(self, parts: SessionParts, door: ProgramEvents | None) -> None:
+        self._program = parts.record.program
+        self._journal = parts.journal
         self._door = door
-        self._clock = clock
+        self._clock = parts.around.clock
+        self.calls = (PublishCalls(self._journal, self._program, door),)
+        self.listeners = (self.noted,)
         self._handing_on = OnDemand(self._hand_on)
         self._handed_on = Signal()
 
@@ -62,8 +66,29 @@ class PublishedEvents:
         event = CloudEvent(str(seq), published.type, source, at, about, values, sequence=seq)
         try:
             if self._door is not None:
-                await self._door.begin(self._record.program, event, published.hops)
+                await self._door.begin(self._program, event, published.hops)
         except InboxFull:
-            await self._clock.sleep_until(self._clock.monotonic() + RETRY_S)
+            await pause(self._clock)
             return
         self._journal.note(EventHandedOn(seq))
+
+
+class NodePublishing(NodePart):
+    """What the sessions of a process publish; without `door` nobody would see an event."""
+
+    def __init__(self, door: ProgramEvents | None = None) -> None:
+        self._door = door
+
+    @property
+    def alone(self) -> NodePublishing:
+        return NodePublishing()
+
+    def session(self, parts: SessionParts, /) -> PublishedEvents:
+        return PublishedEvents(parts, self._door)
+
+
+def open_node(ground: FeatureGround) -> NodePublishing:
+    """What programs may publish here, and what begins on it."""
+    own, inbox, tapes = ground.settings, ground.database.inbox, ground.database.tapes
+    door = TaskDoor(ground.programs, tapes, inbox, inbox.known, ground.clock, own.tasks.limits)
+    return NodePublishing(ProgramEvents(publisher_scopes(own.publishers), EventTriggers(TaskOrdering(door))))

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from gateway.clients.tasks.view import TaskView
+from gateway.features.tasks.calls import MAX_HOPS, MAX_WORD_CHARS, MAX_WORDS
+from gateway.features.tasks.words import TakenWords, TaskWord
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.execution.calls.telling import MAX_HOPS, MAX_WORD_CHARS, MAX_WORDS
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.tasks.letters import Result, TakenWords, TaskWord
 from runtime.stores.inbox import FORK_WANTED, TASK, TASK_HEARD, TASK_OVER, TASK_WORD, InboxEvent
-from runtime.stores.orders import Order, TaskLimits
+from runtime.stores.orders import Order, Result, TaskLimits
 from runtime.tape.tape import tape_owner
 from runtime.tape.view import TASK_MESSAGE, event_of
 from tests.fakes.crashes.world import World

@@ -1,34 +1,34 @@
-"""The host calls about tasks: ordering one, waiting for its result, looking at them, ending one."""
+"""The host calls about tasks: ordering one, waiting for its result, looking at them, ending one, speaking to one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
 import anyio
 
+from runtime.core.address import session_of
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import SessionId
+from runtime.core.ids import ORDERER, SessionId, is_orderer
+from runtime.core.json_text import write_json
 from runtime.core.plain_text import whole_number
 from runtime.core.signals import Signal
-from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
-from runtime.execution.session_context import SessionContext
 from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
+from runtime.sessions.features import SessionParts
 from runtime.stores.orders import TaskLimits
-from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessagesDropped
-from runtime.tape.facts.calls import WaitBegun, WaitEnded
+from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
-from runtime.tape.journal import Journal
+from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver, WordToOrderer, WordToTask
+from runtime.tape.journal import Journal, as_data
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
@@ -37,26 +37,28 @@ _TASK_CHARS = 32
 """As many as the ids of other sessions have."""
 
 
+MAX_WORD_CHARS = 20_000
+"""The length of one word to a task or its orderer."""
+
+MAX_WORDS = 100
+"""Words to one task, or to the orderer, that wait there, or on the way."""
+
+MAX_HOPS = 40
+"""The longest chain of words to and fro that no person and no pause interrupts: twenty questions and their answers."""
+
+
 class TaskCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(
-        self,
-        session: SessionContext,
-        builtins: Builtins,
-        record: SessionRecord,
-        limits: TaskLimits | None,
-        places: Collection[str] = (),
-    ) -> None:
-        """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
-        delivered to, by name."""
-        self._program = session.program
-        self._journal = session.journal
-        self._clock = session.clock
-        self._builtins = builtins
-        self._record = record
+    def __init__(self, parts: SessionParts, limits: TaskLimits | None) -> None:
+        """Without `limits` nothing can be ordered: nobody would take the orders."""
+        self._program = parts.program
+        self._journal = parts.journal
+        self._clock = parts.around.clock
+        self._builtins = parts.builtins
+        self._record = parts.record
         self._limits = limits
-        self._places = places
+        self._places = parts.around.task_places
         self._over = Signal()
 
     @hears(TaskOver)
@@ -237,6 +239,65 @@ class TaskCalls:
         raise UnknownTarget(f"there is no task {number}")
 
 
+class TellCalls:
+    """`Tell`, for one session. It names tasks of this session and its orderer, and nobody else: no address."""
+
+    def __init__(self, parts: SessionParts, tasks: TaskCalls) -> None:
+        self._journal = parts.journal
+        self._tasks = tasks
+        self._is_task = session_of(parts.record.address) is not None  # and not only a copy of one
+
+    @call("Tell", example='await Tell("task 1", "the deadline moved")')
+    def tell(self, frame: Frame, call: FrameCall, task: Any, message: Any) -> None:
+        """Says something to a running task that was ordered here, by its name, or in a task with "orderer" to who has
+        ordered it.
+
+        The other side hears it where it waits for "orderer", or for the task by its name; an agent that does not wait
+        sees it when a model is asked next. "Researcher.Study" means the latest task of the calling agent that runs this
+        playbook.
+        """
+        text = _text(message)
+        agent = frame.state.agent
+        if is_orderer(str(task)):
+            self._check_orderer()
+            hops = self._hops(0, ORDERER, "who has ordered this")
+            self._journal.note(WordToOrderer(agent, text, hops))
+        else:
+            number = self._open(frame, task)
+            hops = self._hops(number, name := f"task {number}", name)
+            self._journal.note(WordToTask(agent, number, text, hops))
+        self._journal.note(CallReturned(*site(frame, call)))
+        self._journal.hurry()
+
+    def _check_orderer(self) -> None:
+        """Raises UnknownTarget where nobody has ordered this, PlaybookError where it is over."""
+        order = self._journal.state.order
+        if order is None or not self._is_task:
+            raise UnknownTarget("nobody has ordered this: only a task has an orderer")
+        if order.over:
+            raise PlaybookError("this task has ended; its orderer gets the result, and hears no more")
+
+    def _open(self, frame: Frame, named: object) -> int:
+        """The number of a task that is at work. Raises UnknownTarget and PlaybookError."""
+        found = self._tasks.find(self._tasks.meant(frame, named))
+        if found.over:
+            raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) has ended, and hears no more")
+        return found.number
+
+    def _hops(self, number: int, name: str, whom: str) -> int:
+        """How many words lead to this one, itself included. Raises PlaybookError where too much waits already, or the
+        two answer each other without end."""
+        hops = self._journal.state.hops.get(name, 0) + 1
+        if sum(word.number == number for word in self._journal.state.words) >= MAX_WORDS:
+            raise PlaybookError(f"{whom} was told nothing: {MAX_WORDS} words before this one wait to be heard")
+        if hops > MAX_HOPS:
+            raise PlaybookError(
+                f"{whom} was told nothing: {MAX_HOPS} words have led here one after the other, without a person or a "
+                "pause between them, so the two seem to answer each other without end"
+            )
+        return hops
+
+
 def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> None:
     """Order a task. One that is over a limit has failed at once, and its error names the limit."""
     at_work, over = len(journal.state.tasks_at_work()), ""
@@ -270,3 +331,16 @@ def _named(arguments: Any, spec: PlaybookSpec) -> Mapping[str, Any]:
     if len(arguments) > len(names):
         raise PlaybookError(f"{spec.name} takes {len(names)} arguments; it was given {len(arguments)}")
     return dict(zip(names, arguments, strict=False))
+
+
+def _text(message: Any) -> str:
+    """What is told. Raises PlaybookError for nothing, for too much, and for what is no data."""
+    try:
+        text = message if isinstance(message, str) else write_json(as_data(message))
+    except (TypeError, ValueError) as error:
+        raise PlaybookError(f"Tell takes a text, or data: {error}") from error
+    if not text.strip():
+        raise PlaybookError("Tell needs something to say")
+    if len(text) > MAX_WORD_CHARS:
+        raise PlaybookError(f"what is told has at most {MAX_WORD_CHARS:,} characters, this has {len(text):,}")
+    return text

@@ -2,120 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import fields
 
-from runtime.agents.library import Library
-from runtime.agents.registry import AgentRegistry
-from runtime.core.address import CLIENT, Address
+from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
-from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
-from runtime.execution.session_context import SessionContext
-from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import Result
-from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent, bring
-from runtime.stores.orders import Order
+from runtime.sessions.features import SessionParts
+from runtime.stores.inbox import TASK_OVER, InboxEvent, bring
+from runtime.stores.orders import Order, Result, SpentOf
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
-from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, OrderState, TaskStatus
 
 
-class TaskBudget:
-    """Permits the model's calls of one session, which may be a task."""
+class TaskWork:
+    """One session in memory that may be a task. Does nothing where it is none."""
 
-    def __init__(self, journal: Journal, around: NodeContext, end: Callable[[str], None]) -> None:
-        """`end` ends the task, which has failed for a reason."""
-        self._journal = journal
-        self._around = around
-        self._end = end
+    def __init__(self, parts: SessionParts, spent: SpentOf) -> None:
+        self._parts = parts
+        self._journal = parts.journal
+        self._tasks = parts.tasks
+        self._around = parts.around
+        self._spent = spent
+        self._ending = OnDemand(self._end_if_over)
 
-    async def may_ask(self, person: str | None, address: Address) -> str | None:
-        """Why a session at `address` may not call a model for a person; None if it may. A task that has used its limit
-        is ended; the limits of the conversation that it works for hold as well."""
+    async def may_ask(self, person: str | None) -> str | None:
+        """Why a model may not be called for a person; None if it may. A task that has used its limit is ended; the
+        limits of the conversation that it works for hold as well."""
         order = self._journal.state.order
         if order is None:
-            return await self._around.allowance(address, person)
-        over = await self._over(order)
+            return await self._around.allowance(self._parts.record.address, person)
+        over = await self._over_limit(order)
         if over is not None:
-            self._end(over)
+            self._break_off("failed", over, TASK_LIMIT)
             return over
         return await self._around.allowance(order.place, person)
 
-    async def _over(self, order: OrderState) -> str | None:
+    async def _over_limit(self, order: OrderState) -> str | None:
         if not order.tokens and not order.dollars:
             return None
-        spent = await self._around.spent(order.root)
+        spent = await self._spent(order.root)
         if order.tokens and spent.tokens >= order.tokens:
             return self._around.texts("session.task_tokens", limit=f"{order.tokens:,}")
         if order.dollars and spent.dollars >= order.dollars:
             return self._around.texts("session.task_dollars", limit=f"{order.dollars:g}")
         return None
 
-
-class TaskWork:
-    """One session in memory that may be a task. Does nothing where it is none."""
-
-    def __init__(
-        self,
-        session: SessionContext,
-        agents: AgentRegistry,
-        library: Library,
-        builtins: Builtins,
-        around: NodeContext,
-        inbox: Inbox,
-    ) -> None:
-        self._journal = session.journal
-        self._tasks = session.tasks
-        self._agents = agents
-        self._library = library
-        self._builtins = builtins
-        self._around = around
-        self._inbox = inbox
-        self.budget = TaskBudget(session.journal, around, self._over_limit)
-        self._ending = OnDemand(self._end_if_over)
-
-    def begin(self, event: InboxEvent, broken: str | None) -> None:
-        """Take an order, and have its playbook executed; an order that cannot be executed is rejected. `broken` says
-        why the program cannot go on."""
+    def begin(self, event: InboxEvent) -> None:
+        """Take an order, and have its playbook executed; an order that cannot be executed is rejected."""
         order = Order.read(event.text)
-        home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
-        whose, what = (order.number, order.orderer, home, place), (order.klass, order.playbook)
-        root = order.root or self._journal.session
-        taken = OrderTaken(
-            *whose,
-            order.due,
-            order.depth,
-            *what,
-            root,
-            order.tokens,
-            order.dollars,
-            order.event,
-            order.scope,
-            order.owner,
-            order.unheard,
-            order.hops,
-        )
-        self._journal.note(taken)
+        same = {one.name: getattr(order, one.name) for one in fields(order) if one.name != "arguments"}
+        places = {"home": ADDRESS.read(order.home), "place": ADDRESS.read(order.place)}
+        self._journal.note(OrderTaken(**{**same, **places, "root": order.root or self._journal.session}))
         try:
-            if broken is None:
+            if self._parts.broken() is None:
                 self._execute(order)
         except (PlaybookError, UnknownTarget) as error:
             at = RaisedAt(order.klass, order.playbook)
             self._over("rejected", error=error_text(error), error_type=type(error).__name__, raised_at=at)
-        self._keep_time(broken)
+        self._keep_time()
 
     def _execute(self, order: Order) -> None:
-        agent = self._agents.create(order.klass, {})
+        agent = self._parts.agents.create(order.klass, {})
         self._journal.note(AgentPaused(agent))  # what it does by itself at the beginning of a program is not ordered
-        executable = self._library.find(order.klass, order.playbook)
+        executable = self._parts.find(order.klass, order.playbook)
         if executable is None:
             raise UnknownTarget(f"{order.klass} has no playbook {order.playbook!r}")
         args, kwargs, variables = executable.bind((), order.arguments)
@@ -148,16 +105,16 @@ class TaskWork:
         self._journal.note(OrderOver(status, value, error, error_type, raised_at))
         self._ending.wake()
 
-    def start(self, broken: str | None) -> None:
-        """End the task when its time is over, or at once with a program that is `broken`."""
+    def start(self) -> None:
+        """End the task when its time is over, or at once with a program that is broken."""
         self._ending.start(self._tasks)
-        self._keep_time(broken)
+        self._keep_time()
 
-    def _keep_time(self, broken: str | None) -> None:
+    def _keep_time(self) -> None:
         order = self._journal.state.order
         if order is None or self._journal.state.ended:
             return
-        if broken is not None:
+        if (broken := self._parts.broken()) is not None:
             self._break_off("failed", broken, PROGRAM_BROKEN)
         if order.over:
             self._ending.wake()
@@ -167,10 +124,6 @@ class TaskWork:
     async def _end_in_time(self, due_s: float) -> None:
         await until(self._around.clock, due_s)
         self._break_off("failed", self._around.texts("session.task_late"), TASK_LATE)
-
-    def _over_limit(self, error: str) -> None:
-        """It has used what it may."""
-        self._break_off("failed", error, TASK_LIMIT)
 
     def cancel(self) -> None:
         """The orderer does not need it any more. Waits for nothing: the end follows the commit that takes the event."""
@@ -188,7 +141,7 @@ class TaskWork:
     async def _end_if_over(self) -> None:
         order = self._journal.state.order
         if order is not None and order.over:
-            await self._builtins.end(wanted=True)
+            await self._parts.builtins.end(wanted=True)
 
     async def give_back(self) -> None:
         """Put the result of a task that has ended into its orderer's inbox, once."""
@@ -211,5 +164,5 @@ class TaskWork:
         )
         await self._journal.commit()
         if order.home.platform != CLIENT:
-            await bring(event, self._inbox, self._around.clock)
+            await bring(event, self._parts.inbox, self._around.clock)
         self._journal.note(OrderAnswered())

@@ -8,8 +8,7 @@ from runtime.events.frames import LLMAnswered
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.node_context import Spent
-from runtime.stores.orders import TaskLimits
+from runtime.stores.orders import Spent, TaskLimits
 from tests.fakes.crashes.patient_world import FAR_S, patient_world
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.people.talk import Model, Reply, Talk, talking

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from anyio.abc import TaskGroup
 
-from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import Address, address_of
 from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, QueueFull
@@ -16,10 +16,11 @@ from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.channels import MessageUndelivered
 from runtime.meetings.taking_part import within
+from runtime.sessions.features import SessionParts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import TakenWords, TaskWord
-from runtime.stores.inbox import TASK_HEARD, TASK_WORD, Inbox, InboxEvent, offer, pause, shard_of
+from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
+from runtime.stores.orders import JsonLetter
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
 from runtime.tape.facts.calls import WaitEnded
@@ -34,23 +35,46 @@ from runtime.tape.facts.tasks import (
     WordToOrderer,
     WordToTask,
 )
-from runtime.tape.journal import Journal
 from runtime.tape.listeners import hears
-from runtime.tape.rules.words import seq_of
+from runtime.tape.rules.tasks import seq_of
 from runtime.tape.state.tasks import WordState
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWord(JsonLetter):
+    """What an agent of the class `klass` says to task `number` of the session `orderer`, which is the session `task`,
+    or `up` to that orderer. `hops` words between tasks and their orderers have led to it, itself included."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    up: bool
+    klass: str
+    text: str
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakenWords(JsonLetter):
+    """The words up to that of fact `seq` were taken: those to task `number` of the session `orderer`, which is the
+    session `task`, or those `up` to that orderer."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    up: bool
+    seq: int
 
 
 class TaskWords:
     """The words of one session in memory. They are brought after `start`."""
 
-    def __init__(
-        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, dispatcher: Dispatcher
-    ) -> None:
-        self._record = record
-        self._journal = journal
-        self._around = around
-        self._inbox = inbox
-        self._dispatcher = dispatcher
+    def __init__(self, parts: SessionParts) -> None:
+        self._record = parts.record
+        self._journal = parts.journal
+        self._around = parts.around
+        self._inbox = parts.inbox
+        self._dispatcher = parts.dispatcher
         self._bringing = OnDemand(self._bring)
         self._brought = Signal()
 

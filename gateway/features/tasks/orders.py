@@ -6,29 +6,25 @@ import json
 
 from anyio.abc import TaskGroup
 
-from runtime.agents.dispatcher import Dispatcher
-from runtime.core.address import address_data, address_of, session_of
+from gateway.features.tasks.calls import ended_in_words, note_order
+from gateway.features.tasks.words import TaskWords, stands_for
+from runtime.core.address import address_data, address_of
 from runtime.core.background import OnDemand
-from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, QueueFull
-from runtime.core.ids import CounterpartId, SessionId
+from runtime.core.ids import CounterpartId
 from runtime.core.message import Message
 from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import ended_in_words, note_order
 from runtime.execution.standing import may_still_recall
 from runtime.meetings.taking_part import within
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.features import SessionParts
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Result, TaskAgain
-from runtime.sessions.tasks.words import TaskWords, stands_for
-from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, bring, offer, pause, shard_of
-from runtime.stores.orders import Order, TaskLimits
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of
+from runtime.stores.orders import Order, Result, TaskAgain, TaskLimits
 from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.content import ADDRESS, RAISED_AT, Content
+from runtime.tape.facts.content import RAISED_AT, Content
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
@@ -43,15 +39,14 @@ MAX_TOLD_CHARS = 10_000
 class TaskOrders:
     """The orders of one session in memory. They are brought to the tasks after `start`."""
 
-    def __init__(
-        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, dispatcher: Dispatcher
-    ) -> None:
-        self._record = record
-        self._journal = journal
-        self._around = around
-        self._inbox = inbox
-        self._dispatcher = dispatcher
-        self.words = TaskWords(record, journal, around, inbox, dispatcher)
+    def __init__(self, parts: SessionParts, limits: TaskLimits | None) -> None:
+        self._record = parts.record
+        self._journal = parts.journal
+        self._around = parts.around
+        self._inbox = parts.inbox
+        self._dispatcher = parts.dispatcher
+        self._limits = limits
+        self.words = TaskWords(parts)
         """What is said to tasks, and by a task to its orderer."""
         self._posting = OnDemand(self._post)
         self._posted = Signal()
@@ -103,7 +98,7 @@ class TaskOrders:
         state = self._journal.state
         home = address_data(self._record.address)
         place = home if state.order is None else address_data(state.order.place)
-        limits = self._around.tasks or TaskLimits()
+        limits = self._limits or TaskLimits()
         root, tokens, dollars = str(task.id), limits.tokens, limits.dollars
         if state.order is not None:
             root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
@@ -161,7 +156,7 @@ class TaskOrders:
 
     def order_again(self, event: InboxEvent) -> None:
         """Order a task that is over once more, for who ordered it. Nothing where it is not known any more."""
-        again, state, limits = TaskAgain.read(event.text), self._journal.state, self._around.tasks
+        again, state, limits = TaskAgain.read(event.text), self._journal.state, self._limits
         task = state.tasks.get(again.number)
         if task is None or not task.over or limits is None or state.ended:
             return
@@ -246,19 +241,6 @@ class TaskOrders:
         where = None if done.raised_at is None else RAISED_AT.write(done.raised_at)
         how = (done.status, done.value, done.error, 1, last, done.error_type, where)
         return Result(task.number, self._record.id, task.id, *how)
-
-
-async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> None:
-    """Answer an order that no session can take: the task has failed. Repeated after a crash, the orderer knows it."""
-    try:
-        taken = Order.read(order.text)
-    except (ValueError, TypeError):
-        return  # nobody can tell who ordered it
-    task = session_of(order.address)
-    letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
-    home = ADDRESS.read(taken.home)
-    event = InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), clock.now(), kind=TASK_OVER)
-    await bring(event, inbox, clock)
 
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:

@@ -1,0 +1,1 @@
+"""Events that programs publish, and on which others begin."""

@@ -1,1 +1,0 @@
-"""Tasks: sessions that somebody ordered, and that end with one result."""

@@ -1,0 +1,1 @@
+"""Tests of events that programs publish."""

@@ -1,1 +1,0 @@
-"""The orders, results and ends of tasks."""
