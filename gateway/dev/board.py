@@ -67,7 +67,7 @@ def _agent(watched: Watched, state: SessionState, agent: AgentState) -> dict[str
     waiting = {wait.frame for wait in state.waits.values()}
     return {
         "id": agent.id,
-        "name": agent.klass,
+        "name": f"{agent.klass}{state.number_of(agent)}",
         "waits": any(frame.id in waiting for frame in frames),
         "stack": [_entry(watched, agent, frame) for frame in frames],
         "variables": _shown(agent.variables),

@@ -92,9 +92,9 @@ def _data(known: KnownSession, state: SessionState, meeting: MeetingState) -> di
 
 
 def _name(state: SessionState, who: ParticipantId) -> str:
-    """The name of a person, or the class and number of an agent."""
+    """The name of a person, or the class of an agent, with its number where there are several."""
     for agent in state.agents.values():
         if agent.id == who:
-            return f"{agent.klass} {agent.id}"
+            return f"{agent.klass}{state.number_of(agent)}"
     person = next((person for id_, person in state.people.items() if id_ == who), None)
     return str(who) if person is None else person.name

@@ -174,7 +174,7 @@ class Board {
     });
     const { tour } = this.view;
     return make("div", { className: "agent" },
-      make("h3", { text: tour ? `${agent.name} ${state}` : `${agent.name} (${agent.id})` }),
+      make("h3", { text: tour ? `${agent.name} ${state}` : agent.name }),
       ...(tour ? [] : [make("p", { text: `${state}${where}` }), make("ol", { className: "stack" }, ...stack)]), make("table", {}, make("tbody", {}, ...rows)));
   }
 

@@ -271,5 +271,7 @@ class AgentThreads:
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
-        """The name that people see: `Host (agent 1000) in web:lobby`."""
-        return f"{watch.journal.state.agents[AgentId(agent)].klass} (agent {agent}) in {watch.conversation}"
+        """The name that people see: `Host in web:lobby`."""
+        state = watch.journal.state
+        known = state.agents[AgentId(agent)]
+        return f"{known.klass}{state.number_of(known)} in {watch.conversation}"

@@ -11,10 +11,9 @@ from runtime.agents.attendees import attendee
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.meeting_host import MeetingHost
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import AgentId, ParticipantId
+from runtime.core.ids import ParticipantId
 from runtime.core.texts import Texts
 from runtime.meetings.shared_state import SharedState
-from runtime.meetings.taking_part import who
 from runtime.sessions.commands.overview import MAX_LINES, lasting
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import name_within, words_within
@@ -67,7 +66,7 @@ def _participant(state: SessionState, meeting: MeetingState, one: ParticipantId,
     if agent is None:
         return texts("meeting.person", name=name_within(state.called(one)), time=time)
     key = "meeting.host" if one == meeting.host else "meeting.agent"
-    return texts(key, name=agent.klass, number=one, time=time)
+    return texts(key, name=agent.klass, number=state.number_of(agent), time=time)
 
 
 def _asked(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterator[str]:
@@ -87,7 +86,8 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
 
 
 def _named(state: SessionState, one: ParticipantId) -> str:
-    return who(state, one) if isinstance(one, AgentId) else name_within(state.called(one))
+    agent = state.agent(one)
+    return f"{agent.klass}{state.number_of(agent)}" if agent is not None else name_within(state.called(one))
 
 
 def _said(meeting: MeetingState, texts: Texts) -> str:

@@ -222,6 +222,11 @@ class SessionState:
         agent = self.agent(who)
         return agent.klass if agent is not None else self.called(who)
 
+    def number_of(self, agent: AgentState) -> str:
+        """What tells people an agent from the others of its class, such as " 1001"; "" for the only one."""
+        alike = any(other.klass == agent.klass and other is not agent for other in self.agents.values())
+        return f" {agent.id}" if alike else ""
+
     def called(self, person: str) -> str:
         """The name that means only this person: "Ada (2)" for the second person here where others are called Ada too.
 

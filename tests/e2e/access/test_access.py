@@ -121,7 +121,7 @@ async def test_a_guest_talks_in_an_open_group_and_commands_nothing(tmp_path: Pat
         await guest.say("/new@ParleyBot")
         await until_begun(guest, TEXTS("commands.not_allowed", command="new"))
         await guest.say("/who@ParleyBot")
-        await guest.until_that(lambda: guest.texts()[-1].endswith("Teller (agent 1000)"))
+        await guest.until_that(lambda: guest.texts()[-1].endswith("Teller (agent)"))
         alone = TelegramTalk(platform, chat=302)
         await asked(alone)
 

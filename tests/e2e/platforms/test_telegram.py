@@ -149,7 +149,7 @@ async def test_commands_tell_stop_and_begin_anew(telegram: TelegramPlatform) -> 
     await talk.say("/help")
     await talk.until_that(lambda: all(f"/{word}:" in talk.texts()[-1] for word in ("new", "stop", "status")))
     await talk.say("/status")
-    await talk.until_that(lambda: "Teller (agent 1000): Begin → Listen" in talk.texts()[-1])
+    await talk.until_that(lambda: "Teller: Begin → Listen" in talk.texts()[-1])
     await talk.say("/juggle")
     await until_begun(talk, "I do not know the command /juggle.")
     await talk.say("slow")

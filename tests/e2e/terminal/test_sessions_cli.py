@@ -187,7 +187,7 @@ async def test_a_session_exported_here_and_imported_there_goes_on_with_the_conve
         shown = await done(here, "sessions", "show", session["session"])
         for part in (
             "Ada Lovelace (telegram:301)",
-            "Teller (1000): Begin",
+            "Teller: Begin",
             "Ada Lovelace: one",
             "Teller: You said: one",
         ):

@@ -440,7 +440,7 @@ async def test_the_password_is_asked_at_the_door(browser: Browser) -> None:
 async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_said(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Ada")
-        who = "**Meeting 100: Plan**\n- Guide (agent 1000), host\n- Ada"
+        who = "**Meeting 100: Plan**\n- Guide, host\n- Ada"
         view = f"{who}\n\nShared values:\n- budget = `1200`\n\nMessages so far: 1"
         said = [(GATEWAY, "Meeting started"), (GUIDE, "Welcome, all."), (GATEWAY, "Ada has joined the meeting")]
         for number, (speaker, text) in enumerate([*said, (GATEWAY, view)]):
@@ -452,7 +452,7 @@ async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_s
         await expect(notices.nth(1)).to_have_css("text-align", "center")
         shown = notices.nth(2)
         await expect(shown).to_have_css("text-align", "start")
-        await expect(shown.locator("li")).to_have_text(["Guide (agent 1000), host", "Ada", "budget = 1200"])
+        await expect(shown.locator("li")).to_have_text(["Guide, host", "Ada", "budget = 1200"])
         await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "Shared values:", "Messages so far: 1"])
 
 

@@ -47,6 +47,7 @@ def view_of(whole: WholeSession) -> dict[str, Any]:
         {
             "agent": agent.id,
             "class": agent.klass,
+            "name": f"{agent.klass}{state.number_of(agent)}",
             "stack": [_shown(frame.playbook, frame.step) for frame in state.frames.values() if frame.agent == agent.id],
             "waiting": len(agent.queue),
         }
@@ -91,7 +92,9 @@ def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
     came = read_as(fact, MessageQueued)
     if came is not None and came.message.hops is not None:
         message = came.message
-        return [{"at": at, "who": f"{message.sender_class} ({message.sender_id})", "text": message.content}]
+        sender = state.agent(message.sender_id)
+        number = f" ({message.sender_id})" if sender is None else state.number_of(sender)
+        return [{"at": at, "who": f"{message.sender_class}{number}", "text": message.content}]
     finished = read_as(fact, PageFinished) or read_as(fact, PageClosed)
     page = None if finished is None else state.pages.get(finished.page)
     if finished is not None and page is not None and finished.text:
@@ -117,7 +120,7 @@ def say_view(view: Mapping[str, Any]) -> None:
     for agent in view["agents"]:
         doing = " → ".join(agent["stack"]) or "idle"
         waiting = f", {agent['waiting']} messages wait" if agent["waiting"] else ""
-        say(f"{'agent':<14}{agent['class']} ({agent['agent']}): {doing}{waiting}")
+        say(f"{'agent':<14}{agent['name']}: {doing}{waiting}")
     _say_meetings(view["meetings"])
     for page in view["pages"]:
         say(f"{'page':<14}{page['page']} {page['status']}: {shortened(page['text'])}")

@@ -34,6 +34,8 @@ export function Session({rest, query}) {
     const found = new Map();
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
     for (const agent of agents) found.set(agent.id, agent.class); // those that began before what is shown
+    const names = [...found.values()];
+    for (const [id, name] of found) if (names.indexOf(name) !== names.lastIndexOf(name)) found.set(id, `${name} ${id}`);
     return found;
   }, [strip?.marks, agents]);
   const asked = page && strip?.marks.find((mark) => mark.key === `said:${page}`);

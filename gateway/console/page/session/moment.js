@@ -43,12 +43,12 @@ export function Moment({tape, at, answer, program, marks, classes, onMoment, onS
       ${state.broken && html`<p class="trouble">The program cannot go on: ${state.broken}</p>`}
       <${Causes} marks=${marks} at=${at} answer=${answer} program=${program} classes=${classes} here=${here} onMoment=${onMoment} />
       <${Program} name=${state.program} program=${program} here=${here} same=${state.same_program} />
-      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} program=${program} here=${here} changing=${changing} />`)}
+      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} program=${program} here=${here} changing=${changing} classes=${classes} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
           ${meeting.status !== "ended" && at === state.head && html`<${Act} label="End the meeting" about=${meeting.topic} danger question="The meeting ends for all who are in it."
             path=${`/bus/v1/sessions/${tape.split("sessions.")[1]}/meetings/${meeting.id}/end`} done="The meeting is to end." />`}
-          <p class="quiet">${meeting.joined.join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
+          <p class="quiet">${meeting.joined.map((who) => classes.get(who) ?? state.people.find((one) => one.id === who)?.name ?? who).join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
     </section>`;
 }
 
@@ -88,16 +88,16 @@ function Causes({marks, at, answer, program, classes, here, onMoment}) {
     </div>`;
 }
 
-function Agent({agent, program, here, changing}) {
+function Agent({agent, program, here, changing, classes}) {
   return html`
     <div class="card">
-      <h3>${agent.class} <small>${agent.id}${agent.paused ? ", paused" : ""}${agent.waiting ? `, ${plural(agent.waiting, "message")} wait` : ""}</small></h3>
+      <h3>${classes.get(agent.id) ?? agent.class} <small>${[agent.paused && "paused", agent.waiting && `${plural(agent.waiting, "message")} wait`].filter(Boolean).join(", ")}</small></h3>
       ${!agent.stack.length && html`<p class="quiet">It does nothing.</p>`}
       <ol class="stack">
         ${agent.stack.map((frame) => html`
           <li key=${frame.frame} class=${frame.frame === here?.frame ? "here" : ""}>
             <b>${frame.playbook}</b>${frame.text ? html` <q title=${`${frame.step} ${frame.text}`}>${written(program, frame)}</q> <span class="quiet">line ${frame.line}</span>` : ""}
-            ${frame.waits_for && html`<span class="quiet"> waits for ${waited(frame.waits_for)}</span>`}
+            ${frame.waits_for && html`<span class="quiet"> waits for ${waited(frame.waits_for, classes)}</span>`}
             <${Values} values=${changing ? without(frame.arguments, frame.changeable) : frame.arguments} title="Arguments" />
             ${changing && Object.keys(frame.changeable).length > 0
               ? html`<${Changeable} id=${changing} agent=${agent.id} frame=${frame.frame} values=${frame.changeable} title="Locals" />`
@@ -115,7 +115,7 @@ function Agent({agent, program, here, changing}) {
 
 const without = (values, others) => Object.fromEntries(Object.entries(values).filter(([name]) => !(name in others)));
 
-const waited = (source) => (source.human ? "people" : source.meeting ? `meeting ${source.meeting}` : source.agents ? source.agents.join(", ") : "time");
+const waited = (source, classes) => (source.human ? "people" : source.meeting ? `meeting ${source.meeting}` : source.agents ? source.agents.map((one) => classes.get(one) ?? one).join(", ") : "time");
 
 const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1));
 

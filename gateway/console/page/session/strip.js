@@ -77,7 +77,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
     <div class="strip-frame">
       <div class="lanes" aria-hidden="true">
         ${lanes.map((lane) => html`<div key=${lane} class="lane-name" style=${{height: `${LANE}px`}}>
-          ${LANES[lane] ?? classes.get(lane) ?? lane}<small>${LANES[lane] ? "" : lane}</small></div>`)}
+          ${LANES[lane] ?? classes.get(lane) ?? lane}</div>`)}
       </div>
       <div class="strip" ref=${box} role="slider" tabindex="0" aria-label="Moment" aria-valuemin="1" aria-valuenow=${at}
         aria-valuemax=${Math.max(at, columns.at(-1) ?? 1)}

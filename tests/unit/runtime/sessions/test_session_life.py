@@ -65,7 +65,7 @@ async def test_a_program_that_has_ended_begins_anew_with_the_next_message(sandbo
 async def test_status_says_who_does_what(sandbox: MontySandbox) -> None:
     async with talking(echo(), Model(), sandbox) as talk:
         await talk.say("hello")
-        assert await talk.say("", kind="status") == ["**test** · model: scripted\n- Main (agent 1000): Main → Echo"]
+        assert await talk.say("", kind="status") == ["**test** · model: scripted\n- Main: Main → Echo"]
 
 
 async def test_stop_interrupts_the_model_and_the_next_message_begins_anew(sandbox: MontySandbox) -> None:

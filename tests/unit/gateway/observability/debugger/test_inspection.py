@@ -175,7 +175,7 @@ async def test_threads_are_the_agents_of_sessions_and_a_stack_goes_across_them(
     async with debugged(program, sandbox, ASKS, NAMED, PICKS) as at:
         thread = await at.stand_at(file, RETURN)
         threads = {one["id"]: one["name"] for one in (await at.editor.request("threads"))["threads"]}
-        assert list(threads.values()) == ["Host (agent 1000) in test:1", "Scout (agent 1001) in test:1"]
+        assert list(threads.values()) == ["Host in test:1", "Scout in test:1"]
         assert threads[thread].startswith("Scout")
         (host,) = (number for number in threads if number != thread)
         assert await at.editor.where(host) == [("Main:02:QUE", FIND)]

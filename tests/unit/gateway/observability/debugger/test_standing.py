@@ -54,7 +54,7 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbo
         await at.talk.until(lambda: at.talk.chat == ["Who are you?", "Who are you?"])
         threads = (await at.editor.request("threads"))["threads"]
         assert {one["name"].rpartition(" in ")[2] for one in threads} == {"test:1", "test:2"}
-        (other,) = [one["id"] for one in threads if one["name"] == "Host (agent 1000) in test:2"]
+        (other,) = [one["id"] for one in threads if one["name"] == "Host in test:2"]
         with pytest.raises(Refused, match="is not stopped"):
             await at.editor.request("continue", threadId=other)
 
@@ -190,7 +190,9 @@ async def test_nothing_begins_to_be_shown_while_a_session_is_paused(tmp_path: Pa
         await at.editor.begin()
         at.talk.post("hi")
         await at.model.writing.wait()
-        (thread,) = [one["id"] for one in (await at.editor.request("threads"))["threads"] if "1000" in one["name"]]
+        (thread,) = [
+            one["id"] for one in (await at.editor.request("threads"))["threads"] if one["name"].startswith("Host ")
+        ]
         await at.editor.request("pause", threadId=thread)
         await at.editor.stopped()
         gate.set()

@@ -145,6 +145,14 @@ async def test_agents_are_made_with_their_variables_and_called_by_their_numbers(
     )
     async with talking(PLAYERS, model, sandbox) as talk:
         assert await talk.say("hi") == ["agent 1001 agent 1002 agent 1001 ['x to 5', 'o to 1']"]
+        [here] = await talk.say("", kind="who")
+        assert here.split("\n") == ["- Ada", "- Main (agent)", "- Player (agent 1001)", "- Player (agent 1002)"]
+        [doing] = await talk.say("", kind="status")
+        assert [line.partition(":")[0] for line in doing.split("\n")[1:]] == [
+            "- Main",
+            "- Player 1001",
+            "- Player 1002",
+        ]
 
 
 @pytest.mark.parametrize("name", ["Player", "agent Player", "agent 1001", " Player "])

@@ -53,4 +53,4 @@ async def test_people_who_show_the_same_name_are_listed_by_the_names_that_tell_t
     async with talking(WORKER, model, sandbox) as talk:
         await talk.say("go", private=False)
         [listed] = await talk.say("", kind="who", private=False, person_id="test:other")
-        assert listed.split("\n") == ["- Ada (1)", "- Ada (2)", "- Worker (agent 1000)"]
+        assert listed.split("\n") == ["- Ada (1)", "- Ada (2)", "- Worker (agent)"]

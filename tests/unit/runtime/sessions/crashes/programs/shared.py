@@ -162,7 +162,7 @@ LEFT = Case(
     (
         "Meeting started",
         "You have left meeting 100.",
-        "- Host (agent 1000): waiting for messages in meeting 100 · 0 s",
+        "- Host: waiting for messages in meeting 100 · 0 s",
         "Meeting 100 has ended.",
         "it is over: [1200, 0]",
     ),

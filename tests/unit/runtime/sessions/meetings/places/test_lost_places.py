@@ -79,7 +79,7 @@ async def test_open_questions_are_asked_again_at_home(sandbox: MontySandbox) -> 
         await there(talk, "ask")
         talk.world.gone.add(PLACE)
         await there(talk, "", kind="who")
-        assert sorted(seen_at(talk, ADDRESS)[-3:]) == sorted([LOST, "Which?", "- Ada\n- Host (agent 1000)"])
+        assert sorted(seen_at(talk, ADDRESS)[-3:]) == sorted([LOST, "Which?", "- Ada\n- Host (agent)"])
         choice = talk.world.offered[-1].choices[0]
         await talk.say("a", kind="choice", choice=choice.id)
         assert "chosen: a" in seen_at(talk, ADDRESS)
@@ -114,7 +114,7 @@ async def test_an_invitation_that_was_not_answered_is_made_at_home(sandbox: Mont
         await opened(talk, joins=False)
         talk.world.gone.add(PLACE)
         talk.post("", kind="who", place=PLACE)
-        await talk.until(lambda: {ASKED, "- Ada\n- Host (agent 1000)"} <= set(seen_at(talk, ADDRESS)))
+        await talk.until(lambda: {ASKED, "- Ada\n- Host (agent)"} <= set(seen_at(talk, ADDRESS)))
         assert await at_home(talk, "Join") == ["Meeting started"]
         assert await at_home(talk, "a red one") == ["heard a red one"]
 

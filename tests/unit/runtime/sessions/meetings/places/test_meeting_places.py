@@ -214,7 +214,7 @@ async def test_a_message_that_waits_is_marked_where_it_was_written(sandbox: Mont
 async def test_commands_given_in_the_place_act_on_its_session_and_are_answered_there(sandbox: MontySandbox) -> None:
     async with Stage().talking(sandbox) as talk:
         await opened(talk)
-        assert await there(talk, "", kind="who") == ["- Ada\n- Host (agent 1000)"]
+        assert await there(talk, "", kind="who") == ["- Ada\n- Host (agent)"]
         said = await there(talk, "", kind="stop")
         assert TEXTS("session.stopped") in said
         assert ENDED in said
