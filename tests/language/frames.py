@@ -101,10 +101,17 @@ def does(part: Meaning) -> str:
             return f"{_names((part.result,))} = {part.name}(…)" if part.result else f"{part.name}(…)"
         case Condition(test=test):
             return f"{part.side} {in_symbols(test)}" if isinstance(test, Expression) else f"{part.side}"
-        case Loop(over=over):
-            return f"{part.kind} {in_symbols(over)}" if isinstance(over, Expression) else f"{part.kind} words"
+        case Loop():
+            return _repeats(part)
         case _:
             return _goes(part)
+
+
+def _repeats(loop: Loop) -> str:
+    over = in_symbols(loop.over) if isinstance(loop.over, Expression) else "words"
+    item = f" as ${loop.variable.name}" if loop.variable else ""
+    most = f", at most {loop.at_most}" if loop.at_most else ""
+    return f"{loop.kind} {over}{item}{most}{', body first' if loop.body_first else ''}"
 
 
 def _goes(part: Meaning) -> str:

@@ -10,6 +10,7 @@ from runtime.language.instructions.conditions.reading import lasts_a_time, says_
 from runtime.language.instructions.expression import is_unsure_call
 from runtime.language.instructions.making import goes_to_a_file
 from runtime.language.instructions.steps.course import begins_to_wait
+from runtime.language.instructions.steps.repeating import heading_before, loop_of
 from runtime.language.instructions.steps.setting import settings_of, two_ways
 from runtime.language.lowering import messages, phrases, vocabulary
 from runtime.language.lowering.clauses import joints, unquoted
@@ -30,7 +31,6 @@ _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
 _OVER_TIME = phrase("over time")
 _ENDS = ("; YLD for exit", "; YLD for return")
-_EACH = phrase("for each, at once")
 
 
 class Certainty:
@@ -55,17 +55,14 @@ class Certainty:
             return free(text, two_ways(readings) if readings[1:] else "it may replace the value or add to it")
         if "$" in bare and goes_to_a_file(unquoted(bare)):
             return free(text, "a file is something else than a variable")
-        if _repeats_steps(bare):
+        if _repeats_steps(bare) and loop_of(bare) is None:
             return free(text, "the repeated steps are not below it")
         if got := self._got(text, bare):
             return got
-        if each := _EACH.begins(bare):
-            known = self._classify(each["body"]).known
-            return (
-                LoweredInstruction(Op.CND, each["head"], each["body"], loop=True)
-                if known
-                else free(text, "what is repeated is unclear")
-            )
+        if head := heading_before(bare):
+            known = self._classify(body := bare[len(head) :].lstrip()).known
+            each = LoweredInstruction(Op.CND, head, body, loop=True)
+            return each if known else free(text, "what is repeated is unclear")
         return self._kept(text, bare)
 
     def _got(self, text: str, bare: str) -> LoweredInstruction | None:
@@ -87,7 +84,7 @@ class Certainty:
     def _kept(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Decide whether … and save it as $kind" is a value; "Ask … and add it to $names" is a list that grows."""
         kept = _KEPT.inside(bare)
-        if kept is None or any(pattern.begins(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
+        if kept is None or phrases.begins_control(bare):
             return None
         if kept["verb"].lower() in _LISTS:
             return free(text, f"what it makes is added to {kept['target']}")

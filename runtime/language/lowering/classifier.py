@@ -13,8 +13,16 @@ from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import named_in
-from runtime.language.instructions.model import Call, End, Jump, Leave, Loop, Return, Set
+from runtime.language.instructions.model import Call, End, Jump, Leave, Return, Set
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
+from runtime.language.instructions.steps.repeating import (
+    begins_loop,
+    is_limit,
+    loop_of,
+    repeats_steps,
+    times_said,
+    without_then,
+)
 from runtime.language.instructions.steps.setting import Setting, doubt_about, settings_of
 from runtime.language.instructions.text import CALL
 from runtime.language.instructions.values import result_of
@@ -36,7 +44,7 @@ from runtime.language.program import Op
 
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
-_ABOVE = (["this"], ["that"], ["it"], ["everything"])
+_ABOVE = (["this"], ["that"], ["it"], ["these"], ["all"], ["everything"])
 _CHECKS = frozenset({"validate", "check", "verify"})
 _ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
@@ -115,16 +123,18 @@ class Classifier:
         cuts = [match for match in phrases.CLAUSE_START.finditer(open_text(text)) if text[match.end() :].strip()]
         rest = text[cuts[0].end() :] if cuts else ""
         above = text.lower().split()[1:2] in _ABOVE
-        repeats = phrases.REPEATS_NOTHING.begins(text) and (above if not cuts else not self.classify(rest).known)
-        endless = not cuts and phrases.LOOP.begins(text) and " " in text
-        if repeats or (endless and not isinstance(decode_text(Op.CND, text).head, Loop)):
+        repeats = repeats_steps(text) and (above if not cuts else not self.classify(rest).known)
+        endless = not cuts and begins_loop(text) and " " in text
+        if repeats or (endless and loop_of(text) is None):
             return free(text, "the repeated steps are not below it")
         if not cuts:
             return LoweredInstruction(Op.CND, text)
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(open_text(rest)):
             return free(text, "the end of its condition is unclear")
+        if begins_loop(text) and (inside := self.classify(rest)).op is Op.CND and inside.body is None:
+            return free(text, "what is repeated is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
-        return LoweredInstruction(Op.CND, head, rest, phrases.LOOP.begins(_bare(text)) is not None)
+        return LoweredInstruction(Op.CND, head, rest, begins_loop(_bare(text)))
 
     def _one(self, text: str) -> LoweredInstruction:
         bare = _bare(text)
@@ -163,20 +173,21 @@ class Classifier:
     def _control(self, text: str, bare: str) -> LoweredInstruction | None:
         if found := if_so(text, bare):
             return found
-        loop = phrases.LOOP.begins(bare) is not None
+        loop = begins_loop(bare)
         otherwise = phrases.ELSE.begins(bare)
         if not (loop or otherwise or phrases.BRANCH.begins(bare)):
             return None
-        if times := phrases.REPEAT_TIMES.match(bare.rstrip(":")):
-            often = f"{times[1]}x" if bare.rstrip(":").endswith("x") else f"{times[1]} times"
-            return LoweredInstruction(Op.CND, f"Repeat {often if times[1] else times[2]}", loop=True)
+        if loop and (often := times_said(bare)):
+            above = bare.lower().split()[1:2] in _ABOVE
+            return LoweredInstruction(Op.CND, bare.rstrip(" :") if above else f"Repeat {often}", loop=True)
         if otherwise and otherwise.rest and not phrases.BRANCH.begins(otherwise.rest):
             return LoweredInstruction(Op.CND, otherwise.whole.rstrip(" ,:"), otherwise.rest)
         if phrases.SWITCH.begins(bare):
             return free(text, "the choice among several cases is part of the sentence", whole=True)
         again = phrases.AGAIN_IF.begins(bare) is not None
         whole = phrases.BEFORE_A_CONDITION.without(text)
-        whole = phrases.THE_FOLLOWING.left_out_of(whole) if loop else whole
+        below = without_then(whole.rstrip(" :")) if loop else whole
+        whole = below if below != whole.rstrip(" :") else whole
         head, body = (whole, None) if again else self._split_clause(whole)
         return LoweredInstruction(Op.CND, head.rstrip(" :"), body, loop or again)
 
@@ -186,7 +197,7 @@ class Classifier:
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
                 break
-            if phrases.REPEAT_TIMES.match(rest.rstrip(": ")):
+            if is_limit(rest):
                 continue  # how often belongs to the condition
             if not rest or phrases.BRANCH.begins(rest):
                 continue

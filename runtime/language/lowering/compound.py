@@ -68,11 +68,9 @@ class Compound:
                 return LoweredInstruction(Op.CND, head, "; ".join(kept), loop=True)
         if len(parts) < 2 or phrases.IF_SO.begins(bare):
             return None
-        if any(pattern.begins(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)):
+        if phrases.begins_control(bare):
             more = [phrases.PREFIX.without(part) for part in parts[1:]]
-            again = any(
-                pattern.begins(part) for part in more for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)
-            )
+            again = any(map(phrases.begins_control, more))
             sure = all(phrases.MODIFIES.begins(part) for part in more) or (";" in unquoted(text) and not again)
             return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runtime.language.instructions.decode import decode_text
-from runtime.language.instructions.model import Loop, LoopKind
+from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.lowering import phrases, vocabulary
 from runtime.language.lowering.instruction import LoweredInstruction
 
@@ -22,8 +21,8 @@ class LoopPeople:
     @contextmanager
     def inside(self, found: LoweredInstruction) -> Iterator[None]:
         """While the steps below an instruction are read."""
-        head = decode_text(found.op, found.text).head if found.loop else None
-        each = isinstance(head, Loop) and head.kind is LoopKind.EACH and head.variable
+        loop = loop_of(found.text) if found.loop else None
+        each = loop.variable if loop else None
         noun = each.name.rpartition("_")[2].lower() if each else ""
         people = [each.name] if each and (noun in vocabulary.ROLES or phrases.PERSON.is_all_of(noun)) else []
         self._names += people

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from runtime.language.instructions.steps.repeating import begins_loop
 from runtime.language.instructions.text import CALL
 from runtime.language.vocabulary.phrase import phrase
 
 PREFIX = phrase("opening")
-LOOP = phrase("loop")
 BOUNDED = phrase("bounded")
-THE_FOLLOWING = phrase("the following")
 AGAIN_IF = phrase("again if")
 REPEATS = phrase("repeats")
 OF_WHAT_WAS_SAID = phrase("said before")
@@ -23,7 +22,6 @@ SWITCH = phrase("switch")
 ELSE = phrase("else")
 BRANCH_AT_START = phrase("branch at start")
 JOINS = phrase("no action")
-REPEATS_NOTHING = phrase("loop of nothing")
 BEFORE_A_CONDITION = phrase("before a condition")
 INDIRECT = phrase("indirect")
 AND_RETURN = phrase("and return")
@@ -74,13 +72,6 @@ _SYMBOLS = "\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
 """Emoji and similar ornaments around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
-_TIMES = r"(?:times|iterations|rounds|attempts|tries|passes|cycles)"
-REPEAT_TIMES = re.compile(
-    r"^(?:(?:repeat|loop|iterate|do)(?:\s+(?:this|these|that|the following|it))?(?:\s+steps?)?\s+)?(?:for\s+)?"
-    r"(?:up to|at most|no more than|a maximum of|a total of)?\s*"
-    rf"(?:(\d+|\$\w+|one|two|three|four|five|six|seven|eight|nine|ten)(?:\s+{_TIMES}|\s?x)|(?<=\s)(twice|thrice))$",
-    re.IGNORECASE,
-)
 IF_SO = phrase("if so")
 LAST_CONDITION = phrase("condition at the end")
 DOES_ONE_THING = re.compile(
@@ -122,6 +113,11 @@ _WHOLE_CODE = re.compile(r"^`([^`]+)`[.;]?$")
 _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\.)?(?=[^\W\d]\w*(?:\.\w+)?\()")
 _GIVEN_TO = re.compile(r"^(\$[^\W\d]\w*(?::\w+)?)\s*=(?!=)\s*")
 RESULTLESS = frozenset({"Say", "Tell", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
+
+
+def begins_control(text: str) -> bool:
+    """Whether a text begins with a condition, its other side, or a loop."""
+    return BRANCH.begins(text) is not None or ELSE.begins(text) is not None or begins_loop(text)
 
 
 @lru_cache(maxsize=1024)

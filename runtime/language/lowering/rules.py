@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.language.instructions.decode import decode, decode_text
-from runtime.language.instructions.model import Free, Group, Leave, Loop, LoopKind, Prose
+from runtime.language.instructions.model import Free, Group, Leave, Loop
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
+from runtime.language.instructions.steps.repeating import loop_of
 from runtime.language.instructions.steps.setting import settings_of
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import messages, phrases
@@ -43,7 +44,6 @@ _CODED = re.compile(r"(BGN|CND|EVT)\b\s*[:.-]?\s+(.+)\Z", re.DOTALL)
 _ENDS_SOMETHING = phrase("end of something")
 _DEEPEST = MAX_DEPTH - 2
 """How deep a step may be that becomes several, one of them perhaps with a jump below it."""
-_ENDS_BEFORE = phrase("end of a loop")
 _EACH_ASKED = phrase("asks for each")
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
@@ -222,7 +222,7 @@ class _StepLowering:
         if why := later or known or self._loop_people.doubt(found, item.text):
             found, item = _whole(item, why)
         noted, started = len(self._notes), len(self._classifier.background.started)
-        if found.loop and found.known and not (phrases.AGAIN_IF.begins(found.text) or _is_loop(found.text)):
+        if found.loop and found.known and not (phrases.AGAIN_IF.begins(found.text) or loop_of(found.text)):
             found, item = _whole(item, "the list that it goes through is unclear")
         self._behind = (before, above) if found.known and not found.text else None
         step = self._written(found, item, line)
@@ -325,13 +325,6 @@ def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     return replace(found, text="", after=(found.text, *found.after))
 
 
-def _is_loop(text: str) -> bool:
-    """Whether the items or the end of a loop are clear: "For each $flat in $flats, unless they found one" has two."""
-    head = decode_text(Op.CND, text).head
-    over = head.over.text if isinstance(head, Loop) and isinstance(head.over, Prose) else ""
-    return isinstance(head, Loop) and not (head.kind is LoopKind.EACH and _ENDS_BEFORE.inside(over))
-
-
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:
     """A free step with the text of the steps below it in its own."""
     item = _folded(item) if item.children else item
@@ -376,10 +369,14 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _meant(step: Step) -> Iterable[str]:
-    """The texts in a step that keep an author's words; all of one that begins the next round of a loop,
-    and of one whose words the grammar has read."""
+    """The texts in a step that keep an author's words; all of a loop's heading, of one that begins the next round of a
+    loop, and of one whose words the grammar has read."""
     found = decode(step)
-    whole = isinstance(found.head, Leave) or found.head == Group("") or (step.op is Op.EXE and settings_of(step.text))
+    whole = (
+        isinstance(found.head, Leave | Loop)
+        or found.head == Group("")
+        or (step.op is Op.EXE and settings_of(step.text))
+    )
     return (step.text,) if whole else operand_texts(found)
 
 

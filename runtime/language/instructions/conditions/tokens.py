@@ -19,7 +19,7 @@ _PATTERN = re.compile(
       (?P<string>[fF]?"[^"\n]*"|[fF]?'[^'\n]*'(?!\w))
     | (?P<percent>\d+(?:\.\d+)?)\s?%(?!\s*[\d$(])
     | (?P<telephone>TELEPHONE)
-    | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?!\w))
+    | (?P<number>(?:\d{1,3}(?:,\d{3})+(?!,?\w)|\d+)(?:\.\d+)?(?=x\b|\W|\Z))
     | (?P<typed>\$[^\W\d]\w*:TYPE)
     | (?P<name>\$?[^\W\d]\w*(?:'\w+)?)
     | (?P<open>[\[{])

@@ -1,0 +1,339 @@
+"""The headings of loops and conditions, as typed readings: what is done again and again, and on which condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from runtime.language.instructions.conditions.actions import ACTIONS
+from runtime.language.instructions.conditions.chart import ConditionChart
+from runtime.language.instructions.conditions.grammar import FILE, Grammar, grammar_of
+from runtime.language.instructions.conditions.meanings import ValueMeaning
+from runtime.language.instructions.conditions.reading import plain_marks
+from runtime.language.instructions.conditions.tokens import ConditionToken, leading_tokens
+from runtime.language.instructions.expression import expression_of
+from runtime.language.instructions.model import Loop, LoopKind, Prose, Side, Variable
+from runtime.language.instructions.operands import condition_of, exact, negated, operand_of, variable_of
+
+_FILES = (FILE, Path(__file__).parent / "repeating.grammar")
+_ITEMS = frozenset(
+    {"one", "item", "element", "entry", "member", "character", "char", "letter", "digit", "word", "line"}
+)
+"""What a list or a text has, whatever it is."""
+_LONGEST_END = 9
+"""The most words of a limit, or of what leads to the steps below a heading."""
+_GOES_ON = frozenset({"to", "down", "as", "by", "and", "or", "but"})
+_NAMED = {"list": "named", "order": "ordered"}
+"""The rules for what a loop goes through that has a name."""
+_LAST_OF_AN_ENDING = frozenset({"then", "do", "this", "these", "following", "steps", "below"})
+_ENDLESS = exact("True")
+
+
+@dataclass(frozen=True, slots=True)
+class BranchReading:
+    """The side of a condition, whether it is denied, and what is tested, as it is written."""
+
+    side: Side
+    test: str
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How a loop begins; behind it stands what it tests (`kind` is WHILE or UNTIL), or what it goes through: for a
+    `variable`, or for what the word `noun` names. `of` says that the word stands for a part of that, and `takes` what
+    can stand there: a list with a name, numbers, a noun, or any items."""
+
+    kind: LoopKind
+    variable: str = ""
+    noun: str = ""
+    at_most: int | None = None
+    behind: bool = False
+    of: bool = False
+    takes: Literal["items", "numbers", "list", "order", "noun"] = "items"
+
+
+@lru_cache(maxsize=4096)
+def loop_of(text: str) -> Loop | None:
+    """The loop whose heading a text is; None for another step, and for a heading of which it is unclear."""
+    source = without_then(text.strip().rstrip(" :"))
+    if not _may_begin(source):
+        return None
+    chart, tokens = _chart(source)
+    whole: tuple[Loop, ...] = chart.meanings("loop")
+    if whole:
+        return whole[0] if len(whole) == 1 else None
+    before, at_most = _limited(source)
+    if at_most is None:
+        return None
+    if at_most:
+        source = before
+        chart, tokens = _chart(source)
+        whole = chart.meanings("loop")
+        if whole:
+            return replace(whole[0], at_most=at_most)
+    for end, openings in sorted(chart.ends("opening", 0).items(), reverse=True):
+        rest = source[tokens[end - 1].end :].strip()
+        for one in openings if rest else ():
+            loop = _tested(one, rest) if one.kind is not LoopKind.EACH else _each(one, rest)
+            if loop is not None:
+                return replace(loop, at_most=one.at_most or at_most or None)
+    return None
+
+
+def loop_again(branch: BranchReading) -> Loop:
+    """The loop that a condition is whose steps end with a jump to it: "If it is not enough, up to 3 times"."""
+    said, at_most = _limited(branch.test)
+    test = condition_of(said)
+    return Loop(LoopKind.WHILE, negated(test) if branch.denied else test, None, at_most or None)
+
+
+def begins_loop(text: str) -> bool:
+    """Whether a step is a loop or begins with one, whatever stands behind its heading."""
+    if not _may_begin(text):
+        return False
+    chart, tokens = _chart(text)
+    if tokens[0].text in _firsts("AGAIN"):
+        return True
+    for end, openings in chart.ends("opening", 0).items():
+        if any(chart.begins(_NAMED[one.takes], end) if one.takes in _NAMED else True for one in openings):
+            return True
+    return any(end == len(tokens) or tokens[end].text[0] in ",:" for end in chart.ends("loop", 0))
+
+
+def heading_before(text: str) -> str:
+    """The heading of a loop over a list with a name, right behind which a step stands: "For each $x in $xs call Go";
+    "" for none."""
+    if not text[:4].lower().startswith("for "):
+        return ""
+    chart, tokens = _chart(text)
+    for end in chart.ends("opening", 0):
+        at = end + (tokens[end].text == "the") if end < len(tokens) - 1 else end
+        listed = at < len(tokens) - 1 and tokens[at].form == "variable" and tokens[at + 1].kind == "WORD"
+        head = text[: tokens[at].end] if listed and tokens[at + 1].text not in _GOES_ON else ""
+        if head and loop_of(head) is not None:
+            return head
+    return ""
+
+
+def times_said(text: str) -> str:
+    """How often a loop is done, as its heading says that: "eleven times", "twice"; "" for another loop."""
+    source = text.strip().rstrip(" :")
+    chart, tokens = _chart(source)
+    if not any(one.kind is LoopKind.TIMES for one in chart.meanings("loop")):
+        return ""
+    at = next(at for at in range(len(tokens)) if len(tokens) in chart.ends("often", at))
+    *count, rounds = tokens[at:]
+    if not count or source[count[-1].end : rounds.at] == "":
+        return source[tokens[at].at :]
+    return f"{source[count[0].at : count[-1].end]} times"
+
+
+def repeats_steps(text: str) -> bool:
+    """Whether a step begins with a verb for doing other steps again."""
+    return text.partition(" ")[0].lower().rstrip(":") in _firsts("AGAIN") | _firsts("DO")
+
+
+def is_limit(text: str) -> bool:
+    """Whether a text says how often something is done, or at most: "three times", "but at most twice"."""
+    first = text[:20].partition(" ")[0].lower()
+    if first not in _grammar().firsts["limit"] and not _may_begin(text):
+        return False
+    chart, _ = _chart(text.strip().rstrip(" :"))
+    return bool(chart.meanings("limit") or chart.meanings("loop"))
+
+
+def without_then(text: str) -> str:
+    """A heading without the "then" or "do the following" at its end."""
+    text = text.rstrip()
+    if text[text.rfind(" ") + 1 :].lower().lstrip(",") not in _LAST_OF_AN_ENDING:
+        return text
+    for start in _starts(text):
+        begin = start - len(text[:start]) + len(text[:start].rstrip(" ,"))
+        if begin and _chart(text[begin:])[0].meanings("ending"):
+            return text[:begin]
+    return text
+
+
+@lru_cache(maxsize=4096)
+def branch_of(text: str) -> BranchReading | None:
+    """The condition whose heading a text is; None for another step."""
+    first = text.partition(" ")[0].lower().rstrip(",:")
+    if first not in _grammar().firsts["branch"]:
+        return None
+    chart, tokens = _chart(text)
+    ends = chart.ends("branch", 0)
+    if not ends:
+        return None
+    one: BranchReading = ends[end := max(ends)][0]
+    return replace(one, test=without_then(text[tokens[end - 1].end :].lstrip(" ,:").rstrip(" :")))
+
+
+def _may_begin(text: str) -> bool:
+    first = text[:20].partition(" ")[0].lower().rstrip(",:")
+    firsts = _grammar().firsts
+    return first in firsts["opening"] or first in firsts["loop"] or first[:1].isdigit()
+
+
+@cache
+def _grammar() -> Grammar:
+    return grammar_of(*_FILES)
+
+
+@cache
+def _firsts(name: str) -> frozenset[str]:
+    return frozenset(words[0] for words, _ in _grammar().classes[name])
+
+
+def _chart(source: str) -> tuple[ConditionChart, tuple[ConditionToken, ...]]:
+    tokens = leading_tokens(plain_marks(source))
+    return ConditionChart(_grammar(), _ACTIONS, tokens), tokens
+
+
+def _limited(text: str) -> tuple[str, int | None]:
+    """A heading without the limit at its end, and that limit: 0 where there is none, None where it is no number."""
+    last = text.rstrip(" )").rpartition(" ")[2].lower()
+    if last not in _firsts("ROUNDS") | _firsts("OFTEN") and last != "most":
+        return text, 0
+    for start in _starts(text.rstrip(" )")):
+        begin = start - (text[start - 1] == "(")
+        if limits := _chart(text[begin:])[0].meanings("limit"):
+            return text[:begin].rstrip(" ,;"), limits[0] or None
+    return text, 0
+
+
+def _starts(text: str) -> Iterator[int]:
+    """The places where the last words of a text begin, in their order."""
+    words, at = text.rsplit(maxsplit=_LONGEST_END)[1:], len(text)
+    return reversed([at := text.rindex(word, 0, at) for word in reversed(words)])
+
+
+def _tested(opening: _Opening, rest: str) -> Loop:
+    return Loop(opening.kind, condition_of(rest), None, None, opening.behind)
+
+
+def _each(opening: _Opening, rest: str) -> Loop | None:
+    chart, tokens = _chart(rest)
+    if opening.takes == "noun":  # "For each guest": who that is is left to a model
+        alone = len(tokens) == 1 and tokens[0].kind == "WORD"
+        return Loop(LoopKind.EACH, Prose(rest), _noun(rest.lower())) if alone else None
+    if opening.takes in _NAMED:
+        named = chart.meanings(_NAMED[opening.takes])
+        return Loop(LoopKind.EACH, operand_of(named[0][0]), variable_of(named[0][1] or "$item")) if named else None
+    if numbers := chart.meanings("range"):
+        return Loop(LoopKind.EACH, exact(numbers[0]), _item(opening, ""))
+    first = tokens[1] if tokens[0].text == "the" and tokens[1:] and tokens[1].kind == "OPERAND" else tokens[0]
+    over = operand_of(rest[first.at :])
+    prose = isinstance(over, Prose)
+    if prose and (first.kind == "OPERAND" or "," in rest):
+        return None
+    sure = opening.takes == "items" and _fits(opening, rest, prose=prose)
+    return Loop(LoopKind.EACH, over, _item(opening, rest)) if sure else None
+
+
+def _fits(opening: _Opening, rest: str, *, prose: bool) -> bool:
+    """Whether a noun names the items of a list, and not some of them: "each pair of", "every second $guest in"."""
+    noun = opening.noun
+    if not noun or prose:
+        return not opening.variable or not noun
+    return (
+        not (opening.of or opening.variable) or noun in _ITEMS or noun.removesuffix("y") in f"{opening.variable} {rest}"
+    )
+
+
+def _item(opening: _Opening, rest: str) -> Variable:
+    """The variable for items; one that has none is named by its noun."""
+    if opening.variable:
+        return variable_of(opening.variable)
+    return Variable("item") if f"${opening.noun}" in rest.split() else _noun(opening.noun)
+
+
+def _noun(noun: str) -> Variable:
+    return Variable(noun if noun.isidentifier() else "item")
+
+
+def _numbers(first: ValueMeaning | str, *parts: Any) -> str:
+    down, _, last, by = parts
+    start, end = _code(first), _code(last)
+    if down:
+        return f"range({start}, {end} - 1, -{_code(by) if by else 1})"
+    return f"range({start}, {end} + 1, {_code(by)})" if by else f"range({start}, {end} + 1)"
+
+
+def _code(value: ValueMeaning | str) -> str:
+    return value if isinstance(value, str) else value.code
+
+
+def _times(*parts: Any) -> Loop | None:
+    over = expression_of("", _code(parts[-1]))
+    return None if over is None else Loop(LoopKind.TIMES, replace(over, source=_code(parts[-1])))
+
+
+def _rounds(value: ValueMeaning, _: str) -> ValueMeaning | None:
+    return None if value.code[:1] in "\"'[{f" else value
+
+
+def _at_most(*parts: Any) -> int | None:
+    often = next(part for part in parts if isinstance(part, ValueMeaning))
+    return int(often.code) if often.code.isdigit() else 0
+
+
+def _opens(kind: LoopKind | None = None, **more: Any) -> Callable[..., _Opening]:
+    def opening(*parts: Any) -> _Opening:
+        most = next((part for part in parts if isinstance(part, int) and not isinstance(part, bool)), None)
+        return _Opening(kind or LoopKind(parts[-1]), at_most=most, **more)
+
+    return opening
+
+
+def _each_place(*parts: Any, takes: Literal["items", "numbers"] = "items") -> _Opening:
+    words = (part.text for part in parts if isinstance(part, ConditionToken) and part.kind == "WORD")
+    word = next((word for word in words if word != "for"), "")
+    place = next(part for part in parts if isinstance(part, str) and part.startswith("$"))
+    return _Opening(LoopKind.EACH, place, word, takes=takes)
+
+
+def _each_word(*parts: Any, of: bool = False) -> _Opening | None:
+    words = [part.text for part in parts if isinstance(part, ConditionToken) and part.text not in ("for", "of")]
+    return _Opening(LoopKind.EACH, noun=words[-1], of=of) if _named(words[-1]) else None
+
+
+def _named(word: str) -> bool:
+    return word not in _firsts("NO_ITEM") | _firsts("PARTS")
+
+
+def _branches(side: Side) -> Callable[..., BranchReading]:
+    return lambda *parts: BranchReading(side, "", parts[-1] == "unless")
+
+
+_ACTIONS: Mapping[str, Callable[..., Any]] = {
+    **ACTIONS,
+    "forever": lambda *_: Loop(LoopKind.WHILE, _ENDLESS),
+    "times": _times,
+    "counted_rounds": _rounds,
+    "at_most": _at_most,
+    "again": lambda *_: True,
+    "tests": _opens(),
+    "tests_behind": _opens(behind=True),
+    "each": _each_place,
+    "each_number": lambda *parts: _each_place(*parts, takes="numbers"),
+    "each_word": _each_word,
+    "each_part": lambda *parts: _each_word(*parts, of=True),
+    "each_item": lambda *_: _Opening(LoopKind.EACH, takes="list"),
+    "each_in_order": lambda *_: _Opening(LoopKind.EACH, takes="order"),
+    "each_noun": lambda *_: _Opening(LoopKind.EACH, takes="noun"),
+    "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
+    "given_place": lambda *parts: _given(parts),
+    "numbers": _numbers,
+    "branches": _branches(Side.IF),
+    "branches_else": _branches(Side.ELSE_IF),
+    "other_side": lambda *_: BranchReading(Side.ELSE, ""),
+}
+
+
+def _given(parts: tuple[Any, ...]) -> tuple[str, str]:
+    places = [part for part in parts if isinstance(part, str) and part.startswith("$")]
+    return places[0], places[1] if len(places) > 1 else ""
