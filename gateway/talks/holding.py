@@ -12,13 +12,10 @@ from typing import Any, Self, TypeAlias
 import anyio
 
 from gateway.talks.checks import fits
-from gateway.talks.reports.screen import Screen
 from gateway.talks.staging.answers import Answers, judged
 from gateway.talks.staging.clock import TalkClock, settle
-from gateway.talks.staging.events import EventTasks, orders_of
-from gateway.talks.staging.files import TalkFiles
-from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage, waits_in
-from gateway.talks.staging.stage import Ports, Seats, Stage, TalkStore
+from gateway.talks.staging.record import BeatRecord, EventTasks, Screen, SeenCall, SeenMessage, orders_of, waits_in
+from gateway.talks.staging.stage import Ports, Seats, Stage, TalkFiles, TalkStore
 from gateway.talks.staging.tools import KeptTools, ReplayedServers
 from gateway.talks.talk import Answered, Arrived, Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus

@@ -1,11 +1,14 @@
-"""A talk out of a stored conversation: what people did, what they saw, and the answers of the model, by the tape."""
+"""A talk out of a stored conversation: what people did, what they saw, and the answers of the model, by the tape; and
+the files that people sent, beside it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import count, zip_longest
@@ -17,15 +20,17 @@ from gateway.talks.parsing.document import Source, read_head
 from gateway.talks.running import Loaded, Loader
 from gateway.talks.staging.answers import Asker, Live, TalkRecording, write_recordings
 from gateway.talks.staging.record import BeatRecord, SeenCall
-from gateway.talks.staging.remembered import AnswerMemory, MemoryAnswers
+from gateway.talks.staging.script import AnswerMemory, MemoryAnswers
 from gateway.talks.staging.stage import Stage
 from gateway.talks.staging.tools import kept_tools
 from gateway.talks.talk import Act, Beat, Head, Played, Pressed, Said, Talk, Waited
-from runtime.core.errors import ConfigError, ProgramError
+from runtime.core.errors import ConfigError, ContentLocked, ProgramError
+from runtime.core.files import FILE_URL, FileContent, FileStore, clean_file_name, file_id
 from runtime.core.ids import AgentId
 from runtime.core.message import MessageType
 from runtime.core.plain_text import shortened
 from runtime.language.program import Program
+from runtime.language.syntax.source import TALKS
 from runtime.tape.facts.agents import AgentCreated, MessageQueued
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageBegun, PageFinished
@@ -39,6 +44,13 @@ _NO_NAME = re.compile(r'[:"\s]+')
 _SHOWN_CHARS = 200
 _LEAST_WAIT_S = 10.0
 """Shorter pauses pass by themselves in a talk."""
+
+_FOLDER = ".files"
+_SEPARATES = re.compile(r"[,:]")
+"""Characters that end the name of a file in a talk."""
+
+Contents = Mapping[str, tuple[str, bytes]]
+"""Names and contents by url."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +268,70 @@ def _is_told(call: SeenCall, program: Program) -> bool:
 def _indented(text: str) -> str:
     """A text as that of an item: its lines below the first are indented, and blank ones stay within it."""
     return re.sub(r"\n(?=[^\n])", "\n  ", re.sub(r"\r\n?", "\n", text.strip()))
+
+
+async def contents_of(facts: Sequence[Fact], store: FileStore) -> Contents:
+    """The files that people sent. Raises ProgramError for one that is gone, or cannot be opened."""
+    found: dict[str, tuple[str, bytes]] = {}
+    for url, name in _sent(facts).items():
+        try:
+            kept = await store.content(url.removeprefix(FILE_URL))
+        except ContentLocked as error:
+            raise ProgramError(f"The file {name} cannot be opened. {error}") from error
+        found[url] = name, _content(name, kept)
+    return found
+
+
+def contents_in(facts: Sequence[Fact], files: Iterable[FileContent]) -> Contents:
+    """The same, of the files of an exported session."""
+    kept = {file_id(file.data, file.media_type): file for file in files}
+    return {url: (name, _content(name, kept.get(url.removeprefix(FILE_URL)))) for url, name in _sent(facts).items()}
+
+
+def _sent(facts: Sequence[Fact]) -> Mapping[str, str]:
+    """The names of the files that people sent, by url."""
+    received = [content_of(fact.kind, fact.data) for fact in facts]
+    files = [each for each in received if isinstance(each, FileReceived) and each.url.startswith(FILE_URL)]
+    return {each.url: each.name for each in reversed(files)}
+
+
+def _content(name: str, kept: FileContent | None) -> bytes:
+    if kept is None:
+        raise ProgramError(f"The file {name} of this conversation is not kept any more.")
+    return kept.data
+
+
+@contextmanager
+def beside(talks: Path, contents: Contents) -> Iterator[Mapping[str, Path]]:
+    """The files, written into the folder support.files beside support.test.md: their paths by url.
+
+    What was written goes again when something fails. Raises ConfigError where they cannot be written.
+    """
+    folder = talks.with_name(talks.name.removesuffix(TALKS) + _FOLDER)
+    paths: dict[str, Path] = {}
+    written: list[Path] = []
+    try:
+        for url, (name, data) in contents.items():
+            path = _free(folder, name, data)
+            if not path.exists():
+                folder.mkdir(exist_ok=True)
+                written.append(path)
+                path.write_bytes(data)
+            paths[url] = path
+        yield paths
+    except BaseException as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
+        if isinstance(error, OSError):
+            raise ConfigError(f"{folder} cannot be written: {error.strerror}") from error
+        raise
+
+
+def _free(folder: Path, name: str, data: bytes) -> Path:
+    """A path that is free, or has this content already."""
+    clean = Path(_SEPARATES.sub("_", clean_file_name(name)))
+    names = (clean.name if number == 1 else f"{clean.stem}-{number}{clean.suffix}" for number in count(1))
+    paths = (folder / one for one in names)
+    return next(path for path in paths if not path.exists() or path.read_bytes() == data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.features.memories.books import Memories, Silence
-from gateway.features.memories.command import RecordedSilence
+from gateway.features.memories.node import RecordedSilence
 from gateway.features.memories.settings import MemoryLimits
 from runtime.core.clock import Clock
 from runtime.language.program import Program

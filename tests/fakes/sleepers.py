@@ -12,8 +12,7 @@ from anyio.lowlevel import checkpoint
 from gateway.extensions.node import NodeExtensions
 from gateway.features.reports.node import NodeReports
 from gateway.features.schedules.node import NodeSchedules
-from gateway.features.schedules.runs import Failing, Runs
-from gateway.features.schedules.schedules import Attend, Schedules
+from gateway.features.schedules.schedules import Attend, Failing, Runs, Schedules
 from gateway.features.schedules.settings import ScheduleSettings
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus

@@ -108,7 +108,7 @@ async def _scripted_model(
 ) -> Callable[[Bus], tuple[Models, str]]:
     """A model that answers from talks. Raises ProgramError and ConfigError for talks that are wrong."""
     from gateway.programs.loading import routes_of
-    from gateway.talks.trying.model import ScriptedModel
+    from gateway.talks.trying import ScriptedModel
 
     programs = [file for program in routes_of(settings, files).files.values() for file in program]
     beside = [file.with_suffix(_TALKS) for file in programs]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateway.dev.folder import ProgramTemplate
     from gateway.extensions.extension import ExtensionPlatform
-    from gateway.talks.reports.results import TalkResult
+    from gateway.talks.results import TalkResult
 
 _BROWSER = "browser"
 _LIMIT_S = 30.0

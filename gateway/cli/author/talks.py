@@ -14,10 +14,9 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
-    from gateway.talks.reports.results import Coverage, TalkResult
-    from gateway.talks.running import Loaded
+    from gateway.talks.results import Coverage, TalkResult
+    from gateway.talks.running import Job, Loaded, Plan
     from gateway.talks.staging.record import StepPlace
-    from gateway.talks.workers import Job, Plan
 
 _LIMIT_S, _LIVE_LIMIT_S = 30.0, 600.0
 _INTERRUPTED = 130
@@ -51,8 +50,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """
-    from gateway.talks.running import talk_files
-    from gateway.talks.workers import Plan
+    from gateway.talks.running import Plan, talk_files
     from runtime.core.errors import ConfigError
 
     with plain_errors():
@@ -86,7 +84,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 
 
 def _tell(jobs: Sequence[Job], results: Sequence[TalkResult], *, every: bool) -> None:
-    from gateway.talks.reports.listing import result_lines, summary_lines
+    from gateway.talks.results import result_lines, summary_lines
 
     width = shutil.get_terminal_size((100, 24)).columns
     for result in results:
@@ -160,14 +158,14 @@ def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
 
 def _held(plan: Plan, workers: int) -> list[TalkResult]:
     """The results in the order of the talks."""
-    from gateway.talks.workers import held_apart
+    from gateway.talks.running import held_apart
 
     results = dict(held_apart(plan, workers))
     return [results[number] for number in range(len(plan.jobs))]
 
 
 def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Coverage]:
-    from gateway.talks.reports.results import Coverage
+    from gateway.talks.results import Coverage
 
     reached: dict[str, set[StepPlace]] = {}
     programs = {loaded.program.digest: loaded.program for loaded, _ in jobs}
@@ -178,7 +176,7 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Cover
 
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:
     """Raises ConfigError."""
-    from gateway.talks.reports.listing import write_junit
+    from gateway.talks.results import write_junit
     from runtime.core.errors import ConfigError
 
     try:

@@ -21,9 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gateway.clients.requests import Admission, bytes_of, refused
 from gateway.clients.tasks.service import TaskService
 from gateway.feature import ClientGround
-from gateway.features.a2a.card import JSONRPC, REST, Skill, card_of, skills_of
-from gateway.features.a2a.handler import CLIENT, TaskRequests
-from gateway.features.a2a.listing import TaskListing
+from gateway.features.a2a.handler import CALLER, TaskListing, TaskRequests
+from gateway.features.a2a.messages import JSONRPC, REST, Skill, card_of, skills_of
 from gateway.features.a2a.push import HttpPost, Pushes, http_client
 from runtime.core.json_text import read_json
 from runtime.language.program import Program
@@ -77,7 +76,7 @@ class A2aDoor:
 
 class _Calls(ServerCallContextBuilder):
     def build(self, request: Request) -> ServerCallContext:
-        state = {CLIENT: request.state.client, "headers": dict(request.headers)}
+        state = {CALLER: request.state.client, "headers": dict(request.headers)}
         return ServerCallContext(state=state)
 
 

@@ -1,32 +1,47 @@
-"""Tasks as the protocol writes them, and the messages of clients as orders."""
+"""Tasks as the protocol writes them, and the messages of clients as orders.
+
+Texts that grow, as the protocol has them: artifacts that come in pieces.
+
+The agent card: what the skills are, and where requests go.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    AgentSkill,
     Artifact,
+    HTTPAuthSecurityScheme,
     Message,
     Part,
     Role,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
     Task,
     TaskArtifactUpdateEvent,
     TaskState,
     TaskStatus,
     TaskStatusUpdateEvent,
 )
+from a2a.utils.constants import PROTOCOL_VERSION_CURRENT, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
-from google.protobuf.struct_pb2 import Value
+from google.protobuf.struct_pb2 import Struct, Value
 
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance
-from gateway.features.a2a.card import Skill
-from gateway.features.a2a.growing import growing_artifacts
+from gateway.version import VERSION
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -46,6 +61,103 @@ _STATES: Mapping[task_state.TaskStatus, TaskState] = {
     "canceled": TaskState.TASK_STATE_CANCELED,
     "rejected": TaskState.TASK_STATE_REJECTED,
 }
+
+UTTERANCE = "urn:parley:utterance"
+"""In the metadata of an artifact: it is what an agent says, and no result. The message of the same id has it whole."""
+
+_NAME = "said"
+
+JSONRPC = "/a2a/jsonrpc"
+REST = "/a2a/v1"
+
+TEXT, JSON = "text/plain", "application/json"
+
+ONCE = "urn:parley:once-by-message-id"
+"""The extension of an agent that does once what comes under one messageId."""
+
+_FLAG = "a2a"
+_SCHEME = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A public playbook of a program that says `a2a: true`."""
+
+    program: str
+    agent: str
+    playbook: PlaybookSpec
+
+    @property
+    def id(self) -> str:
+        """As messages name it."""
+        return f"{self.program}.{self.agent}.{self.playbook.name}"
+
+
+def skills_of(programs: Iterable[Program]) -> Mapping[str, Skill]:
+    """The skills of all programs, by their ids."""
+    return {skill.id: skill for program in programs if exposed(program) for skill in _skills(program)}
+
+
+def exposed(program: Program) -> bool:
+    """Whether a program's public playbooks are skills."""
+    return program.metadata.get(_FLAG) is True
+
+
+def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> AgentCard:
+    """The card of a gateway that is reached at `base_url`."""
+    interfaces = ((TransportProtocol.JSONRPC, JSONRPC), (TransportProtocol.HTTP_JSON, REST))
+    return AgentCard(
+        name="Parley",
+        description="Agents written in natural language. Each skill is a playbook, executed as a task.",
+        version=VERSION,
+        supported_interfaces=[
+            AgentInterface(
+                url=f"{base_url}{path}", protocol_binding=binding.value, protocol_version=PROTOCOL_VERSION_CURRENT
+            )
+            for binding, path in interfaces
+        ],
+        capabilities=AgentCapabilities(
+            streaming=True,
+            push_notifications=pushes,
+            extended_agent_card=False,
+            extensions=[AgentExtension(uri=ONCE, description="The same messageId again is the same task.")],
+        ),
+        security_schemes={
+            _SCHEME: SecurityScheme(
+                http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer", description="A client's token.")
+            )
+        },
+        security_requirements=[SecurityRequirement(schemes={_SCHEME: StringList()})],
+        default_input_modes=[TEXT, JSON],
+        default_output_modes=[TEXT, JSON],
+        skills=[_described(skill) for skill in skills.values()],
+    )
+
+
+def _skills(program: Program) -> Iterator[Skill]:
+    for agent in program.agents:
+        yield from (Skill(program.name, agent.name, playbook) for playbook in _public(agent))
+
+
+def _public(agent: AgentSpec) -> Iterator[PlaybookSpec]:
+    return (playbook for playbook in agent.playbooks if playbook.public)
+
+
+def _described(skill: Skill) -> AgentSkill:
+    playbook = skill.playbook
+    takes = ", ".join(
+        param.name
+        + (f": {param.type}" if param.type else "")
+        + ("" if param.default is None else f" = {param.default}")
+        for param in playbook.params
+    )
+    about = playbook.description or f"{playbook.name} of {skill.agent}."
+    return AgentSkill(
+        id=skill.id,
+        name=f"{skill.agent}: {playbook.name}",
+        description=f"{about}\nArguments: {takes}." if takes else about,
+        tags=[skill.program, skill.agent],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +330,47 @@ def _value(data: Any) -> Value:
         return ParseDict(data, Value())
     except ParseError:  # deeper than the protocol's library reads
         return Value(string_value=json.dumps(data, ensure_ascii=False))
+
+
+def growing_artifacts(task: ClientTask) -> Iterator[Artifact]:
+    """What is being said now, as far as it is written."""
+    return (_artifact(task, page, text) for page, text in task.view.growing.items())
+
+
+class GrowingTexts:
+    """Lengths of the texts that a follower of a task already has."""
+
+    def __init__(self, task: ClientTask, *, anew: bool = False) -> None:
+        """Who follows has been given the task as it is; with `anew` nobody knows how much of its texts they have, so
+        that the first piece of each is the whole text, in the place of what they have."""
+        self._told: dict[str, str | None] = dict.fromkeys(task.view.growing) if anew else {**task.view.growing}
+
+    def updates(
+        self, task: ClientTask, context: str, *, finished_alone: bool = False
+    ) -> Iterator[TaskArtifactUpdateEvent]:
+        """The pieces that are new, and the last ones of texts that are finished; with `finished_alone` only those."""
+        for page, text in () if finished_alone else task.view.growing.items():
+            if self._told.get(page) != text:
+                yield self._update(task, context, page, text, last=False)
+                self._told[page] = text
+        finished = self._told.keys() - task.view.growing.keys()
+        for said in task.view.said if finished else ():
+            if said.page in finished:
+                yield self._update(task, context, said.page, said.text, last=True)
+                del self._told[said.page]
+
+    def _update(self, task: ClientTask, context: str, page: str, text: str, *, last: bool) -> TaskArtifactUpdateEvent:
+        """A piece to append, or the whole text where what was told is not its beginning."""
+        told = self._told.get(page)
+        append = told is not None and text.startswith(told)
+        piece = text[len(told) :] if told is not None and append else text
+        artifact = _artifact(task, page, piece)
+        return TaskArtifactUpdateEvent(
+            task_id=task.id, context_id=context, artifact=artifact, append=append, last_chunk=last
+        )
+
+
+def _artifact(task: ClientTask, page: str, text: str) -> Artifact:
+    made = Artifact(artifact_id=f"{task.id}.{page}", name=_NAME, parts=[Part(text=text)])
+    made.metadata.CopyFrom(ParseDict({UTTERANCE: True}, Struct()))
+    return made

@@ -24,8 +24,7 @@ from adapters.records import Records, what_can_be_read
 from gateway.clients.feed import Feed
 from gateway.clients.requests import Client
 from gateway.clients.tasks.service import ClientTask, TaskService
-from gateway.features.a2a.growing import GrowingTexts
-from gateway.features.a2a.messages import Mark, Named, updates_of
+from gateway.features.a2a.messages import GrowingTexts, Mark, Named, updates_of
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId

@@ -1,27 +1,55 @@
 """Conversations that may have open questions: each is noted before its question is on the tape, so none is missed.
 
 The register may have more than there is, after a crash. Who reads it looks at the session, which alone knows.
+
+The questions that wait for people's answer, as their sessions have them now, and how they were answered.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+import anyio
 
 from adapters.records import Records, what_can_be_read
 from gateway.feature import FeatureGround
 from runtime.core.clock import Clock
+from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
+from runtime.core.plain_text import whole_number
+from runtime.playbooks.remote import QUESTION as APPROVAL
 from runtime.sessions.features import NodePart
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.sessions import Commit
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.sessions import Commit, SessionRecord
+from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain, WaitEnded
+from runtime.tape.facts.registry import read_as
+from runtime.tape.moments import Moments
 from runtime.tape.state.frames import CallKey
+from runtime.tape.state.people import QuestionState
+from runtime.tape.state.session import SessionState
+from runtime.tape.tape import TapeReader
 
 QUESTIONS_TABLE = "questions:open"
 
 _ASKING = frozenset({QuestionAsked.kind, QuestionAskedAgain.kind})
 _ASK = "Ask"
+
+_UNWRITTEN = timedelta(minutes=10)
+"""The time within which what is noted may still come onto its tape."""
+
+_WRITTEN = timedelta(seconds=10)
+"""The time within which it may be noted again, where its tape is that long already."""
+
+_MOST = 10**16
+_ASKED_WITHIN = 3
+"""The facts behind the beginning of a page among which its question is."""
+
+_LOOKED_AT = 2_000
+"""The facts after a question among which its answer is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +112,144 @@ def _place(written: str) -> QuestionPlace:
 def register_in(ground: FeatureGround) -> QuestionRegister:
     """The register in the database."""
     return QuestionRegister(RedisRecords(ground.connection, QUESTIONS_TABLE), ground.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question of a session, which is in this state."""
+
+    record: SessionRecord
+    call: CallKey
+    asked: QuestionState
+    state: SessionState
+    noted: QuestionPlace
+
+    @property
+    def agent(self) -> str:
+        """The class of the agent that asks."""
+        frame = self.state.frames.get(self.call.frame)
+        return "" if frame is None else self.state.name_of(frame.agent)
+
+    @property
+    def approval(self) -> bool:
+        """Whether a tool waits to be allowed."""
+        return self.call.pos == APPROVAL
+
+    @property
+    def of(self) -> list[str]:
+        """The names of those whose answer alone counts; none: anybody's does."""
+        if self.asked.each:
+            return [name for name in self.asked.each if name not in self.asked.answers]
+        return [] if self.asked.of is None else [self.state.called(self.asked.of)]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """The answer to a question: the words, and who said them, "" where nobody did."""
+
+    answer: str
+    by: str
+    event: str
+    """The id of the event that brought the answer, "" for none."""
+
+
+class QuestionsView:
+    """Reads what is noted, and forgets of that what is no longer open. Raises StorageUnavailable."""
+
+    def __init__(
+        self,
+        register: QuestionRegister,
+        catalog: SessionCatalog,
+        tapes: TapeReader,
+        moments: Moments,
+        clock: Clock,
+    ) -> None:
+        self._register = register
+        self._catalog = catalog
+        self._tapes = tapes
+        self._moments = moments
+        self._clock = clock
+
+    async def noted(self) -> Sequence[QuestionPlace]:
+        """Where questions may be open, the latest first."""
+        return await self._register.all()
+
+    async def at(self, place: QuestionPlace) -> OpenQuestion | None:
+        """The question there; None where none is open."""
+        known = await self._catalog.find(place.session)
+        record = None if known is None else known.record
+        found = None if record is None or _gone(record) else await self._found(place, record)
+        if found is None:
+            written = record is not None and record.seq >= place.seq
+            if self._clock.now() - place.noted_at > (_WRITTEN if written else _UNWRITTEN):
+                await self._register.forget(place)
+        return found
+
+    async def find(self, session: SessionId, page: str) -> OpenQuestion | None:
+        """The open question of a session that this page of it shows."""
+        known = await self._catalog.find(session)
+        if known is None or _gone(known.record):
+            return None
+        record = known.record
+        state = (await self._moments.at(session, record.seq)).state
+        for call, asked in state.questions.items():
+            if asked.page == page:
+                return OpenQuestion(record, call, asked, state, QuestionPlace(session, call, known.last_at, record.seq))
+        return None
+
+    async def asked_on(self, session: SessionId, page: str) -> CallKey | None:
+        """The call that asked the question which this page of a session showed; None where there was none."""
+        first = whole_number(page, _MOST) or 0
+        try:
+            async for fact in self._tapes.read_session(session, after=first, until=first + _ASKED_WITHIN):
+                asked = read_as(fact, QuestionAsked) or read_as(fact, QuestionAskedAgain)
+                if asked is not None and asked.page == page:
+                    return CallKey(asked.frame, asked.pos)
+        except (ArchiveUnavailable, TapeConflict):
+            return None
+        return None
+
+    async def answered(self, session: SessionId, call: CallKey, after: int) -> GivenAnswer | None:
+        """How a question of fact `after` was answered; None where it was not, or not lately."""
+        ended: WaitEnded | None = None
+        count = 0
+        try:
+            async for fact in self._tapes.read_back(session):
+                count += 1
+                if fact.seq <= after or count > _LOOKED_AT:
+                    break
+                wait = read_as(fact, WaitEnded)
+                if wait is not None and (wait.frame, wait.pos) == call:
+                    ended = wait
+                    if not wait.messages:
+                        break
+                if ended is None:
+                    continue
+                queued = read_as(fact, MessageQueued)
+                if queued is not None and queued.message.id in ended.messages:
+                    message = queued.message
+                    return GivenAnswer(
+                        str(ended.value or ""), message.sender_name or "", message.id.removeprefix("in.")
+                    )
+        except (ArchiveUnavailable, TapeConflict):
+            return None
+        return None if ended is None else GivenAnswer(str(ended.value or ""), "", "")
+
+    async def until_closed(self, asked: OpenQuestion, within_s: float) -> bool:
+        """Return when a question is no longer open: True, or when this time is over: False."""
+        with anyio.move_on_after(within_s):
+            async with self._tapes.following(asked.record.id) as following:
+                while await self.find(asked.record.id, asked.asked.page) is not None:
+                    await following.news()
+            return True
+        return False
+
+    async def _found(self, place: QuestionPlace, record: SessionRecord) -> OpenQuestion | None:
+        state = (await self._moments.at(place.session, record.seq)).state
+        asked = state.questions.get(place.call)
+        return None if asked is None else OpenQuestion(record, place.call, asked, state, place)
+
+
+def _gone(record: SessionRecord) -> bool:
+    """Whether nothing of a session waits any more."""
+    return record.ended or record.replaced_by is not None or record.archived

@@ -13,8 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import Client, answer, body_of, limit_of
 from gateway.feature import FeatureDoor, FeatureGround
-from gateway.features.approvals.questions import GivenAnswer, OpenQuestion, QuestionsView
-from gateway.features.approvals.register import register_in
+from gateway.features.approvals.register import GivenAnswer, OpenQuestion, QuestionsView, register_in
 from runtime.core.address import CLIENT
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull

@@ -18,7 +18,7 @@ def _entrance(ground: FeatureGround, _: ServingGround) -> EntrancePart:
 def _node(ground: FeatureGround, serving: ServingGround) -> NodePart | None:
     if not ground.settings.feedback:
         return None
-    from gateway.features.feedback.node import open_node
+    from gateway.features.feedback.ledger import open_node
 
     return open_node(ground, serving)
 

@@ -10,12 +10,16 @@ from operator import attrgetter
 from typing import Any, Final, Literal
 
 from adapters.records import Records, what_can_be_read
+from gateway.feature import FeatureGround, ServingGround
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.events.talk import AnswerRated
+from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
+from runtime.tape.facts.people import FeedbackGiven
+from runtime.tape.listeners import hears
 
 FEEDBACK_TABLE: Final = "feedback"
 KEPT_DAYS: Final = 92
@@ -106,3 +110,34 @@ def grouped(rows: Sequence[Rated], by: By) -> list[tuple[str, int, int]]:
     if by == "day":
         return sorted(sums_by_name)
     return sorted(sums_by_name, key=lambda one: (-one[2], -one[1], one[0]))
+
+
+class SessionRatings(SessionPart):
+    """Those of one session."""
+
+    def __init__(self, parts: SessionParts, bus: Bus) -> None:
+        self._where = (parts.record.id, parts.record.address.key, parts.record.program)
+        self._bus = bus
+        self.listeners = (self.noted,)
+
+    @hears(FeedbackGiven)
+    def noted(self, fact: FeedbackGiven) -> None:
+        """Tell of a rating."""
+        about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
+        self._bus.publish(AnswerRated(*self._where, *about))
+
+
+class NodeRatings(NodePart):
+    """Those of all sessions here."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def session(self, parts: SessionParts, /) -> SessionRatings:
+        return SessionRatings(parts, self._bus)
+
+
+def open_node(ground: FeatureGround, serving: ServingGround) -> NodeRatings:
+    """The ratings of this node's conversations, kept in the node's tasks."""
+    serving.tasks.start_soon(feedback_in(ground.connection, ground.clock).follow, ground.bus)
+    return NodeRatings(ground.bus)

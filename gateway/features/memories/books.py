@@ -12,9 +12,8 @@ from typing import Protocol, Self
 import anyio
 import anyio.lowlevel
 
-from gateway.features.memories.index import MemoryIndex
+from gateway.features.memories.index import MemoryIndex, tokens
 from gateway.features.memories.settings import MemoryLimits
-from gateway.features.memories.words import tokens
 from runtime.core.clock import Clock
 from runtime.stores.memories import Memory, MemoryStore, Scope
 

@@ -10,8 +10,8 @@ from itertools import chain
 
 from gateway.features.memories.books import Book, Memories
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
+from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
-from gateway.features.memories.words import runs
 from runtime.core.address import Address
 from runtime.execution.standing import (
     Standing,

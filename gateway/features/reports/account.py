@@ -13,7 +13,7 @@ from typing import Any
 
 from adapters.web.charters import is_closed
 from gateway.clients.journals import is_closed_task
-from gateway.features.reports.store import Report
+from gateway.features.reports.redis import Report
 from gateway.observability.watching import Masking
 from runtime.core.address import TASK_PLATFORM, Address, session_of
 from runtime.core.errors import ArchiveUnavailable, ContentLocked

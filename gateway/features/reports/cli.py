@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateway.database import GatewayDatabase
     from gateway.features.reports.account import Account
-    from gateway.features.reports.store import Report, ReportStore
+    from gateway.features.reports.redis import Report, ReportStore
     from runtime.core.texts import Texts
 
 NumberArgument = Annotated[int, typer.Argument(help="The report's number, as parley debug list shows it.")]
@@ -43,7 +43,7 @@ def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOpti
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
     async def ask(database: GatewayDatabase) -> tuple[Report, Account, str]:
-        from gateway.features.reports.task import guess_of
+        from gateway.features.reports.inquiry import guess_of
 
         report = await _found(database, number)
         return report, await _accounts(database, config).of(report), await guess_of(database.tapes, number)

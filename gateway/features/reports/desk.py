@@ -9,10 +9,8 @@ from anyio.abc import TaskGroup
 from gateway.access.owner_notices import OwnerNotices
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.reports.account import Accounts, can_go_on, inert
-from gateway.features.reports.inquiry import PROGRAM
-from gateway.features.reports.redis import RedisReports
-from gateway.features.reports.store import Report, ReportStore
-from gateway.features.reports.task import DebugTasks
+from gateway.features.reports.inquiry import PROGRAM, DebugTasks
+from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from runtime.bus import Bus
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock

@@ -29,17 +29,16 @@ def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    from gateway.features.reports.decisions import decisions_in
+    from gateway.features.reports.decisions import ReportRoutes, decisions_in
     from gateway.features.reports.redis import RedisReports
-    from gateway.features.reports.routes import ReportRoutes
 
     decisions = decisions_in(ground.database, ground.clock)
     return ReportRoutes(RedisReports(ground.connection), decisions, door).routes()
 
 
 async def _practice(ground: FeatureGround, program: str) -> Mapping[str, Any]:
+    from gateway.features.reports.decisions import failures_of
     from gateway.features.reports.redis import RedisReports
-    from gateway.features.reports.routes import failures_of
 
     return {"failures": await failures_of(RedisReports(ground.connection), program)}
 

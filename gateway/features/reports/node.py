@@ -8,8 +8,7 @@ from functools import partial
 
 from gateway.feature import FeatureGround, ServingGround
 from gateway.features.reports.desk import FailureDesk, notices_in
-from gateway.features.reports.inquiry import AskedModel, Inquiry
-from gateway.features.reports.task import DebugTasks, calls_of, programs_of
+from gateway.features.reports.inquiry import AskedModel, DebugTasks, Inquiry, calls_of, programs_of
 from gateway.settings.models import leads_to
 from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand

@@ -14,7 +14,7 @@ from adapters.adapter import Inbound
 from gateway.feature import FeatureGround
 from gateway.features.schedules.facts import SCHEDULE
 from gateway.features.schedules.redis import RedisRuns
-from gateway.features.schedules.runs import Runs
+from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.settings import CronSettings, RunRules
 from gateway.features.schedules.store import KeptSchedule, RunStore, ScheduleRun, ScheduleStore, Wanted, kept_key
 from gateway.inbound.routing import Routes

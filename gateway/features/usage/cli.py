@@ -14,7 +14,7 @@ from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.features.usage.store import Used
+    from gateway.features.usage.ledger import Used
     from gateway.models.answers import Amounts
 
 _PATIENCE_S = 10.0
@@ -38,8 +38,7 @@ def usage(
     """Show which models were used and what they cost, in US dollars."""
     if context.invoked_subcommand is not None:
         return
-    from gateway.features.usage.ledger import grouped, prices_from
-    from gateway.features.usage.store import total
+    from gateway.features.usage.ledger import grouped, prices_from, total
 
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gateway.feature import EntrancePart, Feature, FeatureDoor, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
+
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from gateway.features.usage.ledger import Ledger
@@ -30,9 +35,31 @@ def _node(ground: FeatureGround, serving: ServingGround) -> None:
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:
-    from gateway.features.usage.routes import usage_route
+    """`GET /bus/v1/usage`: what was spent."""
+    from typing import get_args
 
-    return (usage_route(_ledger(ground), door),)
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Route
+
+    from gateway.clients.requests import answer, number
+    from gateway.features.usage.ledger import KEPT_DAYS, By, grouped, total
+    from gateway.models.answers import shown
+
+    ledger = _ledger(ground)
+
+    async def usage(request: Request) -> Response:
+        """What models were used and what they cost in some days up to today (UTC), in sums."""
+        client = door.reader(request)
+        by = request.query_params.get("by", "day")
+        if by not in get_args(By):
+            raise HTTPException(422, f"by is one of {', '.join(get_args(By))}.")
+        if by == "person" and not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        rows = await ledger.rows(int(number(request, "days", 30, KEPT_DAYS)) or 1)
+        sums = [{"name": name, **shown(amounts)} for name, amounts in grouped(rows, by)]  # type: ignore[arg-type]
+        return answer({"by": by, "sums": sums, "all": shown(total(rows))})
+
+    return (Route("/usage", usage, methods=["GET"]),)
 
 
 async def _status(ground: FeatureGround) -> Mapping[str, Mapping[str, Any]]:

@@ -1,24 +1,28 @@
-"""Costs of models: counted by day, person, program, agent, model and purpose; told to people and on the console."""
+"""Costs of models: counted by day, person, program, agent, model and purpose; told to people and on the console.
+
+In Redis it is a hash for each day, with a field for each sum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
-from typing import Literal
+from typing import Final, Literal, Protocol
 
 from gateway.access.people import Role
-from gateway.features.usage.redis import RedisUsage
-from gateway.features.usage.store import KEPT_DAYS, UsageStore, Used, total
 from gateway.inbound.entrance import CommandAnswer, GivenCommand
 from gateway.models.answers import Amounts, amounts_of, in_words
 from runtime.bus import EventStream
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
+from runtime.core.json_text import compact_json
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, load_script
 
 DAYS = 30
 MAX_LINES = 10
@@ -27,7 +31,86 @@ MAX_LINES = 10
 By = Literal["day", "person", "program", "agent", "model", "purpose"]
 GROUPS: tuple[By, ...] = ("person", "program", "agent", "model", "purpose")
 
-Row = tuple[Used, Amounts]
+MAX_FIELDS = 100_000
+"""The most sums of a day. Beyond, new people are counted together, as nobody."""
+
+_ADD = load_script("add", "gateway.features.usage")
+_DAY_S = 86_400
+
+KEPT_DAYS: Final = 92
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The origin of use: a person's id, "" where nobody is known, names of the program, the agent and the model, and
+    the purpose, as in `CompletionRequest`; "" where that was not kept yet.
+    """
+
+    day: date
+    person: str
+    program: str
+    agent: str
+    model: str
+    purpose: str = ""
+
+
+def total(rows: Iterable[tuple[Used, Amounts]]) -> Amounts:
+    """All rows together."""
+    whole = Amounts()
+    for _, amounts in rows:
+        whole = whole.plus(amounts)
+    return whole
+
+
+class UsageStore(Protocol):
+    """Raises StorageUnavailable, and nothing else."""
+
+    async def add(self, used: Used, amounts: Amounts, /) -> None:
+        """Add to the sums of a day. They vanish KEPT_DAYS later."""
+        ...
+
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+        """All sums of these days, in no order."""
+        ...
+
+
+class RedisUsage:
+    """Implements `UsageStore`. Fields name people, so that deleting a person finds them like every record."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def add(self, used: Used, amounts: Amounts, /) -> None:
+        rest = (used.program, used.agent, used.model, used.purpose)
+        begins = [_field(used.person, *rest), _field("", *rest)]
+        pairs = [text for name, amount in asdict(amounts).items() if amount for text in (name, repr(amount))]
+        if pairs:
+            arguments: list[str | int] = [KEPT_DAYS * _DAY_S, MAX_FIELDS, *begins, *pairs]
+            await self._connection.run(_ADD, [_key(used.day)], arguments, replicated=False)
+
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+        found = await self._connection.each([_key(day) for day in days], lambda batch, key: batch.hgetall(key))
+        rows: list[tuple[Used, Amounts]] = []
+        for day, sums in zip(days, found, strict=True):
+            parts: dict[str, dict[str, float]] = {}
+            for field, value in sums.items():
+                begins, _, name = str(field).rpartition(" ")
+                parts.setdefault(begins, {})[name] = float(value)
+            rows += [(Used(day, *json.loads(begins)), _amounts(part)) for begins, part in parts.items()]
+        return rows
+
+
+def _amounts(part: dict[str, float]) -> Amounts:
+    whole = {one.name: int(part.get(one.name, 0)) for one in fields(Amounts) if one.name != "cost_usd"}
+    return Amounts(**whole, cost_usd=part.get("cost_usd", 0.0))
+
+
+def _field(*names: str) -> str:
+    return compact_json(names) + " "
+
+
+def _key(day: date) -> str:
+    return f"{{parley:usage:{day.isoformat()}}}"
 
 
 class Ledger:
@@ -87,7 +170,7 @@ class Ledger:
         costs = dict(grouped(await self.rows(DAYS), "model"))
         return {name: _cost(costs.get(name, Amounts())) for name in costs.keys() | set(names)}
 
-    async def rows(self, days: int) -> Sequence[Row]:
+    async def rows(self, days: int) -> Sequence[tuple[Used, Amounts]]:
         """The sums of the last days, today's among them."""
         return await self._store.rows(last_days(self._clock.now().date(), days))
 
@@ -102,7 +185,7 @@ def last_days(today: date, days: int) -> list[date]:
     return [today - timedelta(days=number) for number in range(min(days, KEPT_DAYS))]
 
 
-def grouped(rows: Sequence[Row], by: By) -> list[tuple[str, Amounts]]:
+def grouped(rows: Sequence[tuple[Used, Amounts]], by: By) -> list[tuple[str, Amounts]]:
     """The sums by one of the names, the dearest first; days in order."""
     name: Callable[[Used], object] = attrgetter(by)
     found: dict[str, Amounts] = {}

@@ -11,10 +11,8 @@ import pytest
 
 from gateway.access.people import KnownPerson, Role
 from gateway.assembly.stores import people_in
-from gateway.features.reports.redis import RedisReports
-from gateway.features.reports.store import Report
-from gateway.features.usage.redis import RedisUsage
-from gateway.features.usage.store import Used
+from gateway.features.reports.redis import RedisReports, Report
+from gateway.features.usage.ledger import RedisUsage, Used
 from gateway.models.answers import Amounts
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.stores.inbox import NOTICE

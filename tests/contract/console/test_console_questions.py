@@ -13,7 +13,7 @@ import pytest
 
 from gateway.assembly.sessions import FollowedSessionStore
 from gateway.assembly.stores import records_in
-from gateway.features.approvals import questions as open_questions
+from gateway.features.approvals import register as open_questions
 from gateway.features.approvals.register import QUESTIONS_TABLE, QuestionRegister
 from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.features.scratch import rooms
+from gateway.features.scratch import routes as rooms
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.language.diagnostics import Span

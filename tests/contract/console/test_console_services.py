@@ -13,10 +13,8 @@ import pytest
 from adapters.records import Records
 from gateway.assembly.stores import records_in
 from gateway.features.feedback.ledger import FEEDBACK_TABLE
-from gateway.features.reports.redis import RedisReports
-from gateway.features.reports.store import Report
-from gateway.features.usage.redis import RedisUsage
-from gateway.features.usage.store import Used
+from gateway.features.reports.redis import RedisReports, Report
+from gateway.features.usage.ledger import RedisUsage, Used
 from gateway.models.answers import Amounts
 from gateway.programs.loading import compile_one
 from gateway.programs.reloading import PROGRAM_NEWS

@@ -23,7 +23,7 @@ from gateway.clients.journals import TAPES, Journals
 from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.features.notebooks.door import DOCUMENT, TapeService
-from gateway.features.notebooks.search import journals as journal_search
+from gateway.features.notebooks.search import routes as journal_search
 from gateway.features.notebooks.search import routes as search_routes
 from gateway.features.notebooks.search.search import Search
 from gateway.features.notebooks.tapes import Tapes

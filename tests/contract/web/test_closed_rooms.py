@@ -14,7 +14,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from gateway.features.scratch import rooms
+from gateway.features.scratch import routes as rooms
 from runtime.core.address import SCRATCH, Address, address_of
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.stores.inbox import InboxEvent, shard_of

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.features.schedules.cron import Schedule
 from gateway.features.schedules.redis import RedisRuns
-from gateway.features.schedules.runs import Runs
+from gateway.features.schedules.schedules import Runs
 from gateway.features.schedules.settings import ScheduleSettings
 from gateway.jobs.runner import JOBS_TABLE
 from runtime.core.address import Address

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.features.reports.store import MAX_REPORTS, Decision, Report
+from gateway.features.reports.redis import MAX_REPORTS, Decision, Report
 
 
 class MemoryReports:
-    """Implements `gateway.features.reports.store.ReportStore`."""
+    """Implements `gateway.features.reports.redis.ReportStore`."""
 
     def __init__(self, *, bound: int = MAX_REPORTS) -> None:
         self._bound = bound

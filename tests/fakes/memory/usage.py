@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from gateway.features.usage.store import Used
+from gateway.features.usage.ledger import Used
 from gateway.models.answers import Amounts
 
 

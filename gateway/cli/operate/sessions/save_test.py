@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from gateway.database import GatewayDatabase
     from gateway.settings.tree import Settings
-    from gateway.talks.reports.results import TalkResult
-    from gateway.talks.sent_files import Contents
+    from gateway.talks.results import TalkResult
+    from gateway.talks.saving import Contents
     from runtime.stores.catalog import WholeSession
 
 
@@ -36,11 +36,11 @@ def save_test(
 
     The talk contains what people said, with their names. Read it before you share it.
     """
-    from gateway.talks.reports.listing import result_lines
-    from gateway.talks.sent_files import beside
+    from gateway.talks.results import result_lines
+    from gateway.talks.saving import beside
 
     async def ask(database: GatewayDatabase) -> tuple[WholeSession, Contents]:
-        from gateway.talks.sent_files import contents_of
+        from gateway.talks.saving import contents_of
         from runtime.core.ids import SessionId
 
         found = await database.catalog.whole(SessionId(session))
@@ -62,7 +62,7 @@ def save_test(
 
 
 def _read(file: Path) -> tuple[WholeSession, Contents]:
-    from gateway.talks.sent_files import contents_in
+    from gateway.talks.saving import contents_in
     from runtime.stores.archive import SessionFile
 
     exported = SessionFile(str(file), lambda: lines_of(file))

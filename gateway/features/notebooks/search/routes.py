@@ -1,13 +1,20 @@
-"""`GET /tape/v1/search` and `GET /tape/v1/tapes/{tape}/search`."""
+"""`GET /tape/v1/search` and `GET /tape/v1/tapes/{tape}/search`.
+
+Search in sessions' tapes. They have no index: what is searched is read, the latest first, and forgotten.
+
+So nothing of a deleted session, and nothing that is encrypted, is left in a file.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.to_thread import run_sync
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,14 +24,26 @@ from gateway.clients.journals import journal_of, may, tape_name
 from gateway.clients.requests import Admission, Client, answer, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.features.notebooks.reading import MAX_NUMBER
-from gateway.features.notebooks.search.index import Filters
-from gateway.features.notebooks.search.journals import JournalSearch
+from gateway.features.notebooks.search.index import (
+    Filters,
+    IndexedEntry,
+    Meant,
+    Phrase,
+    SearchIndex,
+    Shelf,
+    match_of,
+    meant,
+    placed_words,
+    texts_in,
+    words_of,
+)
 from gateway.features.notebooks.search.search import FoundEntries, NoIndex, Search, utc_text
-from gateway.features.notebooks.search.words import Meant, Phrase, placed_words, texts_in
 from gateway.features.notebooks.tapes import Tapes, fact_data
+from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_number
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.tape import Fact, TapeReader
 
 BEFORE_CHARS = 60
 """The length of the text before the first word that was found."""
@@ -44,6 +63,15 @@ MAX_SESSIONS = 200
 """The most recently active sessions that are searched."""
 
 MAX_QUESTION_CHARS = 1_000
+
+LOOKED_AT = 10_000
+"""The facts that one search looks at."""
+
+LOOKS_S = 2.0
+"""How long one search reads facts."""
+
+_IN_MEMORY = Path(":memory:")
+_SHELF = Shelf("", 0)
 
 
 def excerpts(payloads: Sequence[Any], parts: Meant) -> list[list[Piece]]:
@@ -238,3 +266,88 @@ async def _told(found: FoundEntries) -> Response:
         for hit, entry, excerpt in zip(found.hits, entries, pieces, strict=True)
     ]
     return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed, "next": None})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFacts:
+    """The facts that were found, the latest first. `sealed` is how many facts could not be read, because their key is
+    not there.
+
+    `rest` is the session, and the fact in it, before which there is more to look at; None after all of them. `missing`:
+    the archive did not give all of them.
+    """
+
+    facts: Sequence[tuple[SessionRecord, Fact]]
+    rest: tuple[SessionRecord, int] | None
+    missing: bool
+    sealed: int
+    meant: Meant
+
+
+class JournalSearch:
+    """Searches the tapes of sessions."""
+
+    def __init__(self, tapes: TapeReader) -> None:
+        self._tapes = tapes
+        self._thread = anyio.CapacityLimiter(1)
+
+    async def find(
+        self, records: Sequence[SessionRecord], asked: str, filters: Filters, limit: int, *, before: int | None = None
+    ) -> FoundFacts:
+        """The facts that a question means, among those of sessions, the latest first.
+
+        `before` is where the first session is begun with: at its fact before this one.
+        Raises StorageUnavailable.
+        """
+        wanted: list[tuple[SessionRecord, Fact]] = []
+        rest, missing, looked, sealed, until = None, False, 0, 0, anyio.current_time() + LOOKS_S
+        for record in records:
+            seq = min(before or record.seq + 1, record.seq + 1)
+            before = None
+            try:
+                async for fact in self._facts(record, seq):
+                    if looked == LOOKED_AT or anyio.current_time() > until:
+                        rest = record, fact.seq + 1
+                        break
+                    looked += 1
+                    if not filters.kinds or fact.kind in filters.kinds:
+                        wanted.append((record, fact))
+            except ContentLocked:
+                sealed += record.seq
+            except ArchiveUnavailable:
+                missing = True
+            if rest is not None:
+                break
+        wanted.reverse()
+        places, parts = await run_sync(
+            _places_of_facts, [fact for _, fact in wanted], asked, filters, limit, limiter=self._thread
+        )
+        found = [wanted[place - 1] for place in places]
+        if len(found) == limit:
+            rest = found[-1][0], found[-1][1].seq
+        return FoundFacts(found, rest, missing, sealed, parts)
+
+    async def _facts(self, record: SessionRecord, before: int) -> AsyncIterator[Fact]:
+        if record.archived:  # it comes back from the archive when it is read from its beginning
+            async for _ in self._tapes.read_session(record.id, until=1):
+                break
+        async for fact in self._tapes.read_back(record.id, before=before):
+            yield fact
+
+
+def _places_of_facts(facts: Sequence[Fact], asked: str, filters: Filters, limit: int) -> tuple[list[int], Meant]:
+    """The places of the facts that are meant, counted from 1, the latest first; and what is meant."""
+    index = SearchIndex(_IN_MEMORY)
+    try:
+        index.add(_SHELF, [_item(place, fact) for place, fact in enumerate(facts, 1)])
+        parts = meant(asked, index.spellings)
+        match = match_of(parts)
+        found = [] if match is None else index.search(match, [(_SHELF, 1, len(facts))], filters, limit)
+        return [place for _, place in found], parts
+    finally:
+        index.close()
+
+
+def _item(place: int, fact: Fact) -> IndexedEntry:
+    words = [word for text in texts_in(fact.data) for word in words_of(text)]
+    return IndexedEntry(place, fact.kind, utc_text(fact.at.isoformat()), words)

@@ -14,8 +14,18 @@ from typing import Any, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf, throw_away
-from gateway.features.notebooks.search.words import Meant, match_of, meant, texts_in, words_of
+from gateway.features.notebooks.search.index import (
+    Filters,
+    IndexedEntry,
+    Meant,
+    SearchIndex,
+    Shelf,
+    match_of,
+    meant,
+    texts_in,
+    throw_away,
+    words_of,
+)
 from gateway.features.notebooks.store import Entry, Notebook, NotebookStore, Stretch
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable

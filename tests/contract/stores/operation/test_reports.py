@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.reports.redis import RedisReports
-from gateway.features.reports.store import Report, ReportStore
+from gateway.features.reports.redis import RedisReports, Report, ReportStore
 from runtime.storage.redis.client.connection import open_connection
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.reports import MemoryReports

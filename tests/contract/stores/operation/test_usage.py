@@ -7,9 +7,8 @@ from datetime import date
 
 import pytest
 
-from gateway.features.usage import redis
-from gateway.features.usage.redis import RedisUsage
-from gateway.features.usage.store import Used
+from gateway.features.usage import ledger
+from gateway.features.usage.ledger import RedisUsage, Used
 from gateway.models.answers import Amounts
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.sessions.traces import RedisTraces
@@ -58,7 +57,7 @@ async def test_deleting_a_person_deletes_their_sums_and_nobody_elses(connection:
 async def test_on_a_day_with_too_many_new_people_are_counted_together_and_the_sums_expire(
     connection: RedisConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis, "MAX_FIELDS", 5)
+    monkeypatch.setattr(ledger, "MAX_FIELDS", 5)
     store = RedisUsage(connection)
     for person in ("telegram:1", "telegram:2", "telegram:3", "telegram:1"):
         await store.add(used(person, THURSDAY), Amounts(1, 1, 1, 1, 1.0))

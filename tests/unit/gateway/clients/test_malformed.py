@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from gateway.clients.requests import Admission
 from gateway.features.a2a.door import A2aDoor
-from gateway.features.a2a.listing import TaskListing
+from gateway.features.a2a.handler import TaskListing
 from gateway.features.a2a.push import Pushes
 from gateway.features.mcp.server import McpDoor
 from runtime.stores.catalog import SessionCatalog

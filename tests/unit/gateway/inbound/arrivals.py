@@ -13,7 +13,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People, Role
 from gateway.feature import EntrancePart
 from gateway.features.memories.books import Memories
-from gateway.features.memories.command import MemoryCommand, RecordedSilence
+from gateway.features.memories.node import MemoryCommand, RecordedSilence
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger

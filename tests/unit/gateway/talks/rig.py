@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from gateway.settings.tree import load
-from gateway.talks.reports.results import TalkResult
+from gateway.talks.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
 from gateway.talks.staging.stage import open_stage
 from runtime.core.errors import ProgramError

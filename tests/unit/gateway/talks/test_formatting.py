@@ -8,8 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.talks.formatting import formatted_talks
-from gateway.talks.parsing.document import read_head, read_talks, source_of
+from gateway.talks.parsing.document import formatted_talks, read_head, read_talks, source_of
 from gateway.talks.running import Loader
 from gateway.talks.talk import Talk
 from runtime.language.diagnostics import ProgramRejected

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.settings.tree import load
-from gateway.talks.reports.results import TalkResult
+from gateway.talks.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
 from gateway.talks.staging.answers import Live, TalkRecording, read_recordings, recording_of, write_recordings
 from gateway.talks.staging.script import Pieces, ReplyScript

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.settings.tree import load
-from gateway.talks.reports.results import TalkResult
+from gateway.talks.results import TalkResult
 from gateway.talks.running import Loader, hold_talk
 from gateway.talks.saving import add_talk, save, shelf_for
 from gateway.talks.staging.stage import open_stage

@@ -10,10 +10,9 @@ from PIL import Image
 
 from gateway.settings.tree import load
 from gateway.talks.holding import Holding
-from gateway.talks.reports.results import TalkResult
+from gateway.talks.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.saving import add_talk, save, shelf_for
-from gateway.talks.sent_files import Contents, beside, contents_in, contents_of
+from gateway.talks.saving import Contents, add_talk, beside, contents_in, contents_of, save, shelf_for
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk

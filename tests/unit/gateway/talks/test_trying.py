@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.settings.tree import Settings
-from gateway.talks.trying.model import ScriptedModel, asked_by
+from gateway.talks.trying import ScriptedModel, asked_by
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMRefused

@@ -7,8 +7,7 @@ from google.protobuf.json_format import MessageToDict
 
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import TaskView
-from gateway.features.a2a.growing import GrowingTexts
-from gateway.features.a2a.messages import Named, task_of
+from gateway.features.a2a.messages import GrowingTexts, Named, task_of
 from runtime.core.ids import SessionId
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew

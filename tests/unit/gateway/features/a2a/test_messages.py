@@ -13,8 +13,7 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from gateway.clients.tasks.service import ClientTask
 from gateway.clients.tasks.view import QuestionOfTask, TaskUtterance, TaskView
-from gateway.features.a2a.card import JSONRPC, Skill, card_of, skills_of
-from gateway.features.a2a.messages import Mark, Named, order_of, task_of, updates_of
+from gateway.features.a2a.messages import JSONRPC, Mark, Named, Skill, card_of, order_of, skills_of, task_of, updates_of
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import SessionId
 from runtime.language.diagnostics import Span

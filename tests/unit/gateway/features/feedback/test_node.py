@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.features.feedback.node import NodeRatings
+from gateway.features.feedback.ledger import NodeRatings
 from runtime.bus import Bus
 from runtime.events.happening import Event
 from runtime.events.talk import AnswerRated

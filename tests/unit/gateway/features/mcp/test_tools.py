@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.features.mcp.tools import MAX_NAME_CHARS, parameters_schema, playbook_tools, task_tools
+from gateway.features.mcp.server import MAX_NAME_CHARS, parameters_schema, playbook_tools, task_tools
 from runtime.language.program import Param
 from tests.unit.runtime.sessions import programs as small
 

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from benchmarks.programs.memories import QUESTIONS, made
-from gateway.features.memories.index import MemoryIndex, distance
-from gateway.features.memories.words import stem, tokens
+from gateway.features.memories.index import MemoryIndex, distance, stem, tokens
 
 FACTS = (
     "is vegetarian",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.memories.command import RecordedSilence
+from gateway.features.memories.node import RecordedSilence
 from gateway.features.memories.session import NodeMemories
 from gateway.features.memories.settings import MemoryLimits
 from runtime.core.address import Address

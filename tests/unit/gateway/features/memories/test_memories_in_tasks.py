@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.features.memories.books import Memories
-from gateway.features.memories.command import RecordedSilence
+from gateway.features.memories.node import RecordedSilence
 from gateway.features.memories.session import NodeMemories
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId, SessionId

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.features.memories.command import remembers
+from gateway.features.memories.node import remembers
 from gateway.inbound.routing import Route, Routes
 from runtime.core.errors import ConfigError
 from runtime.core.ids import SessionId

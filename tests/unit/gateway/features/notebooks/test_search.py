@@ -12,10 +12,19 @@ import anyio
 import pytest
 
 from gateway.features.notebooks.search import search as searching
-from gateway.features.notebooks.search.index import Filters, IndexedEntry, SearchIndex, Shelf
+from gateway.features.notebooks.search.index import (
+    Filters,
+    IndexedEntry,
+    Phrase,
+    SearchIndex,
+    Shelf,
+    distance,
+    match_of,
+    meant,
+    words_of,
+)
 from gateway.features.notebooks.search.routes import EXCERPT_CHARS, excerpts
 from gateway.features.notebooks.search.search import NoIndex, Search
-from gateway.features.notebooks.search.words import Phrase, distance, match_of, meant, words_of
 from gateway.features.notebooks.store import Draft, Entry, Stretch, entry_line
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.notebooks import MemoryNotebooks

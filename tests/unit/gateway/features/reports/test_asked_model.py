@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from gateway.features.reports.inquiry import AskedModel
+from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
+from gateway.features.reports.redis import Report
 from gateway.features.reports.settings import ReportSettings
-from gateway.features.reports.store import Report
-from gateway.features.reports.task import DebugTasks, task_of
 from gateway.settings.models import leads_to
 from gateway.settings.tree import load
 from runtime.core.address import address_of

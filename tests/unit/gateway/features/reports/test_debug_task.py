@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.features.reports.desk import AGAIN, LEAVE
-from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry
+from gateway.features.reports.inquiry import MAX_LOOKS, PROGRAM, Inquiry, calls_of, programs_of, task_of
 from gateway.features.reports.settings import ReportSettings
-from gateway.features.reports.task import calls_of, programs_of, task_of
 from runtime.core.address import address_of
 from runtime.core.errors import LLMUnavailable
 from runtime.events.frames import LLMAnswered

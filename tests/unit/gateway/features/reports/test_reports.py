@@ -14,8 +14,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.features.reports.account import Accounts
 from gateway.features.reports.decisions import Decisions
 from gateway.features.reports.desk import AGAIN, LEAVE, TOLD_LATE, FailureDesk, ReportNotices
-from gateway.features.reports.inquiry import AskedModel
-from gateway.features.reports.task import DebugTasks, task_of
+from gateway.features.reports.inquiry import AskedModel, DebugTasks, task_of
 from gateway.observability.watching import Masking
 from runtime.bus import Bus
 from runtime.core.address import Address, address_of

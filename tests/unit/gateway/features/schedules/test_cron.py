@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from gateway.features.schedules.cron import Schedule, build_schedules, check_schedules
-from gateway.features.schedules.runs import Runs
+from gateway.features.schedules.schedules import Runs
 from gateway.inbound.routing import Routes, build_routes
 from gateway.jobs.runner import Jobs
 from gateway.settings.execution import read_routes

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.features.schedules.runs import Runs
-from gateway.features.schedules.schedules import Schedules
+from gateway.features.schedules.schedules import Runs, Schedules
 from gateway.features.schedules.settings import ScheduleSettings
 from gateway.features.schedules.store import ScheduleRun, kept_key, run_of
 from runtime.core.clock import Clock

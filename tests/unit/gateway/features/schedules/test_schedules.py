@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from gateway.features.schedules.answers import ScheduleAnswers
+from gateway.features.schedules.node import ScheduleAnswers
 from gateway.features.schedules.schedules import Schedules
 from gateway.features.schedules.settings import ScheduleSettings
 from runtime.core.address import Address

@@ -9,8 +9,7 @@ import anyio
 import pytest
 
 from gateway.access.people import Role
-from gateway.features.usage.ledger import Ledger, grouped, last_days
-from gateway.features.usage.store import KEPT_DAYS, Used
+from gateway.features.usage.ledger import KEPT_DAYS, Ledger, Used, grouped, last_days
 from gateway.models.answers import Amounts, answers_on
 from runtime.bus import Bus
 from runtime.core.texts import load_texts

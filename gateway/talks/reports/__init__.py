@@ -1,1 +1,0 @@
-"""Results of talks, for people and for CI."""

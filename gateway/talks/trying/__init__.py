@@ -1,1 +1,0 @@
-"""Programs that are tried with the answers of their talks."""
