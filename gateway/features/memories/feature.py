@@ -23,7 +23,7 @@ def _calls() -> tuple[type, ...]:
 
 
 def _judge(settings: Settings, routes: Routes, programs: Mapping[str, Program]) -> None:
-    from gateway.features.memories.command import remembers
+    from gateway.features.memories.node import remembers
 
     remembers(programs, routes.memory, otherwise=settings.memory.on)
 
