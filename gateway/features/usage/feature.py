@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gateway.feature import EntrancePart, Feature, FeatureDoor, FeatureGround, ServingGround
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
-
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
