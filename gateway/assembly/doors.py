@@ -41,8 +41,7 @@ from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.bus import ClientBus, Registers
 from gateway.clients.journals import ClosedRooms, Journals
 from gateway.clients.requests import Admission
-from gateway.clients.tasks.ordering import TaskDoor
-from gateway.clients.tasks.service import TaskService
+from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.console.door import LOGINS_TABLE, ConsoleDoor, Logins
 from gateway.database import GatewayDatabase
 from gateway.dev.door import board_routes

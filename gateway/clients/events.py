@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.feed import READ_AT_ONCE, Feed, FeedSubscription, WantedEvents
 from gateway.clients.requests import MAX_WAIT_S, STREAM_HEADERS, Admission, Client, answer, body_of, number, whole
-from gateway.clients.tasks.ordering import TaskOrdering
+from gateway.clients.tasks.service import TaskOrdering
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern, matches
 from runtime.core.errors import EventsGone

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from gateway.clients.events import EventTriggers
 from gateway.clients.scopes import Scopes
-from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
-from gateway.features.publishing.calls import ProgramEvents
+from gateway.clients.tasks.service import TaskDoor, TaskOrdering
+from gateway.features.publishing.node import ProgramEvents
 from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.stores.inbox import KnownEvent

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from starlette.exceptions import HTTPException
-
-from gateway.clients.events import EventTriggers
-from gateway.clients.requests import Client
-from gateway.clients.scopes import PROGRAM, Scopes
-from runtime.core.cloud_event import MAX_EVENT_BYTES, CloudEvent, is_type
-from runtime.core.errors import InboxFull, PlaybookError
+from runtime.core.cloud_event import MAX_EVENT_BYTES, is_type
+from runtime.core.errors import PlaybookError
 from runtime.core.json_text import write_json
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.signatures import call
@@ -26,45 +21,16 @@ MAX_UNDELIVERED = 100
 """The events of one session on which programs may still have to begin; then it publishes none for now."""
 
 
-class ProgramEvents:
-    """What the settings let programs publish, and the programs that begin on it: to these, a program is a client."""
-
-    def __init__(self, publishers: Mapping[str, Scopes], triggers: EventTriggers) -> None:
-        """`publishers` are programs by name: the types of events that each may send, and what may begin on them."""
-        self._clients = {name: Client(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
-        self._triggers = triggers
-
-    def refusal(self, program: str, type_: str) -> str | None:
-        """The sentence why a program may not publish events of a type; None where it may."""
-        client = self._clients.get(program)
-        if client is not None and client.scopes.may_send(type_):
-            return None
-        return f"the settings do not let {program} publish {type_}; [publishers.{program}] has the types that it may"
-
-    def begun(self, program: str, type_: str) -> Sequence[str]:
-        """The playbooks of programs that begin on such an event of a program."""
-        client = self._clients.get(program)
-        return [] if client is None else [one.name for one in self._triggers.on(client, type_)]
-
-    async def begin(self, program: str, event: CloudEvent, hops: int) -> None:
-        """Order what begins on an event, once however often it is asked. Raises InboxFull where too much waits."""
-        client = self._clients.get(program)
-        if client is None:
-            return
-        try:
-            await self._triggers.begin(client, [event], hops=hops)
-        except HTTPException as error:
-            raise InboxFull(error.detail) from error
-
-
 class PublishCalls:
     """`Publish`, for one session."""
 
-    def __init__(self, journal: Journal, program: str, door: ProgramEvents | None) -> None:
-        """Without `door` nobody would see an event."""
+    def __init__(
+        self, journal: Journal, refusal: Callable[[str], str | None], begun: Callable[[str], Sequence[str]]
+    ) -> None:
+        """Of a type of events: why the program may not publish it, None where it may, and what begins on it."""
         self._journal = journal
-        self._program = program
-        self._door = door
+        self._may_not = refusal
+        self._begun = begun
 
     @call("Publish", example='await Publish("orders.taken", {"item": "tea", "pieces": 2})')
     def publish(self, frame: Frame, event: str, data: Any = None) -> str:
@@ -85,15 +51,13 @@ class PublishCalls:
             return f"{type_[:80]!r} is no type of events, such as orders.taken: words of letters, digits, - and _"
         if is_reserved(type_):
             return f"only Parley itself has events of the type {type_}"
-        if self._door is None:
-            return "events need a gateway, and here is one conversation alone"
-        return self._door.refusal(self._program, type_)
+        return self._may_not(type_)
 
     def _hops(self, type_: str) -> int:
         """The length of the chain that the event continues. Raises PlaybookError where it would go on without end."""
         state = self._journal.state
         hops = 1 if state.order is None else state.order.hops + 1
-        begun = [] if self._door is None else self._door.begun(self._program, type_)
+        begun = self._begun(type_)
         if begun and hops > MAX_HOPS:
             raise PlaybookError(
                 f"{type_} was not published, because {begun[0]} begins on it: {MAX_HOPS} events of programs have led "

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from anyio.abc import TaskGroup
+from starlette.exceptions import HTTPException
 
 from gateway.clients.events import EventTriggers
-from gateway.clients.tasks.ordering import TaskDoor, TaskOrdering
+from gateway.clients.requests import Client
+from gateway.clients.scopes import PROGRAM, Scopes
+from gateway.clients.tasks.service import TaskDoor, TaskOrdering
 from gateway.feature import FeatureGround
-from gateway.features.publishing.calls import ProgramEvents, PublishCalls
+from gateway.features.publishing.calls import PublishCalls
 from gateway.settings.clients import publisher_scopes
 from runtime.core.background import OnDemand
 from runtime.core.cloud_event import CloudEvent
@@ -23,6 +28,37 @@ from runtime.tape.state.run import PublishedState
 from runtime.tape.view import source_of
 
 
+class ProgramEvents:
+    """What the settings let programs publish, and the programs that begin on it: to these, a program is a client."""
+
+    def __init__(self, publishers: Mapping[str, Scopes], triggers: EventTriggers) -> None:
+        """`publishers` are programs by name: the types of events that each may send, and what may begin on them."""
+        self._clients = {name: Client(f"{PROGRAM}{name}", scopes) for name, scopes in publishers.items()}
+        self._triggers = triggers
+
+    def refusal(self, program: str, type_: str) -> str | None:
+        """The sentence why a program may not publish events of a type; None where it may."""
+        client = self._clients.get(program)
+        if client is not None and client.scopes.may_send(type_):
+            return None
+        return f"the settings do not let {program} publish {type_}; [publishers.{program}] has the types that it may"
+
+    def begun(self, program: str, type_: str) -> Sequence[str]:
+        """The playbooks of programs that begin on such an event of a program."""
+        client = self._clients.get(program)
+        return [] if client is None else [one.name for one in self._triggers.on(client, type_)]
+
+    async def begin(self, program: str, event: CloudEvent, hops: int) -> None:
+        """Order what begins on an event, once however often it is asked. Raises InboxFull where too much waits."""
+        client = self._clients.get(program)
+        if client is None:
+            return
+        try:
+            await self._triggers.begin(client, [event], hops=hops)
+        except HTTPException as error:
+            raise InboxFull(error.detail) from error
+
+
 class PublishedEvents(SessionPart):
     """The events of one session. Handed on again after a crash, an event begins nothing twice."""
 
@@ -31,7 +67,9 @@ class PublishedEvents(SessionPart):
         self._journal = parts.journal
         self._door = door
         self._clock = parts.around.clock
-        self.calls = (PublishCalls(self._journal, self._program, door),)
+        refusal = _alone if door is None else partial(door.refusal, self._program)
+        begun = _nothing if door is None else partial(door.begun, self._program)
+        self.calls = (PublishCalls(self._journal, refusal, begun),)
         self.listeners = (self.noted,)
         self._handing_on = OnDemand(self._hand_on)
         self._handed_on = Signal()
@@ -71,6 +109,14 @@ class PublishedEvents(SessionPart):
             await pause(self._clock)
             return
         self._journal.note(EventHandedOn(seq))
+
+
+def _alone(_type: str, /) -> str:
+    return "events need a gateway, and here is one conversation alone"
+
+
+def _nothing(_type: str, /) -> Sequence[str]:
+    return ()
 
 
 class NodePublishing(NodePart):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -22,7 +22,6 @@ from runtime.execution.frames.outcomes import rebuilt, site
 from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
-from runtime.sessions.features import SessionParts
 from runtime.stores.orders import TaskLimits
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
@@ -32,6 +31,9 @@ from runtime.tape.journal import Journal, as_data
 from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
+
+if TYPE_CHECKING:
+    from runtime.sessions.features import SessionParts
 
 _TASK_CHARS = 32
 """As many as the ids of other sessions have."""

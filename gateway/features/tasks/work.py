@@ -25,7 +25,7 @@ from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, Orde
 class TaskWork:
     """One session in memory that may be a task. Does nothing where it is none."""
 
-    def __init__(self, parts: SessionParts, spent: SpentOf) -> None:
+    def __init__(self, parts: SessionParts, spent: SpentOf | None) -> None:
         self._parts = parts
         self._journal = parts.journal
         self._tasks = parts.tasks
@@ -46,7 +46,7 @@ class TaskWork:
         return await self._around.allowance(order.place, person)
 
     async def _over_limit(self, order: OrderState) -> str | None:
-        if not order.tokens and not order.dollars:
+        if self._spent is None or not (order.tokens or order.dollars):
             return None
         spent = await self._spent(order.root)
         if order.tokens and spent.tokens >= order.tokens:

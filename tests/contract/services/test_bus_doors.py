@@ -30,8 +30,7 @@ from gateway.clients.feed import Feed, Reader, Readers
 from gateway.clients.journals import ClosedRooms
 from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.ordering import TaskDoor
-from gateway.clients.tasks.service import TaskService
+from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.web.app import ServiceMount, build_web
 from gateway.web.guard import health_routes
 from gateway.web.server import serve

@@ -22,8 +22,7 @@ from gateway.clients.bus import ClientBus, Registers
 from gateway.clients.journals import TAPES, Journals
 from gateway.clients.requests import Admission
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.ordering import TaskDoor
-from gateway.clients.tasks.service import TaskService
+from gateway.clients.tasks.service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor, Links, Logins
 from gateway.database import GatewayDatabase
 from gateway.features.notebooks.door import TapeService

@@ -11,8 +11,7 @@ from gateway.clients.feed import Feed, Readers
 from gateway.clients.journals import ClosedRooms
 from gateway.clients.requests import Client
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks.ordering import TaskDoor
-from gateway.clients.tasks.service import TaskService
+from gateway.clients.tasks.service import TaskDoor, TaskService
 from runtime.core.address import CLIENT, Address, address_of
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gateway.clients.scopes import Scopes
-from gateway.features.publishing.calls import MAX_HOPS, ProgramEvents
+from gateway.features.publishing.calls import MAX_HOPS
+from gateway.features.publishing.node import ProgramEvents
 from gateway.features.reports.node import NodeReports
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
