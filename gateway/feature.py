@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
-    from runtime.tape.moments import Moments
+    from runtime.tape.snapshot import Moments
 
 
 class FeatureGround(Protocol):

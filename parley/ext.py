@@ -41,9 +41,17 @@ from runtime.core.errors import (
     ShownDiffers,
     StreamOver,
 )
-from runtime.core.message import Attachment, Choice, Message, MessageType
+from runtime.core.message import (
+    Attachment,
+    Choice,
+    Message,
+    MessageType,
+    StreamChunk,
+    StreamComplete,
+    StreamObserver,
+    StreamStart,
+)
 from runtime.core.quote import Quote
-from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 
 __all__ = [
     "API_VERSION",

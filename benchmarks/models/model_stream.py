@@ -24,8 +24,7 @@ from benchmarks.table import Row, show
 from gateway.settings.tree import model_environment
 from runtime.core.clock import SystemClock
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import ChatMessage, CompletionRequest, Provider
-from runtime.llm.options import ModelOptions
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Provider
 from runtime.llm.process import ModelProcess
 from runtime.llm.worker.library import LiteLLMProvider
 from runtime.llm.worker.openai_server import OpenAIServerReader

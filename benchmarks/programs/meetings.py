@@ -22,10 +22,9 @@ from anyio.abc import TaskGroup
 
 from benchmarks.table import Row, show
 from runtime.bus import Bus
-from runtime.channels.batching import Batcher
-from runtime.channels.message_queue import MessageQueue
+from runtime.channels.channel import Channels
+from runtime.channels.message_queue import Batcher, MessageQueue
 from runtime.channels.participant import AgentParticipant
-from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MeetingId, new_message_id
 from runtime.core.message import Message, MessageType

@@ -11,14 +11,12 @@ import anyio
 
 from benchmarks.table import Row, show
 from runtime.bus import Bus
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.message_queue import FromSender, MessageQueue
 from runtime.channels.participant import AgentParticipant
-from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MessageId, StreamId
-from runtime.core.message import Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
 
 A, B, C = AgentId("1000"), AgentId("1001"), AgentId("1002")
 MESSAGES = 50_000

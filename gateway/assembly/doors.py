@@ -73,7 +73,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.model_calls import RedisModelCalls
-from runtime.tape.moments import Moments
+from runtime.tape.snapshot import Moments
 
 
 def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:

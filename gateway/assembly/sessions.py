@@ -30,8 +30,8 @@ from runtime.files.reading import ReadLimits
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
 from runtime.llm.client import SPEAK, TRANSCRIBE, Sight
+from runtime.llm.local import folder_of
 from runtime.llm.models import SERVICES, VISION, Models
-from runtime.llm.whisper.models import folder_of
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Alarm, Resting

@@ -21,8 +21,8 @@ def voice(
 ) -> None:
     """Download a Whisper model to the data directory. The gateway itself downloads none."""
     from gateway.assembly.sessions import whisper_folder
-    from runtime.llm.whisper.models import download as fetch
-    from runtime.llm.whisper.models import is_there
+    from runtime.llm.local import download as fetch
+    from runtime.llm.local import is_there
 
     with plain_errors():
         folder = whisper_folder(load_settings(config), size)

@@ -11,12 +11,12 @@ from adapters.adapter import Adapter
 from adapters.records import Records
 from gateway.built_in_calls import SIGNATURES
 from gateway.settings.platforms import PlatformSettings
+from runtime.channels.channel import OnCreated
 from runtime.channels.extensions import Guest, OnMessage, OnStream
-from runtime.channels.registry import OnCreated
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
 from runtime.core.ids import is_human_word
-from runtime.core.stream import StreamObserver
+from runtime.core.message import StreamObserver
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
 

@@ -9,9 +9,9 @@ from anyio.abc import TaskGroup
 
 from gateway.extensions.loading import Extensions
 from runtime.bus import Bus
+from runtime.channels.channel import Channels
 from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.participant import Participant
-from runtime.channels.registry import Channels
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.speech.receipts import note_delivered
 from runtime.sessions.features import NodePart

@@ -22,10 +22,9 @@ from runtime.events.service import ArchiveFailed, SessionsRetired
 from runtime.stores.archive import PutsAway, files_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, Traces, Whose, busy_session
 from runtime.stores.sessions import PlaceStore
-from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
+from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.meetings import MeetingPlaced
-from runtime.tape.facts.pages import PageBegun, PartSent
-from runtime.tape.facts.people import MessageHeard, PeopleQuoted, PersonMet
+from runtime.tape.facts.people import MessageHeard, PageBegun, PartSent, PeopleQuoted, PersonMet
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderTaken, TaskAsks
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape

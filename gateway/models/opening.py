@@ -20,19 +20,16 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.events.happening import Tell, unheard
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
-from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import Link, ModelChain
+from runtime.llm.answering import AnsweringClient, ThoughtHabit
+from runtime.llm.chain import Cooldowns, Link, ModelChain
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama, is_decided
 from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording, Usage
-from runtime.llm.cooldowns import Cooldowns
-from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, SERVICES, Models
-from runtime.llm.thoughts import ThoughtHabit
-from runtime.llm.whisper.models import PREFIX as WHISPER
-from runtime.llm.whisper.process import LocalWhisper
+from runtime.llm.local import PREFIX as WHISPER
+from runtime.llm.local import LocalWhisper
+from runtime.llm.models import DEFAULT, SERVICES, Models, NoModelClient
 
 if TYPE_CHECKING:
-    from runtime.llm.options import ModelOptions
+    from runtime.llm.client import ModelOptions
 
 _SERVICE_URLS = {
     "openai": "https://api.openai.com/v1",
@@ -110,7 +107,7 @@ async def _options(
 
     Raises LLMUnavailable where there is no model, NotInstalled, and ConfigError.
     """
-    from runtime.llm.options import ModelOptions, ModelTimeouts
+    from runtime.llm.client import ModelOptions, ModelTimeouts
 
     if isinstance(choice, NoModel):
         raise LLMUnavailable(choice.reason)

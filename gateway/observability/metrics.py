@@ -16,7 +16,6 @@ from gateway.observability.watching import FirstTexts, Gauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
-from runtime.events.channels import MessageDelivered, MessageUndelivered, ObserverFailed, WatcherFailed
 from runtime.events.frames import (
     FrameFailed,
     FrameOpened,
@@ -30,11 +29,12 @@ from runtime.events.frames import (
     TurnCompleted,
 )
 from runtime.events.happening import Happening
-from runtime.events.remote import RemoteLost, RemoteUnreachable
 from runtime.events.service import ArchiveFailed, JobFailed, ModelFellBack, StorageLost, TracingFailed
 from runtime.events.sessions import (
     ContentIsLocked,
     PlaybookFailed,
+    RemoteLost,
+    RemoteUnreachable,
     SessionFailed,
     SessionFenced,
     SessionRested,
@@ -46,13 +46,17 @@ from runtime.events.talk import (
     AdapterRateLimited,
     AnswerRated,
     MessageAdmitted,
+    MessageDelivered,
     MessageReceived,
+    MessageUndelivered,
+    ObserverFailed,
     PageCutShort,
     PageDiverged,
     PageFailed,
     PageOrphaned,
     PageRefused,
     PageSettled,
+    WatcherFailed,
 )
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

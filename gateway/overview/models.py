@@ -24,11 +24,9 @@ from runtime.core.errors import LLMError
 from runtime.events.happening import Tell
 from runtime.language.program import Program
 from runtime.language.remote import remote_of
-from runtime.llm.chain import Link, ModelChain
+from runtime.llm.chain import Cooldown, Link, ModelChain
 from runtime.llm.client import LLMClient, Usage
-from runtime.llm.cooldowns import Cooldown
-from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models
+from runtime.llm.models import DEFAULT, PURPOSES, SERVICES, Models, NoModelClient
 
 _TRIED_WITHIN_S = 30.0
 """The time limit of a test call to one model."""

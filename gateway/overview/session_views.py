@@ -22,10 +22,10 @@ from runtime.sessions.commands.alter import changeable
 from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.stores.kept import KeptCalls, ModelCall
 from runtime.tape.facts.frames import FailureUncaught, FrameReturned
-from runtime.tape.facts.pages import PageBegun
+from runtime.tape.facts.people import PageBegun
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver
-from runtime.tape.moments import Moments
+from runtime.tape.snapshot import Moments
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import AgentState, SessionState

@@ -30,9 +30,8 @@ from runtime.language.program import Program
 from runtime.language.remote import is_tool
 from runtime.stores.catalog import KnownSession, SessionCatalog, among_sessions
 from runtime.stores.sessions import Living, SessionRecord
-from runtime.tape.facts.calls import EffectIntended
-from runtime.tape.facts.pages import PageFinished
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.frames import EffectIntended
+from runtime.tape.facts.people import MessageHeard, PageFinished
 from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import TapeReader
 

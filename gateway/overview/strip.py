@@ -10,23 +10,25 @@ from typing import Any, Literal
 from adapters.markdown.html_blocks import html_as_markdown
 from runtime.core.ids import as_named
 from runtime.core.json_text import write_json
-from runtime.tape.facts.agents import AgentCreated, AgentStopped
-from runtime.tape.facts.calls import CallReturned, EffectIntended, QuestionAsked, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import (
+    CallReturned,
+    EffectIntended,
     FailureUncaught,
     FrameReturned,
     FrameStarted,
+    QuestionAsked,
     StatementAccepted,
     StatementFailed,
     StatementRejected,
     StepReached,
     StepReturned,
+    WaitBegun,
+    WaitEnded,
 )
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew, QuestionClosed
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.people import MessageHeard, PageBegun, PageClosed, PageFinished, PageGrew, QuestionClosed
 from runtime.tape.facts.registry import KINDS
-from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.session import AgentCreated, AgentStopped, ProgramBroken
 from runtime.tape.facts.tasks import TaskOrdered, TaskOver, WordToOrderer, WordToTask
 from runtime.tape.tape import Fact
 

@@ -20,8 +20,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
 from runtime.events.happening import Happening
-from runtime.events.remote import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack
+from runtime.events.sessions import OfServer, RemoteConnected, RemoteListed, RemoteReturned, RemoteUnreachable
 
 _LAST = 200
 """The last answers whose times are kept."""

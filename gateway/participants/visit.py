@@ -25,7 +25,7 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import START, Mail, Mailboxes, MailboxRead, MailboxReader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
-from runtime.events.remote import ParticipantConnected, ParticipantDisconnected
+from runtime.events.sessions import ParticipantConnected, ParticipantDisconnected
 from runtime.sessions.inbound.participants import Act
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 

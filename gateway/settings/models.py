@@ -11,9 +11,8 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
-from runtime.llm.client import EMBED
+from runtime.llm.client import EMBED, Prices, Service
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES
-from runtime.llm.options import Prices, Service
 from runtime.voice.listener import VoiceLimits
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")

@@ -31,12 +31,10 @@ from runtime.core.message import MessageType
 from runtime.core.plain_text import shortened
 from runtime.language.program import Program
 from runtime.language.syntax.source import TALKS
-from runtime.tape.facts.agents import AgentCreated, MessageQueued
-from runtime.tape.facts.calls import WaitBegun, WaitEnded
-from runtime.tape.facts.pages import PageBegun, PageFinished
-from runtime.tape.facts.people import FileReceived, MessageHeard
+from runtime.tape.facts.frames import WaitBegun, WaitEnded
+from runtime.tape.facts.people import FileReceived, MessageHeard, PageBegun, PageFinished
 from runtime.tape.facts.registry import content_of
-from runtime.tape.facts.session import ExchangeBegun, SessionBegun, SessionEnded
+from runtime.tape.facts.session import AgentCreated, ExchangeBegun, MessageQueued, SessionBegun, SessionEnded
 from runtime.tape.tape import Fact
 
 NO_FILES: Mapping[str, Path] = MappingProxyType({})

@@ -29,8 +29,7 @@ from runtime.events.frames import (
     OfFrame,
 )
 from runtime.llm.client import Completion, CompletionRequest, LLMClient
-from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, SERVICES, Models
+from runtime.llm.models import DEFAULT, SERVICES, Models, NoModelClient
 
 _WROTE = re.compile(r' They wrote: "(.*?)"\. What did', re.DOTALL)
 _FORM = re.compile(r" (?:They wrote: |Write nothing for this|Answer with |Write answer if |Only the message itself)")

@@ -10,8 +10,7 @@ import anyio
 
 from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
-from runtime.channels.batching import Batcher
-from runtime.channels.message_queue import MessageQueue
+from runtime.channels.message_queue import Batcher, MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
@@ -24,9 +23,9 @@ from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import RaisedFailure, described, reason
 from runtime.execution.host import Host
 from runtime.execution.prompt.file_names import heard_with_files
-from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.session import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.session import AgentState
 

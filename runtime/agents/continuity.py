@@ -12,9 +12,8 @@ from runtime.execution.frames.outcomes import described
 from runtime.execution.host import Host
 from runtime.execution.session_context import SessionContext
 from runtime.language.pbasm.versions import differences, outline
-from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.frames import FrameReturned
-from runtime.tape.facts.session import ProgramAdopted, SessionEnded
+from runtime.tape.facts.session import MessagesDropped, ProgramAdopted, SessionEnded
 from runtime.tape.state.frames import FrameState
 
 

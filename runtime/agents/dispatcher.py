@@ -6,12 +6,12 @@ from typing import Any
 
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
+from runtime.channels.channel import Channels
 from runtime.channels.mailbox import Mailboxes, Seat
-from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
-from runtime.events.channels import MessageUndelivered
+from runtime.events.talk import MessageUndelivered
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.state.frames import counts

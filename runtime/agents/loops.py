@@ -16,8 +16,8 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Host
 from runtime.language.program import AgentKind, AgentSpec, TriggerKind
-from runtime.tape.facts.agents import AgentCreated, AgentDismissed, AgentStopped
-from runtime.tape.listeners import hears
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentCreated, AgentDismissed, AgentStopped
 
 MAX_PAST_TURNS = 20
 """The number of turns of an interrupted playbook whose messages its successor knows."""

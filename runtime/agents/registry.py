@@ -18,7 +18,7 @@ from runtime.execution.speech.targets import human_of
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.humans import humans_of
-from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.facts.session import AgentCreated
 from runtime.tape.journal import Journal
 from runtime.tape.state.session import AgentState
 

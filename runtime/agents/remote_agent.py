@@ -17,8 +17,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
-from runtime.events.remote import ParticipantPosted, ParticipantRefused
-from runtime.tape.facts.agents import MessageQueued, MessagesDropped, MessagesFetched, MessagesPosted
+from runtime.events.sessions import ParticipantPosted, ParticipantRefused
+from runtime.tape.facts.session import MessageQueued, MessagesDropped, MessagesFetched, MessagesPosted
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import AgentState

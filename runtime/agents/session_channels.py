@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from runtime.agents.registry import AgentRegistry
-from runtime.channels.acknowledgements import Acknowledgements
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.registry import Channels
+from runtime.channels.participant import Acknowledgements
 from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId
 from runtime.execution.speech.targets import Target
 from runtime.meetings.showing import OpenToPeople
 from runtime.tape.facts.meetings import MeetingCreated
+from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 
 
 class SessionChannels:

@@ -11,14 +11,12 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels, OnCreated
 from runtime.channels.participant import Participant
-from runtime.channels.registry import Channels, OnCreated
 from runtime.core.errors import QueueFull
 from runtime.core.ids import GuestId, MessageId, StreamId
-from runtime.core.message import Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
-from runtime.events.channels import MessageUndelivered, ObserverFailed, WatcherFailed
+from runtime.core.message import Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.events.talk import MessageUndelivered, ObserverFailed, WatcherFailed
 
 MAX_WAITING = 10_000
 """Calls that wait for one function of an extension; further ones are left out, and that is published."""

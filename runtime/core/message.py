@@ -1,4 +1,4 @@
-"""A finished utterance."""
+"""An utterance: finished, or in progress with a start, chunks in order, and one completion."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId, participant_id
+from runtime.core.ids import ChannelId, MeetingId, MessageId, ParticipantId, StreamId, participant_id
 from runtime.core.quote import Quote, quote_from_data, quote_to_data, quotes_from_data, quotes_to_data
 
 HUMAN_CLASS = "Human"
@@ -159,7 +159,7 @@ class Message:
     what else it brings: what it forwards or shares, and cards; `past` is what was said before it in its place. `before`
     is what a changed message said first. `target_agent_ids` are those of a meeting, people too, whom it is for in
     particular. `answers` is the page of the question that a choice belongs to. Who sends a message with `ack_required`
-    wants to know within `ack_within_s` who has it (runtime/channels/acknowledgements.py). `ends_meeting` says that the
+    wants to know within `ack_within_s` who has it (runtime/channels/participant.py). `ends_meeting` says that the
     meeting it is about is over, `gone` is who has left it. A `quiet` notice wakes no model: it is read with the next
     message. No question takes a person's message `aside` for an answer: it is for another person, or older than the
     question. `looking_at` is what a person had open in their client when they wrote it, in words. `within` is the
@@ -284,3 +284,45 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         within=data.get("within"),
         hops=data.get("hops"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """`recipient_id` None means everyone in the channel."""
+
+    stream_id: StreamId
+    channel_id: ChannelId
+    sender_id: ParticipantId
+    sender_class: str
+    recipient_id: ParticipantId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChunk:
+    """The next piece of the text."""
+
+    stream_id: StreamId
+    text: str
+    recipient_id: ParticipantId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamComplete:
+    """The end of a stream. `message` is None when it failed or was cancelled; `error` says why.
+
+    `corrected`: the final text does not begin with what was streamed; show the message's content in its place.
+    """
+
+    stream_id: StreamId
+    message: Message | None
+    recipient_id: ParticipantId | None = None
+    error: str | None = None
+    corrected: bool = False
+
+
+class StreamObserver(Protocol):
+    """Sees start, then chunks in order, then complete. What it raises is counted, never passed on."""
+
+    async def on_stream_start(self, event: StreamStart, /) -> None: ...
+    async def on_stream_chunk(self, event: StreamChunk, /) -> None: ...
+    async def on_stream_complete(self, event: StreamComplete, /) -> None: ...

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import LLMError
-from runtime.core.foreign_text import foreign
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign
 from runtime.execution.model_calls import ModelCalls
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.tape.facts.frames import TranscriptCompacted

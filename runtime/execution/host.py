@@ -20,11 +20,9 @@ from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.tape.facts.calls import CallDropped
-from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.frames import CallDropped, FrameReturned, FrameStarted
 from runtime.tape.journal import as_data
-from runtime.tape.state.frames import CallKey, CallSite, FrameState
-from runtime.tape.state.talk import told
+from runtime.tape.state.frames import CallKey, CallSite, FrameState, told
 
 When = Literal["before", "after"]
 

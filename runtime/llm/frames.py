@@ -21,8 +21,16 @@ from runtime.core.errors import (
     LLMRefused,
     LLMUnavailable,
 )
-from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Recording, Usage
-from runtime.llm.options import ModelOptions, ModelTimeouts, Prices
+from runtime.llm.client import (
+    ChatMessage,
+    CompletionRequest,
+    ModelOptions,
+    ModelTimeouts,
+    Picture,
+    Prices,
+    Recording,
+    Usage,
+)
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 

@@ -33,9 +33,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
-from runtime.llm.client import CompletionRequest, Provider, Usage
+from runtime.llm.client import CompletionRequest, ModelOptions, Prices, Provider, Usage
 from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, prices_from, usage_from
-from runtime.llm.options import ModelOptions, Prices
 
 _ROOT = Path(__file__).parents[2]
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from runtime.llm.worker.main import main; main()"

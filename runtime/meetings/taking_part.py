@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from runtime.core.errors import UnknownTarget
-from runtime.core.foreign_text import foreign_name
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import NO_MEETING
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_name
 from runtime.meetings.invitations import LEFT, rejected
 from runtime.meetings.meeting import meeting_of
 from runtime.tape.state.meetings import MeetingState

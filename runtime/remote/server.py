@@ -27,7 +27,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.core.plain_text import one_line, plain
-from runtime.events.remote import (
+from runtime.events.sessions import (
     RemoteConnected,
     RemoteListed,
     RemoteLost,

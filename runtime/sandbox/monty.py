@@ -27,8 +27,7 @@ import pydantic_monty as monty
 
 from runtime.core.errors import NoWorker, SandboxError
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
-from runtime.sandbox.data import NotData, as_data
-from runtime.sandbox.executor import CallOutcome, GuestError, HostCall, Snippet
+from runtime.sandbox.executor import CallOutcome, GuestError, HostCall, NotData, Snippet, as_data
 from runtime.sandbox.wrapping import BARE, Wrapping
 
 _CLOSE_WAIT_S = 0.1

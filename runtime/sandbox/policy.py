@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from runtime.sandbox.data import MAX_INT_BITS
+from runtime.sandbox.executor import MAX_INT_BITS
 
 MAX_NODES = 3000
 MAX_DEPTH = 60

@@ -18,8 +18,8 @@ from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.registry import AgentRegistry
 from runtime.agents.session_channels import SessionChannels
-from runtime.channels.acknowledgements import Acknowledgements
-from runtime.channels.registry import Channels
+from runtime.channels.channel import Channels
+from runtime.channels.participant import Acknowledgements
 from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
@@ -43,7 +43,7 @@ from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
-from runtime.llm.reading_ahead import ReadingAhead
+from runtime.llm.models import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.sessions.commands.alter import Alterations
 from runtime.sessions.commands.fork import Forks

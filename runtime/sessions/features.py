@@ -10,8 +10,8 @@ from anyio.abc import TaskGroup
 
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.registry import AgentRegistry
+from runtime.channels.channel import Channels
 from runtime.channels.participant import Participant
-from runtime.channels.registry import Channels
 from runtime.core.address import Address
 from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import Builtins

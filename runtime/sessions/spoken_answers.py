@@ -21,10 +21,9 @@ from runtime.language.program import Program
 from runtime.sessions.features import SessionPart
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.pages import PageBegun, PageFinished
-from runtime.tape.facts.people import SpeechMade, SpeechWanted, VoiceSwitched
+from runtime.tape.facts.people import PageBegun, PageFinished, SpeechMade, SpeechWanted, VoiceSwitched
+from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 from runtime.tape.state.people import PageState, SpeechState
 from runtime.voice.listener import Payer
 from runtime.voice.readable import readable

@@ -18,9 +18,9 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
 from runtime.core.signals import Listeners, Signal
 from runtime.tape.facts.content import Content
+from runtime.tape.facts.registry import FactListeners
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
-from runtime.tape.listeners import FactListeners
 from runtime.tape.running import RunningCode
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState

@@ -16,13 +16,20 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.ids import as_named
 from runtime.core.message import Message
-from runtime.tape.facts.agents import AgentStopped
-from runtime.tape.facts.calls import CallReturned, VariableSet, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameReturned, FrameStarted, StepReached, StepReturned
-from runtime.tape.facts.pages import PageFinished, PageHeld
+from runtime.tape.facts.frames import (
+    CallReturned,
+    FrameReturned,
+    FrameStarted,
+    StepReached,
+    StepReturned,
+    VariableSet,
+    WaitBegun,
+    WaitEnded,
+)
+from runtime.tape.facts.people import PageFinished, PageHeld
 from runtime.tape.facts.registry import content_of
-from runtime.tape.facts.session import SessionEnded
+from runtime.tape.facts.session import AgentStopped, SessionEnded
 from runtime.tape.fold import apply
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import FrameState
@@ -50,16 +57,8 @@ class StepStretch:
 
     def as_json(self) -> dict[str, Any]:
         """As JSON data."""
-        return {
-            "at": self.at.isoformat(),
-            "agent": self.agent,
-            "class": self.agent_class,
-            "frame": self.frame,
-            "playbook": self.playbook,
-            "recap": self.recap,
-            "plan": self.plan,
-            "lines": self.lines,
-        }
+        about = {"agent": self.agent, "class": self.agent_class, "frame": self.frame, "playbook": self.playbook}
+        return {"at": self.at.isoformat(), **about, "recap": self.recap, "plan": self.plan, "lines": self.lines}
 
     @property
     def text(self) -> str:

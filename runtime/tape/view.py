@@ -7,13 +7,11 @@ from typing import Any
 
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.ids import ScheduleId
-from runtime.tape.facts.agents import AgentCreated
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FailureReported, FrameReturned, TranscriptCompacted
+from runtime.tape.facts.frames import CallReturned, FailureReported, FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.registry import content_of
-from runtime.tape.facts.session import EventPublished, ProgramBroken
+from runtime.tape.facts.session import AgentCreated, EventPublished, ProgramBroken
 from runtime.tape.facts.tasks import OrderOver, WordToOrderer
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.session import SessionState

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from runtime.core.foreign_text import foreign
+from runtime.core.prompt_forms import foreign
 from tests.architecture.source_tree import ROOT
 
 EXECUTION = ROOT / "runtime" / "execution"
@@ -18,7 +18,7 @@ WRITERS = (
     *sorted((EXECUTION / "free").glob("*.py")),
     EXECUTION / "calls" / "describing.py",
     EXECUTION / "compaction.py",
-    ROOT / "runtime" / "tape" / "state" / "talk.py",
+    ROOT / "runtime" / "tape" / "state" / "frames.py",
 )
 """The modules that word prompts."""
 

@@ -29,8 +29,7 @@ from runtime.core.errors import (
     LLMUnavailable,
 )
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
-from runtime.llm.options import ModelOptions, ModelTimeouts
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, ModelOptions, ModelTimeouts, Usage
 from runtime.llm.process import ModelProcess
 from runtime.llm.worker.library import LiteLLMProvider
 from runtime.llm.worker.openai_server import OpenAIServerReader

@@ -10,10 +10,9 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
+from runtime.tape.facts.people import MessageHeard, PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver, WordToOrderer

@@ -24,10 +24,10 @@ from runtime.sessions.features import NodePart
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain, WaitEnded
+from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain, WaitEnded
 from runtime.tape.facts.registry import read_as
-from runtime.tape.moments import Moments
+from runtime.tape.facts.session import MessageQueued
+from runtime.tape.snapshot import Moments
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import SessionState

@@ -19,7 +19,7 @@ from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
 from runtime.tape.facts.people import FeedbackGiven
-from runtime.tape.listeners import hears
+from runtime.tape.facts.registry import hears
 
 FEEDBACK_TABLE: Final = "feedback"
 KEPT_DAYS: Final = 92

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 from runtime.tape.facts.content import Content, fact, key
+from runtime.tape.facts.registry import rule
 from runtime.tape.facts.session import COPIES
-from runtime.tape.rules.registry import rule
 from runtime.tape.state.session import SessionState, StatePart, state_part
 
 MAX_MADE = 1000

@@ -21,13 +21,12 @@ from gateway.features.memories.facts import (
 from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session_memory import SessionMemory
 from runtime.core.background import OnDemand
-from runtime.core.foreign_text import foreign_json
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_json
 from runtime.core.signals import Signal
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.memories import NOBODY, Memory
 from runtime.tape.facts.content import Content
-from runtime.tape.listeners import hears
+from runtime.tape.facts.registry import hears
 from runtime.tape.state.frames import FrameState
 
 _BEGINS = (

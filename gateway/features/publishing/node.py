@@ -22,9 +22,9 @@ from runtime.core.errors import InboxFull
 from runtime.core.signals import Signal
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import pause
+from runtime.tape.facts.registry import hears
 from runtime.tape.facts.session import EventHandedOn, EventPublished
-from runtime.tape.listeners import hears
-from runtime.tape.state.run import PublishedState
+from runtime.tape.state.tasks import PublishedState
 from runtime.tape.view import source_of
 
 

@@ -27,9 +27,9 @@ from gateway.models.answers import counted
 from runtime.core.address import CLIENT, Address, address_data, address_of
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, InboxFull, LLMError
-from runtime.core.foreign_text import foreign_json
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
+from runtime.core.prompt_forms import foreign_json
 from runtime.events.frames import LLMAnswered
 from runtime.execution.calls.extensions import ExtensionCall, call_of, with_calls
 from runtime.language.diagnostics import Span

@@ -18,11 +18,10 @@ from runtime.sessions.failures import Failure, ReportDesk
 from runtime.sessions.features import NodePart, SessionPart, SessionParts
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.frames import FailureReported, FailureUncaught, FrameReturned
-from runtime.tape.facts.session import ProgramBroken, SessionEnded
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import MessagesDropped, ProgramBroken, SessionEnded
 from runtime.tape.facts.tasks import OrderOver
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LIMIT, TaskState
 

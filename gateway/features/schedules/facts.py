@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from runtime.tape.facts.content import Content, fact, key
-from runtime.tape.rules.registry import rule
+from runtime.tape.facts.registry import rule
 from runtime.tape.state.session import SessionState, StatePart, state_part
 
 SCHEDULE = "schedule"

@@ -33,7 +33,7 @@ from runtime.stores.inbox import ALTERED, FORK, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ExchangeBegun
-from runtime.tape.moments import Moments
+from runtime.tape.snapshot import Moments
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Following, TapeReader
 

@@ -23,12 +23,12 @@ from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.standing import handed_on
 from runtime.language.program import PlaybookSpec
 from runtime.stores.orders import TaskLimits
-from runtime.tape.facts.agents import MessagesDropped
-from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import MessagesDropped
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver, WordToOrderer, WordToTask
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey, FrameState
 from runtime.tape.state.tasks import BROKEN_OFF, CALLER, NOBODY, TASK_LIMIT, TaskState
 

@@ -23,13 +23,11 @@ from runtime.sessions.features import SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import Order, Result, TaskAgain, TaskLimits
-from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.content import RAISED_AT, Content
-from runtime.tape.facts.registry import read_as
-from runtime.tape.facts.session import SessionEnded
+from runtime.tape.facts.registry import hears, read_as
+from runtime.tape.facts.session import MessageQueued, SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 
 MAX_TOLD_CHARS = 10_000

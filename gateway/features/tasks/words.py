@@ -14,7 +14,7 @@ from runtime.core.ids import ORDERER, AgentId, CounterpartId, MessageId, Session
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
-from runtime.events.channels import MessageUndelivered
+from runtime.events.talk import MessageUndelivered
 from runtime.meetings.taking_part import within
 from runtime.sessions.features import SessionParts
 from runtime.sessions.node_context import NodeContext
@@ -22,10 +22,10 @@ from runtime.sessions.succession import words_within
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import JsonLetter
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.agents import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
-from runtime.tape.facts.calls import WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.facts.frames import FrameStarted, FrameSteered, WaitEnded
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentDismissed, AgentRestarted, AgentStopped, MessageQueued, MessagesDropped
 from runtime.tape.facts.tasks import (
     HearingTold,
     TaskPosted,
@@ -35,7 +35,6 @@ from runtime.tape.facts.tasks import (
     WordToOrderer,
     WordToTask,
 )
-from runtime.tape.listeners import hears
 from runtime.tape.rules.tasks import seq_of
 from runtime.tape.state.tasks import WordState
 

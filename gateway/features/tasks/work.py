@@ -13,11 +13,11 @@ from runtime.execution.frames.outcomes import reason
 from runtime.sessions.features import SessionParts
 from runtime.stores.inbox import TASK_OVER, InboxEvent, bring
 from runtime.stores.orders import Order, Result, SpentOf
-from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentPaused
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, OrderState, TaskStatus
 

@@ -16,7 +16,7 @@ from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.value_types import coerced
-from runtime.tape.facts.agents import VariablesAltered
+from runtime.tape.facts.session import VariablesAltered
 
 FIRST_LIMIT_S = 30.0
 """The time for a new connection to send its first request."""

@@ -26,12 +26,10 @@ from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.step_watcher import Watched
 from runtime.execution.free.statement import control_value
 from runtime.language.program import Op, PlaybookSpec, Step
-from runtime.tape.facts.agents import AgentCreated, AgentStopped, MessageQueued
-from runtime.tape.facts.calls import CallDropped
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameReturned
-from runtime.tape.facts.pages import PageFinished
-from runtime.tape.facts.session import SessionLoaded
+from runtime.tape.facts.frames import CallDropped, FrameReturned
+from runtime.tape.facts.people import PageFinished
+from runtime.tape.facts.session import AgentCreated, AgentStopped, MessageQueued, SessionLoaded
 from runtime.tape.state.frames import FrameState
 
 _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned", "call": "A call"}

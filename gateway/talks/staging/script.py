@@ -17,10 +17,9 @@ from gateway.talks.talk import Reply
 from runtime.core.errors import Divergence, LLMRefused
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import StatementAccepted
-from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.frames import CallReturned, StatementAccepted
+from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import digest_of

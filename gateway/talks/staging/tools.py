@@ -14,8 +14,7 @@ from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 from runtime.language.remote import is_tool, remote_of
 from runtime.playbooks.remote import ASKED_FOR, REPEATABLE
-from runtime.tape.facts.calls import CallReturned, EffectIntended
-from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.frames import CallReturned, EffectIntended, FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import Fact
 

@@ -13,7 +13,7 @@ from runtime.execution.speech.targets import Population, agent_named, names_know
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
-from runtime.tape.facts.agents import AgentDismissed
+from runtime.tape.facts.session import AgentDismissed
 from runtime.tape.journal import Journal
 from runtime.tape.state.session import AgentState
 

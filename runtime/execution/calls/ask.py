@@ -19,7 +19,8 @@ from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.invitations import LEFT
-from runtime.tape.facts.calls import (
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import (
     CallReturned,
     QuestionAnswered,
     QuestionAsked,
@@ -27,10 +28,9 @@ from runtime.tape.facts.calls import (
     WaitBegun,
     WaitEnded,
 )
-from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageFinished, PageMoved
+from runtime.tape.facts.people import PageFinished, PageMoved
+from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import PageState, QuestionState
 

@@ -25,10 +25,9 @@ from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.utterances import Conduits, Utterances
 from runtime.execution.triggers.triggers import VariableRules
-from runtime.tape.facts.agents import MessagesDropped
-from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
-from runtime.tape.facts.pages import PageFinished
-from runtime.tape.facts.session import SessionEnded
+from runtime.tape.facts.frames import CallReturned, WaitBegun, WaitEnded
+from runtime.tape.facts.people import PageFinished
+from runtime.tape.facts.session import MessagesDropped, SessionEnded
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey, WaitState, takes
 from runtime.tape.state.session import AgentState

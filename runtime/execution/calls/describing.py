@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from runtime.core.address import Address
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
+from runtime.core.prompt_forms import foreign, foreign_line
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.events.happening import Tell
 from runtime.execution.calls.files import find_file

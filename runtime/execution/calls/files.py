@@ -23,7 +23,7 @@ from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.unwaited import check_waits
 from runtime.language.program import AgentSpec, Program
-from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.people import PageFinished
 from runtime.tape.journal import Journal
 
 MAX_READ_BYTES = 8 * 1024 * 1024

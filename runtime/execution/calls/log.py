@@ -10,7 +10,7 @@ from runtime.events.sessions import ProgramLogged
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
-from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal, as_data
 
 MAX_LOGGED_VALUES = 50

@@ -14,7 +14,7 @@ from runtime.meetings.invitations import names_of
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import MISSING, SharedState
 from runtime.meetings.taking_part import check_takes_part, who
-from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState, SharedValue
 

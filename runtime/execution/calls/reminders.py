@@ -19,11 +19,11 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import call
 from runtime.execution.triggers.kinds import TimeTrigger
-from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.facts.content import Content
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
-from runtime.tape.state.run import ReminderState
+from runtime.tape.state.tasks import ReminderState
 
 MAX_REMINDERS = 200
 """Reminders of one session that are still to come."""

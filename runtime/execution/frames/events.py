@@ -19,8 +19,8 @@ from runtime.events.frames import (
 )
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import WaitState
 
 Place = tuple[str, str, str, str]

@@ -28,8 +28,8 @@ from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.texts import Texts
 from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame, FrameCall
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
+from runtime.tape.facts.frames import CallReturned
 from runtime.tape.state.frames import RaisedAt
 
 _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")

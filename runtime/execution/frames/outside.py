@@ -15,7 +15,7 @@ from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, Sto
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import failed_call, lines_of, rebuilt, site
-from runtime.tape.facts.calls import CallReturned, EffectIntended
+from runtime.tape.facts.frames import CallReturned, EffectIntended
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.state.frames import CallKey, CallRecord, IntentState, RaisedAt
 

@@ -23,7 +23,7 @@ from runtime.execution.frames.frame import Frame, FrameCall, shortened
 from runtime.execution.frames.outcomes import site
 from runtime.language.program import Param
 from runtime.language.value_types import coerced
-from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import CallReturned
 from runtime.tape.journal import Journal
 
 Later = Callable[[], Awaitable[None]] | None

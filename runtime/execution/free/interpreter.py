@@ -30,8 +30,15 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import FreeFence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
-from runtime.tape.facts.calls import WaitBegun, WaitEnded
-from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
+from runtime.tape.facts.frames import (
+    EndReached,
+    FrameParked,
+    FrameSteered,
+    StatementRejected,
+    TurnEnded,
+    WaitBegun,
+    WaitEnded,
+)
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
-from runtime.core.foreign_text import foreign
 from runtime.core.plain_text import error_text
+from runtime.core.prompt_forms import foreign
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.message import Message
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign, foreign_line
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from runtime.core.errors import JournalError, StorageError
-from runtime.core.foreign_text import foreign_line
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_line
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange

@@ -28,8 +28,7 @@ from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.llm.client import ChatMessage
-from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
-from runtime.tape.facts.frames import FrameParked, FrameSteered
+from runtime.tape.facts.frames import CallReturned, FrameParked, FrameSteered, WaitBegun, WaitEnded
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state.frames import CallKey
 

@@ -9,8 +9,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
-from runtime.core.foreign_text import foreign
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign
 from runtime.events.frames import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import at_work

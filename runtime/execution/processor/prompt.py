@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runtime.core.foreign_text import foreign_line, foreign_lines
 from runtime.core.message import Message
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_line, foreign_lines
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import exchanged, heard_content, heard_line, past_lines

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.core.foreign_text import foreign_line
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_line
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.positive import PositiveTest, positive_test

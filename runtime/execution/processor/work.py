@@ -22,9 +22,8 @@ from runtime.language.instructions.evaluation import Lenient, NotComputable, cal
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Ask, Prose, Say, Set, Template, Variable
 from runtime.language.program import PlaybookSpec
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.facts.frames import Loops, StepReached, StepReturned
+from runtime.tape.facts.frames import CallReturned, Loops, StepReached, StepReturned
 from runtime.tape.state.frames import CallRecord
 from runtime.tape.state.session import SessionState
 

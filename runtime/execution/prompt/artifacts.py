@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.core.foreign_text import foreign_line
+from runtime.core.prompt_forms import foreign_line
 from runtime.tape.state.frames import FrameState
 
 ARTIFACT_CHARS = 500

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from runtime.core.files import FILE_REFERENCE, FILE_URL, REFERENCE_DIGITS
-from runtime.core.foreign_text import foreign_line
 from runtime.core.message import Attachment, Message
+from runtime.core.prompt_forms import foreign_line
 from runtime.execution.prompt.message_text import heard_content
 
 _KINDS: Final = {"image": "image", "audio": "voice or sound", "video": "video"}

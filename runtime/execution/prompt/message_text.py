@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from runtime.core.foreign_text import foreign, foreign_line, foreign_lines, foreign_name
 from runtime.core.ids import ORDERER, CounterpartId
 from runtime.core.message import Message, MessageType
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign, foreign_line, foreign_lines, foreign_name
 from runtime.core.quote import Quote, QuoteKind
 from runtime.llm.client import ChatMessage
 

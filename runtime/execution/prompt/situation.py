@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from runtime.core.foreign_text import foreign_json, foreign_line, foreign_name
 from runtime.core.ids import PersonId
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign_json, foreign_line, foreign_name
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_line
 from runtime.execution.prompt.message_text import PAST_VARIABLE

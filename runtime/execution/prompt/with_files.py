@@ -16,9 +16,8 @@ from typing import Final, Protocol
 
 from runtime.core.errors import ContextTooLong, LLMKeyRefused, LLMRefused
 from runtime.core.files import FILE_URL
-from runtime.core.foreign_text import foreign, foreign_line
 from runtime.core.message import Attachment, FilePart
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign, foreign_line
 from runtime.execution.prompt.file_names import referred
 from runtime.files.reading import PICTURE_TYPE
 from runtime.llm.client import (

@@ -10,7 +10,7 @@ from runtime.core.json_text import begins_json, read_json
 from runtime.execution.questions.question import OutcomeChoice, Question, Understand, Understood, Value, WrongAnswer
 from runtime.language.value_types import coerced, fits
 from runtime.language.vocabulary.phrase import phrase
-from runtime.sandbox.data import NotData, as_data
+from runtime.sandbox.executor import NotData, as_data
 
 MAX_ANSWER_CHARS = 20_000
 """The longest answer to a question for a value or a choice."""

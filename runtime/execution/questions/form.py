@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.core.foreign_text import foreign, foreign_line
-from runtime.core.prompt_forms import Form
+from runtime.core.prompt_forms import Form, foreign, foreign_line
 from runtime.execution.questions.question import Key, OutcomeChoice, Question, Understand, Value, Words
 from runtime.language.value_types import FILE_TYPES, JSON_NAMES, TIME_TYPES, alternatives, literals_of
 

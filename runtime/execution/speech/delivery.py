@@ -18,14 +18,11 @@ from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, Target, human_of
 from runtime.language.program import AgentKind
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
-from runtime.tape.facts.agents import AgentStopped
-from runtime.tape.facts.calls import QuestionAsked, WaitBegun
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameParked, FrameReturned
-from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
-from runtime.tape.facts.people import MessageHeard
-from runtime.tape.facts.session import SessionEnded
-from runtime.tape.listeners import hears
+from runtime.tape.facts.frames import FrameParked, FrameReturned, QuestionAsked, WaitBegun
+from runtime.tape.facts.people import MessageHeard, PageBegun, PageFinished, PageHeld
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentStopped, SessionEnded
 from runtime.tape.state.people import NUMBERED, PageState
 from runtime.tape.state.session import SessionState
 

@@ -11,9 +11,9 @@ from runtime.channels.outbox import Outbox, PageSpec
 from runtime.core.address import Address
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
-from runtime.tape.facts.calls import QuestionAsked
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
+from runtime.tape.facts.frames import QuestionAsked
+from runtime.tape.facts.people import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import CallKey
 from runtime.tape.state.people import ClosedQuestion, QuestionState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator
 
 from runtime.channels.channel import Channel
-from runtime.core.stream import StreamStart
+from runtime.core.message import StreamStart
 from runtime.execution.frames.loop import HASTE, Haste
 from runtime.execution.speech.delivery import addressed, surely_addressed, untagged
 from runtime.execution.speech.joint import Joint

@@ -10,9 +10,9 @@ from runtime.bus import Bus
 from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
-from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.core.message import StreamChunk, StreamComplete, StreamStart
 from runtime.events.talk import PageOpened, PageSent
-from runtime.tape.facts.pages import PageGrew, PartOpening, PartSent
+from runtime.tape.facts.people import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
 from runtime.tape.state.people import PageState
 

@@ -13,9 +13,8 @@ from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
-from runtime.core.message import Attachment, Choice, Message
+from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
 from runtime.core.signals import Signal
-from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled
 from runtime.execution.session_context import SessionContext
@@ -29,7 +28,7 @@ from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingPlaceLost
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
+from runtime.tape.facts.people import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.state.people import PageState
 
 SPOKEN = "voice"

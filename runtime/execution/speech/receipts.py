@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import anyio
 
-from runtime.channels.acknowledgements import Acknowledgements
+from runtime.channels.participant import Acknowledgements
 from runtime.core.clock import Clock, until
 from runtime.core.errors import StorageError
 from runtime.core.ids import ANYONE, AgentId, GuestId, MessageId, ParticipantId
@@ -16,10 +16,9 @@ from runtime.core.message import Message
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import AgentPresence
-from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
-from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.facts.frames import AcksAwaited, FrameStarted, FrameSteered, MessageAcknowledged, WaitEnded
+from runtime.tape.facts.session import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import AckState, CallKey
 

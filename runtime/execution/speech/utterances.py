@@ -10,15 +10,14 @@ from typing import Any, Protocol
 
 import anyio
 
-from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
+from runtime.channels.participant import Acknowledgements
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
-from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
+from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, StreamStart
 from runtime.core.plain_text import whole_characters
-from runtime.core.stream import StreamStart
-from runtime.events.channels import MessageDelivered, MessageRouted
+from runtime.events.talk import MessageDelivered, MessageRouted
 from runtime.execution.frames.frame import Frame, FrameCall
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
@@ -30,9 +29,9 @@ from runtime.execution.speech.receipts import AckWithin, SpeechReceipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
 from runtime.execution.speech.unwaited import check_waits
 from runtime.meetings.taking_part import check_takes_part, comes_too_late, within
-from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
-from runtime.tape.facts.pages import PageFinished, PageHeld
+from runtime.tape.facts.people import PageFinished, PageHeld
 from runtime.tape.state.people import PageState
 
 MAX_SAID_CHARS = 200_000

@@ -17,8 +17,8 @@ from runtime.execution.host import When
 from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, condition_of, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
-from runtime.tape.facts.calls import CallReturned, VariableSet
 from runtime.tape.facts.content import NOTHING
+from runtime.tape.facts.frames import CallReturned, VariableSet
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import CallKey, CallRecord, FrameState
 

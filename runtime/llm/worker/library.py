@@ -18,12 +18,10 @@ import anyio.to_thread
 import httpx
 
 from runtime.core.errors import LLMError, LLMRefused
-from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.options import ModelOptions, Prices
+from runtime.llm.client import CompletionRequest, ModelOptions, Prices, Usage
 from runtime.llm.worker import failures
-from runtime.llm.worker.openai_server import CUT
+from runtime.llm.worker.openai_server import CUT, NO_KEY, messages_data, schema_data
 from runtime.llm.worker.prices import listed_prices, priced, sees
-from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
 _LEAVE_LIMIT_S = 1.0
 _NO_PROVIDER, _MISSING_KEY = "LLM Provider NOT provided", "Missing credentials"

@@ -16,9 +16,8 @@ import anyio
 from anyio.abc import UNIXSocketStream
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import Provider
+from runtime.llm.client import ModelOptions, Provider
 from runtime.llm.frames import options_from
-from runtime.llm.options import ModelOptions
 from runtime.llm.worker.relay import Relay
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -89,11 +88,11 @@ async def _serve(models: Sequence[ModelOptions]) -> None:
 def provider_of(options: ModelOptions) -> Provider:
     """Our own readers for voices, for meanings and for servers that speak OpenAI's protocol, litellm for all others."""
     if options.service == "embedding":
-        from runtime.llm.worker.embedding_server import EmbeddingServer  # noqa: PLC0415 - see below
+        from runtime.llm.worker.services import EmbeddingServer  # noqa: PLC0415 - see below
 
         return EmbeddingServer(options)
     if options.service is not None:
-        from runtime.llm.worker.voice_server import VoiceServer  # noqa: PLC0415 - see below
+        from runtime.llm.worker.services import VoiceServer  # noqa: PLC0415 - see below
 
         return VoiceServer(options)
     if options.speaks_openai:

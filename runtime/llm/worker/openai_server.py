@@ -1,4 +1,5 @@
-"""A model at a server that speaks OpenAI's protocol, read without a library.
+"""A model at a server that speaks OpenAI's protocol, read without a library; and what all readers of that protocol
+share: connections, the model's price, messages in its form, what a failure means.
 
 A piece costs a hundredth of what it costs through litellm (decision 24). The protocol:
 https://platform.openai.com/docs/api-reference/chat-streaming
@@ -8,16 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
 import aiohttp
+import anyio.to_thread
 
-from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.options import ModelOptions, Prices
+from runtime.core.errors import LLMError
+from runtime.core.json_text import read_json
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Prices, Usage
 from runtime.llm.worker import failures
-from runtime.llm.worker.model_server import ServedModel
-from runtime.llm.worker.prompt import messages_data, schema_data
+from runtime.llm.worker.prices import ListedPrice
 
 MAX_LINE_BYTES = 1024 * 1024
 CUT = "length"
@@ -29,6 +32,71 @@ _DONE = b"[DONE]"
 _EVENTS = "text/event-stream"
 _MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
 """Parameters that a server may refuse, and without which an answer is still possible."""
+
+_MAX_ERROR_BYTES = 64 * 1024
+_PIECE_BYTES = 48 * 1024
+
+_MAX_CACHE_MARKS = 4
+
+NO_KEY = "none"
+"""A placeholder for servers that need no key, because the protocol requires one."""
+
+
+class ServedModel:
+    """One model at one address; `connections` to it may be open at once, 0 means any number."""
+
+    def __init__(self, options: ModelOptions, *, connections: int) -> None:
+        self._options = options
+        self._address = (options.base_url or "").rstrip("/")
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+        self._price: ListedPrice | None = None
+
+    async def warm_up(self) -> None:
+        """Read the model's price."""
+        if self._price is None:
+            self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        """Close the connections. The server can be asked again."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _post(self, path: str, **body: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """A request with the model's key; `body` is as aiohttp takes it."""
+        timeouts = self._options.timeouts
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections),
+                timeout=aiohttp.ClientTimeout(total=timeouts.whole_s, sock_connect=timeouts.connect_s),
+                headers={"authorization": f"Bearer {self._options.api_key or NO_KEY}"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        return self._session.post(self._address + path, **body)
+
+    async def _json(self, response: aiohttp.ClientResponse, most_bytes: int, too_long: str) -> Mapping[str, Any]:
+        """The object that the server sent. Raises LLMRefused with `too_long`, and LLMUnavailable for anything else."""
+        data = bytearray()
+        while piece := await response.content.read(_PIECE_BYTES):
+            data += piece
+            if len(data) > most_bytes:
+                raise failures.refused(None, too_long, self._options.name)
+        try:
+            found = read_json(bytes(data))
+        except ValueError as error:
+            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
+        if not isinstance(found, dict):
+            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
+        return found
+
+    async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
+        """The server's text, and its meaning as an error."""
+        said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
+        text = failures.words_of(said) or f"status {response.status}"
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return said, failures.failure_of(response.status, text, self._options.name, headers, said)
 
 
 class OpenAIServerReader(ServedModel):
@@ -157,6 +225,22 @@ class OpenAIServerReader(ServedModel):
         return self._price.priced(counted)
 
 
+def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[str, Any]]:
+    """The messages for the request. Anthropic's models get cache marks at the last cacheable messages, of which they
+    accept four.
+    """
+    cacheable = [index for index, message in enumerate(messages) if message.cacheable]
+    marked = set(cacheable[-_MAX_CACHE_MARKS:]) if _is_anthropic(model) else set()
+    return [
+        {"role": message.role, "content": _content(message, index in marked)} for index, message in enumerate(messages)
+    ]
+
+
+def schema_data(schema: Any) -> dict[str, Any]:
+    """The request data that enforce a JSON schema."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
+
+
 def _number(counted: object) -> int:
     """A count of tokens. A server may send anything; what is no count says nothing."""
     return counted if isinstance(counted, int) and counted > 0 else 0
@@ -180,3 +264,18 @@ async def _events(response: aiohttp.ClientResponse, other: bytearray) -> AsyncIt
             elif len(other) <= MAX_LINE_BYTES:
                 other += line + b"\n"
     other += rest
+
+
+def _is_anthropic(model: str) -> bool:
+    return "anthropic" in model or "claude" in model
+
+
+def _content(message: ChatMessage, marked: bool) -> str | list[dict[str, Any]]:
+    """A text alone as it is; with pictures or a mark, as parts, the mark at the last one."""
+    if not message.pictures and not marked:
+        return message.content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+    parts += [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
+    if marked:
+        parts[-1]["cache_control"] = {"type": "ephemeral"}
+    return parts

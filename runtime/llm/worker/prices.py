@@ -10,8 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from runtime.llm.client import Usage
-from runtime.llm.options import Prices
+from runtime.llm.client import Prices, Usage
 
 _LIST = "model_prices_and_context_window_backup.json"
 

@@ -14,8 +14,8 @@ from runtime.language.program import PlaybookSpec
 from runtime.language.value_types import coerced
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import ALTERED, InboxEvent
-from runtime.tape.facts.agents import VariablesAltered
 from runtime.tape.facts.frames import LocalsAltered
+from runtime.tape.facts.session import VariablesAltered
 from runtime.tape.state.frames import FrameState
 
 

@@ -12,7 +12,7 @@ from runtime.core.message import Message
 from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import MERGED, InboxEvent
-from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.people import PageFinished
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ForkMerged, ResultReturned
 

@@ -19,14 +19,12 @@ from runtime.sessions.inbound.event_messages import brings_others, files_of, is_
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import ANSWER, InboxEvent
-from runtime.tape.facts.agents import AgentRestarted
-from runtime.tape.facts.calls import QuestionAnswered, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.facts.frames import FrameStarted, FrameSteered, QuestionAnswered, WaitEnded
 from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
-from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
+from runtime.tape.facts.registry import hears
+from runtime.tape.facts.session import AgentRestarted, ExchangeBegun, ExchangeJoined
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
 from runtime.tape.state.frames import takes
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.people import QuestionState, SaidState, rated

@@ -12,7 +12,7 @@ from runtime.agents.session_channels import SessionChannels
 from runtime.core.errors import ExecutionError, QueueFull, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
-from runtime.events.channels import MessageUndelivered
+from runtime.events.talk import MessageUndelivered
 from runtime.execution.speech.delivery import SpeechDelivery, addressed
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED

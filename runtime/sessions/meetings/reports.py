@@ -16,10 +16,10 @@ from runtime.sessions.features import SessionPart
 from runtime.sessions.succession import Succession, words_within
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
+from runtime.tape.facts.registry import hears
 from runtime.tape.journal import Journal
-from runtime.tape.listeners import hears
+from runtime.tape.state.frames import told
 from runtime.tape.state.meetings import MeetingState
-from runtime.tape.state.talk import told
 
 MAX_OUTCOME_CHARS = 500
 """The length to which what came of a meeting is shown."""

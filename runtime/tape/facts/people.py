@@ -1,13 +1,28 @@
-"""Facts about people: who they are, and what they say and send."""
+"""Facts about people: who they are, what they say and send, and what they see: pages, closed questions, and marks on
+their messages.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment, FilePart, Message, SpokenMessage
-from runtime.tape.facts.content import ADDRESS, ATTACHMENTS, FILE_PARTS, MESSAGE, URLS, Content, StoredForm, fact, key
+from runtime.core.message import Attachment, FilePart, Mark, Message, SpokenMessage
+from runtime.tape.facts.content import (
+    ADDRESS,
+    ATTACHMENT,
+    ATTACHMENTS,
+    FILE_PARTS,
+    MESSAGE,
+    PARTS,
+    URLS,
+    Content,
+    StoredForm,
+    fact,
+    key,
+)
 
 _SPOKEN = StoredForm(
     lambda spoken: [spoken.words, spoken.language, spoken.beside, spoken.why], lambda data: SpokenMessage(*data)
@@ -151,3 +166,161 @@ class AsideAdded(Content):
 
     agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)
+
+
+@fact("page")
+class PageBegun(Content):
+    """An utterance begins; the fact's number is the page's id.
+
+    `to` is whom it is for, `reply` what it quotes; each of `choices` is an id and a label. `place` is where it stands,
+    if not in the session's conversation. A page without an agent is a notice of the runtime. `alone` is the
+    one person who is to see it, where the platform can do that.
+    """
+
+    frame: str = key("f")
+    agent: str = key("agent")
+    to: str = key("to")
+    choices: Sequence[Sequence[Any]] = key("choices", default=())
+    file: Attachment | None = key("file", default=None, form=ATTACHMENT)
+    reply: str | None = key("reply", default=None, when=lambda fact: fact.agent and fact.to != "file")
+    place: Address | None = key("place", default=None, form=ADDRESS)
+    alone: str = key("alone", default="")
+
+
+@fact("opening")
+class PartOpening(Content):
+    """A part of a page is about to be sent, with this text."""
+
+    page: str = key("page")
+    part: int = key("part")
+    text: str = key("text")
+
+    def owes(self) -> str:
+        return self.page
+
+
+@fact("grew")
+class PageGrew(Content):
+    """People may see a page's text, from character `at` on."""
+
+    page: str = key("page")
+    at: int = key("at")
+    text: str = key("text")
+
+
+@fact("sent")
+class PartSent(Content):
+    """A part of a page was sent."""
+
+    page: str = key("page")
+    part: int = key("part")
+    platform_id: str = key("pid")
+
+
+@fact("fin")
+class PageFinished(Content):
+    """A page has its last text. Where a call has said it, this is the call's result."""
+
+    page: str = key("page")
+    text: str = key("text")
+    frame: str | None = key("f", default=None)
+    pos: str | None = key("pos", default=None)
+    name: str | None = key("name", default=None)
+    digest: str | None = key("dig", default=None)
+    value: Any = key("val", default=None, when=lambda fact: fact.pos is not None)
+    to: str | None = key("to", default=None)
+
+    def owes(self) -> str:
+        return self.page
+
+
+@fact("held")
+class PageHeld(Content):
+    """A page's text is held back until `due`, in seconds since the epoch. As in `PageFinished`, perhaps a result."""
+
+    page: str = key("page")
+    text: str = key("text")
+    due: float = key("due")
+    frame: str | None = key("f", default=None)
+    pos: str | None = key("pos", default=None)
+    name: str | None = key("name", default=None)
+    digest: str | None = key("dig", default=None)
+    value: Any = key("val", default=None, when=lambda fact: fact.pos is not None)
+    to: str | None = key("to", default=None)
+
+
+@fact("close")
+class PageClosed(Content):
+    """Nothing will finish a page: it ends with this text."""
+
+    page: str = key("page")
+    text: str = key("text")
+
+
+@fact("moved")
+class PageMoved(Content):
+    """A page could not be shown in its place: it starts again at `to`, or where the session lives."""
+
+    page: str = key("page")
+    to: Address | None = key("place", form=ADDRESS, default=None)
+
+
+@fact("shown")
+class PageShown(Content):
+    """People see all of a page, or never will: then it is `lost`."""
+
+    page: str = key("page")
+    lost: bool = key("lost", default=False, always=True)
+
+    def pays(self) -> str:
+        return self.page
+
+
+@fact("closed")
+class QuestionClosed(Content):
+    """The choices of a question have to go; `free`: it asked for words. `parts` are the platform's ids of its page, and
+    `chosen` is the line that takes the choices' place."""
+
+    page: str = key("page")
+    agent: str = key("agent")
+    text: str = key("text")
+    free: bool = key("free")
+    reply: str | None = key("reply")
+    parts: Mapping[int, str] = key("parts", form=PARTS)
+    place: Address | None = key("place", default=None, form=ADDRESS, always=True)
+    chosen: str = key("chosen", default="")
+
+    def owes(self) -> str:
+        return f"choices.{self.page}"
+
+
+@fact("settled")
+class QuestionSettled(Content):
+    """The choices of a question are gone."""
+
+    page: str = key("page")
+
+    def pays(self) -> str:
+        return f"choices.{self.page}"
+
+
+@fact("marking")
+class MarkWanted(Content):
+    """A person's message is to have a mark. `place` is where it was written, for one of which that is not known."""
+
+    platform_id: str = key("pid")
+    mark: Mark = key("mark")
+    place: Address | None = key("place", default=None, form=ADDRESS)
+
+    def owes(self) -> str:
+        return f"mark.{self.platform_id}"
+
+
+@fact("marked")
+class MarkPlaced(Content):
+    """A person's message has its mark, or is gone."""
+
+    platform_id: str = key("pid")
+
+    def pays(self) -> str:
+        return f"mark.{self.platform_id}"

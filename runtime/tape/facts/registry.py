@@ -1,23 +1,24 @@
-"""All kinds of facts by their names on the tapes, and reading what a stored fact says."""
+"""All kinds of facts by their names on the tapes: reading what a stored fact says, the rule by which the fold applies
+each kind, and who hears it. Most listeners act on a few kinds, and are called with those alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from runtime.tape.facts import (  # noqa: F401 - their kinds
-    agents,
-    calls,
-    frames,
-    meetings,
-    pages,
-    people,
-    session,
-    tasks,
-)
+from runtime.tape.facts import frames, meetings, people, session, tasks  # noqa: F401 - their kinds
 from runtime.tape.facts.content import KINDS as KINDS
 from runtime.tape.facts.content import Content, Kind
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
+
+Listener = TypeVar("Listener", bound=Callable[..., object])
+
+_HEARD: dict[object, tuple[type[Content], ...]] = {}
+
+RULES: dict[type[Content], Callable[[SessionState, int, Any], None]] = {}
+"""What each kind of fact changes: called with the state, the fact's number, and what it says."""
 
 
 def content_of(kind: str, data: Mapping[str, Any]) -> Content:
@@ -28,3 +29,55 @@ def content_of(kind: str, data: Mapping[str, Any]) -> Content:
 def read_as(fact_: Fact, wanted: type[Kind]) -> Kind | None:
     """The content of a stored fact, if it is of this kind."""
     return wanted.read(fact_.data) if fact_.kind == wanted.kind else None
+
+
+def hears(*kinds: type[Content]) -> Callable[[Listener], Listener]:
+    """Declare the kinds of facts that a listener acts on. Without it, a listener hears every fact."""
+
+    def declare(method: Listener) -> Listener:
+        _HEARD[method] = kinds
+        return method
+
+    return declare
+
+
+class FactListeners:
+    """The functions that hear facts, called in the order in which they subscribed."""
+
+    __slots__ = ("_by_kind", "_functions")
+
+    def __init__(self) -> None:
+        self._functions: tuple[Callable[[Any], object], ...] = ()
+        self._by_kind: dict[type[Content], tuple[Callable[[Any], object], ...]] = {}
+        """The listeners of each kind, computed when its first fact comes."""
+
+    def subscribe(self, *functions: Callable[[Any], object]) -> None:
+        """Call `functions` from now on, each with the facts that `hears` declares for it."""
+        self._functions += functions
+        self._by_kind.clear()
+
+    def tell(self, fact: Content) -> None:
+        """Call all who hear it."""
+        kind = type(fact)
+        functions = self._by_kind.get(kind)
+        if functions is None:
+            functions = self._by_kind[kind] = tuple(one for one in self._functions if _does_hear(one, kind))
+        for function in functions:
+            function(fact)
+
+
+def rule(
+    kind: type[Kind],
+) -> Callable[[Callable[[SessionState, int, Kind], None]], Callable[[SessionState, int, Kind], None]]:
+    """Apply facts of this kind by a function."""
+
+    def register(apply: Callable[[SessionState, int, Kind], None]) -> Callable[[SessionState, int, Kind], None]:
+        RULES[kind] = apply
+        return apply
+
+    return register
+
+
+def _does_hear(function: Callable[[Any], object], kind: type[Content]) -> bool:
+    kinds = _HEARD.get(getattr(function, "__func__", function))
+    return kinds is None or kind in kinds

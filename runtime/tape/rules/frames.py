@@ -9,40 +9,27 @@ from dataclasses import replace
 from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId, person_id
 from runtime.core.message import Message
-from runtime.tape.facts.agents import AgentStopped
-from runtime.tape.facts.calls import (
-    CallDropped,
-    CallReturned,
-    EffectIntended,
-    QuestionAnswered,
-    QuestionAsked,
-    VariableSet,
-    WaitBegun,
-    WaitEnded,
-)
-from runtime.tape.facts.frames import (
-    DescriptionFilled,
-    FrameParked,
-    FrameReturned,
-    FrameStarted,
-    FrameSteered,
-    TurnEnded,
-)
-from runtime.tape.facts.pages import PageFinished, PageHeld
+from runtime.tape.facts import frames as facts
+from runtime.tape.facts.people import PageFinished, PageHeld
+from runtime.tape.facts.registry import rule
+from runtime.tape.facts.session import AgentStopped
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
-from runtime.tape.rules.registry import rule
 from runtime.tape.rules.tasks import end_chain, note_taken_words
 from runtime.tape.state.frames import (
+    SUMMARY,
     CallKey,
     CallRecord,
     FrameState,
     IntentState,
     WaitState,
+    hand_on,
+    keep_heard,
+    keep_said,
+    past_of,
     settle_message,
 )
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import MAX_ARTIFACTS, AgentState, SessionState
-from runtime.tape.state.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
 
 _UNNAMED = re.compile(r"a_[0-9a-f]{8}\Z")
 
@@ -58,8 +45,8 @@ def is_unnamed(artifact: str) -> bool:
     return _UNNAMED.match(artifact) is not None
 
 
-@rule(CallReturned)
-def _record(state: SessionState, _: int, fact: CallReturned) -> None:
+@rule(facts.CallReturned)
+def _record(state: SessionState, _: int, fact: facts.CallReturned) -> None:
     frame = state.frames.get(fact.frame)
     if frame is None:
         return
@@ -95,7 +82,7 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
         frame.turn_steps.append(fact.value)
 
 
-def _is_spoken(fact: CallReturned) -> bool:
+def _is_spoken(fact: facts.CallReturned) -> bool:
     """Whether it says something to people or a meeting, sends them a file, or asks them."""
     return fact.name in ("Ask", "SendFile") or bool(fact.to and not fact.to.startswith("agent "))
 
@@ -175,24 +162,16 @@ def _asides(state: SessionState, agent: AgentId) -> list[Message]:
     return asides
 
 
-@rule(FrameStarted)
-def _start(state: SessionState, _: int, fact: FrameStarted) -> None:
+@rule(facts.FrameStarted)
+def _start(state: SessionState, _: int, fact: facts.FrameStarted) -> None:
     agent = state.agents[fact.agent]
     up = fact.caller
     if up is None:
         agent.roots += 1
     if fact.begins:
         agent.begun += 1
-    frame = FrameState(
-        fact.frame,
-        fact.agent,
-        fact.playbook,
-        list(fact.args),
-        dict(fact.kwargs),
-        fact.version,
-        up,
-        meeting=fact.meeting,
-    )
+    frame = FrameState(fact.frame, fact.agent, fact.playbook, list(fact.args), dict(fact.kwargs), fact.version, up)
+    frame.meeting = fact.meeting
     agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
     agent.variables.update(fact.variables)
     frame.since = state.at_s
@@ -207,8 +186,8 @@ def _start(state: SessionState, _: int, fact: FrameStarted) -> None:
     state.frames[frame.id] = frame
 
 
-@rule(FrameReturned)
-def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
+@rule(facts.FrameReturned)
+def _ret(state: SessionState, seq: int, fact: facts.FrameReturned) -> None:
     frame = state.frames[fact.frame]
     caller, did = frame.caller, fact.summary or fact.did
     prune(state, fact.frame)
@@ -219,7 +198,7 @@ def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
         return
     hand_on(frame, state.frames.get(caller.frame), did)
     variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})
-    returned = CallReturned(
+    returned = facts.CallReturned(
         caller.frame,
         caller.pos,
         caller.name,
@@ -234,10 +213,10 @@ def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
     _record(state, 0, returned)
 
 
-@rule(CallDropped)
-def _drop(state: SessionState, _: int, fact: CallDropped) -> None:
+@rule(facts.CallDropped)
+def _drop(state: SessionState, _: int, fact: facts.CallDropped) -> None:
     prune(state, f"{fact.frame}:{fact.pos}")
-    _record(state, 0, CallReturned(fact.frame, fact.pos, fact.name, fact.digest, error=fact.error))
+    _record(state, 0, facts.CallReturned(fact.frame, fact.pos, fact.name, fact.digest, error=fact.error))
 
 
 @rule(AgentStopped)
@@ -263,13 +242,13 @@ def _stop(state: SessionState, _: int, fact: AgentStopped) -> None:
             meeting.status = "ended"
 
 
-@rule(FrameParked)
-def _park(state: SessionState, _: int, fact: FrameParked) -> None:
+@rule(facts.FrameParked)
+def _park(state: SessionState, _: int, fact: facts.FrameParked) -> None:
     state.frames[fact.frame].waits_for = None if fact.waits is None else dict(fact.waits)
 
 
-@rule(FrameSteered)
-def _steer(state: SessionState, _: int, fact: FrameSteered) -> None:
+@rule(facts.FrameSteered)
+def _steer(state: SessionState, _: int, fact: facts.FrameSteered) -> None:
     frame = state.frames[fact.frame]
     agent, before = state.agents[frame.agent], state.agents[frame.agent].person
     taken = take_messages(state, frame.agent, fact.messages)
@@ -282,8 +261,8 @@ def _steer(state: SessionState, _: int, fact: FrameSteered) -> None:
         frame.heard = f"{frame.heard}\n{fact.heard}".strip()
 
 
-@rule(TurnEnded)
-def _turn(state: SessionState, _: int, fact: TurnEnded) -> None:
+@rule(facts.TurnEnded)
+def _turn(state: SessionState, _: int, fact: facts.TurnEnded) -> None:
     frame = state.frames[fact.frame]
     frame.turn += 1
     frame.unwaited = 0 if fact.waits is not None else frame.unwaited + 1
@@ -301,33 +280,33 @@ def _turn(state: SessionState, _: int, fact: TurnEnded) -> None:
     frame.base = dict(state.agents[frame.agent].variables)
 
 
-@rule(DescriptionFilled)
-def _described(state: SessionState, _: int, fact: DescriptionFilled) -> None:
+@rule(facts.DescriptionFilled)
+def _described(state: SessionState, _: int, fact: facts.DescriptionFilled) -> None:
     state.frames[fact.frame].description = fact.text
 
 
-@rule(VariableSet)
-def _set(state: SessionState, _: int, fact: VariableSet) -> None:
+@rule(facts.VariableSet)
+def _set(state: SessionState, _: int, fact: facts.VariableSet) -> None:
     frame = state.frames[fact.frame]
     state.agents[frame.agent].variables[fact.name] = fact.value
     state.fired[CallKey(frame.id, fact.pos)] = list(fact.fired)
 
 
-@rule(EffectIntended)
-def _intent(state: SessionState, _: int, fact: EffectIntended) -> None:
+@rule(facts.EffectIntended)
+def _intent(state: SessionState, _: int, fact: facts.EffectIntended) -> None:
     state.intents[CallKey(fact.frame, fact.pos)] = IntentState(fact.name, fact.digest, fact.effect)
 
 
-@rule(WaitBegun)
-def _wait(state: SessionState, seq: int, fact: WaitBegun) -> None:
+@rule(facts.WaitBegun)
+def _wait(state: SessionState, seq: int, fact: facts.WaitBegun) -> None:
     source = None if fact.source is None else dict(fact.source)
     state.waits[CallKey(fact.frame, fact.pos)] = WaitState(
         fact.frame, fact.pos, fact.name, fact.digest, source, fact.due, seq, state.at_s
     )
 
 
-@rule(WaitEnded)
-def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
+@rule(facts.WaitEnded)
+def _took(state: SessionState, _: int, fact: facts.WaitEnded) -> None:
     frame = state.frames[fact.frame]
     taken = take_messages(state, frame.agent, fact.messages)
     keep_heard(frame, taken)
@@ -343,18 +322,18 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
             hear(frame, fact.heard, fact.notes, fact.said)
             frame.inbox = list(taken)
         if fact.kept_at is not None:
-            _record(state, 0, CallReturned(frame.id, fact.kept_at, "Hear", "", fact.value))
+            _record(state, 0, facts.CallReturned(frame.id, fact.kept_at, "Hear", "", fact.value))
         return
     if fact.asides:
         _asides(state, frame.agent)
     if fact.cue:
         state.meetings[fact.cue].cue = None
     name, digest = fact.name or "", fact.digest or ""
-    _record(state, 0, CallReturned(frame.id, fact.pos, name, digest, fact.value))
+    _record(state, 0, facts.CallReturned(frame.id, fact.pos, name, digest, fact.value))
 
 
-@rule(QuestionAsked)
-def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
+@rule(facts.QuestionAsked)
+def _ask(state: SessionState, _: int, fact: facts.QuestionAsked) -> None:
     """Messages from before a question do not answer it: the next wait hears them."""
     page, frame = state.pages[fact.page], state.frames[fact.frame]
     agent = state.agents[frame.agent]
@@ -366,8 +345,8 @@ def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
     question.each = dict(fact.each)
 
 
-@rule(QuestionAnswered)
-def _answered(state: SessionState, _: int, fact: QuestionAnswered) -> None:
+@rule(facts.QuestionAnswered)
+def _answered(state: SessionState, _: int, fact: facts.QuestionAnswered) -> None:
     key = CallKey(fact.frame, fact.pos)
     question, wait, frame = state.questions[key], state.waits[key], state.frames[fact.frame]
     keep_heard(frame, take_messages(state, frame.agent, fact.messages))
@@ -381,7 +360,7 @@ def _record_said(state: SessionState, fact: PageFinished | PageHeld) -> None:
     if fact.frame is None or fact.pos is None:
         return
     name, digest = fact.name or "", fact.digest or ""
-    _record(state, 0, CallReturned(fact.frame, fact.pos, name, digest, fact.value, to=fact.to, text=fact.text))
+    _record(state, 0, facts.CallReturned(fact.frame, fact.pos, name, digest, fact.value, to=fact.to, text=fact.text))
 
 
 @rule(PageFinished)

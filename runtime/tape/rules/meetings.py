@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from runtime.core.ids import ParticipantId
-from runtime.tape.facts.meetings import (
-    HostCued,
-    InvitationAnswered,
-    InvitingBegun,
-    MeetingAddressed,
-    MeetingBegun,
-    MeetingCreated,
-    MeetingEnded,
-    MeetingPlaced,
-    MeetingPlaceLost,
-    NoticeHeard,
-    ParticipantAsked,
-    ParticipantJoined,
-    ParticipantLeft,
-    StateShared,
-)
-from runtime.tape.rules.registry import rule
-from runtime.tape.state.frames import CallKey
+from runtime.tape.facts import meetings as facts
+from runtime.tape.facts.registry import rule
+from runtime.tape.state.frames import CallKey, last_of, said_by, speaker_of
 from runtime.tape.state.meetings import MAX_HISTORY, AskState, MeetingState, SharedValue
 from runtime.tape.state.session import SessionState
-from runtime.tape.state.talk import last_of, said_by, speaker_of
 
 
-@rule(MeetingCreated)
-def _meeting(state: SessionState, _: int, fact: MeetingCreated) -> None:
+@rule(facts.MeetingCreated)
+def _meeting(state: SessionState, _: int, fact: facts.MeetingCreated) -> None:
     meeting = MeetingState(fact.id, fact.topic, fact.host, fact.frame, joined=[fact.host])
     meeting.status, meeting.came = fact.status, {fact.host: state.at_s}
     meeting.type, meeting.since = fact.type or fact.topic, fact.at
@@ -35,8 +19,8 @@ def _meeting(state: SessionState, _: int, fact: MeetingCreated) -> None:
     state.frames[fact.frame].meeting = fact.id
 
 
-@rule(InvitingBegun)
-def _inviting(state: SessionState, _: int, fact: InvitingBegun) -> None:
+@rule(facts.InvitingBegun)
+def _inviting(state: SessionState, _: int, fact: facts.InvitingBegun) -> None:
     meeting = state.meetings[fact.id]
     meeting.status = "inviting"
     frame = state.frames.get(meeting.frame)
@@ -44,16 +28,16 @@ def _inviting(state: SessionState, _: int, fact: InvitingBegun) -> None:
         frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in fact.own}
 
 
-@rule(ParticipantAsked)
-def _asked(state: SessionState, _: int, fact: ParticipantAsked) -> None:
+@rule(facts.ParticipantAsked)
+def _asked(state: SessionState, _: int, fact: facts.ParticipantAsked) -> None:
     meeting, who = state.meetings[fact.id], fact.who
     _close_questions(state, meeting, who)
     meeting.invited[who] = ""
     meeting.asks[who] = AskState(fact.by, fact.times, fact.due, fact.required)
 
 
-@rule(InvitationAnswered)
-def _invite(state: SessionState, _: int, fact: InvitationAnswered) -> None:
+@rule(facts.InvitationAnswered)
+def _invite(state: SessionState, _: int, fact: facts.InvitationAnswered) -> None:
     """An answer; without one, in old tapes, the question."""
     meeting, who = state.meetings[fact.id], fact.who
     meeting.invited[who] = fact.answer
@@ -63,8 +47,8 @@ def _invite(state: SessionState, _: int, fact: InvitationAnswered) -> None:
         _close_questions(state, meeting, who)
 
 
-@rule(ParticipantJoined)
-def _joined(state: SessionState, _: int, fact: ParticipantJoined) -> None:
+@rule(facts.ParticipantJoined)
+def _joined(state: SessionState, _: int, fact: facts.ParticipantJoined) -> None:
     meeting = state.meetings[fact.id]
     for name in (fact.named or fact.who, fact.who):
         _close_questions(state, meeting, name)
@@ -76,22 +60,22 @@ def _joined(state: SessionState, _: int, fact: ParticipantJoined) -> None:
         meeting.came[fact.who] = state.at_s
 
 
-@rule(ParticipantLeft)
-def _left(state: SessionState, _: int, fact: ParticipantLeft) -> None:
+@rule(facts.ParticipantLeft)
+def _left(state: SessionState, _: int, fact: facts.ParticipantLeft) -> None:
     meeting = state.meetings[fact.id]
     meeting.joined = [who for who in meeting.joined if who != fact.who]
     meeting.came.pop(fact.who, None)
     meeting.invited[fact.who] = "LEFT"
 
 
-@rule(MeetingBegun)
-def _meeting_active(state: SessionState, _: int, fact: MeetingBegun) -> None:
+@rule(facts.MeetingBegun)
+def _meeting_active(state: SessionState, _: int, fact: facts.MeetingBegun) -> None:
     meeting = state.meetings[fact.id]
     meeting.status, meeting.held = "active", True
 
 
-@rule(MeetingAddressed)
-def _spoke(state: SessionState, _: int, fact: MeetingAddressed) -> None:
+@rule(facts.MeetingAddressed)
+def _spoke(state: SessionState, _: int, fact: facts.MeetingAddressed) -> None:
     meeting, message = state.meetings[fact.id], fact.message
     if meeting.status != "ended":
         meeting.history = [*meeting.history, message][-MAX_HISTORY:]
@@ -100,13 +84,13 @@ def _spoke(state: SessionState, _: int, fact: MeetingAddressed) -> None:
         meeting.cue = None
 
 
-@rule(HostCued)
-def _cue(state: SessionState, _: int, fact: HostCued) -> None:
+@rule(facts.HostCued)
+def _cue(state: SessionState, _: int, fact: facts.HostCued) -> None:
     state.meetings[fact.id].cue = fact.message
 
 
-@rule(NoticeHeard)
-def _hears(state: SessionState, _: int, fact: NoticeHeard) -> None:
+@rule(facts.NoticeHeard)
+def _hears(state: SessionState, _: int, fact: facts.NoticeHeard) -> None:
     state.frames[fact.frame].inbox.append(fact.message)
 
 
@@ -129,26 +113,26 @@ def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = 
     meeting.asks, meeting.history, meeting.cue = {}, [], None
 
 
-@rule(MeetingPlaced)
-def _place(state: SessionState, _: int, fact: MeetingPlaced) -> None:
+@rule(facts.MeetingPlaced)
+def _place(state: SessionState, _: int, fact: facts.MeetingPlaced) -> None:
     meeting = state.meetings[fact.id]
     meeting.place = fact.place
     state.agents[meeting.host].at_home = False
 
 
-@rule(MeetingPlaceLost)
-def _place_lost(state: SessionState, _: int, fact: MeetingPlaceLost) -> None:
+@rule(facts.MeetingPlaceLost)
+def _place_lost(state: SessionState, _: int, fact: facts.MeetingPlaceLost) -> None:
     meeting = state.meetings[fact.id]
     meeting.left, meeting.place = meeting.place, None
 
 
-@rule(MeetingEnded)
-def _meeting_end(state: SessionState, _: int, fact: MeetingEnded) -> None:
+@rule(facts.MeetingEnded)
+def _meeting_end(state: SessionState, _: int, fact: facts.MeetingEnded) -> None:
     close_meeting(state, state.meetings[fact.id], fact.why)
 
 
-@rule(StateShared)
-def _shared(state: SessionState, _: int, fact: StateShared) -> None:
+@rule(facts.StateShared)
+def _shared(state: SessionState, _: int, fact: facts.StateShared) -> None:
     shared = state.meetings[fact.id].shared
     version = shared[fact.name].version if fact.name in shared else 0
     shared[fact.name] = SharedValue(fact.value, version + 1, fact.by)

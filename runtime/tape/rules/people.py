@@ -7,38 +7,11 @@ from typing import TypeVar
 
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Message
-from runtime.tape.facts.agents import MessagesFetched, MessagesPosted
-from runtime.tape.facts.calls import AcksAwaited, MessageAcknowledged
-from runtime.tape.facts.pages import (
-    MarkPlaced,
-    MarkWanted,
-    PageBegun,
-    PageClosed,
-    PageGrew,
-    PageMoved,
-    PageShown,
-    PartOpening,
-    PartSent,
-    QuestionClosed,
-    QuestionSettled,
-)
-from runtime.tape.facts.people import (
-    AsideAdded,
-    FeedbackGiven,
-    FileReceived,
-    MessageDeleted,
-    MessageEdited,
-    MessageHeard,
-    PeopleQuoted,
-    PersonBound,
-    PersonMet,
-    SpeechMade,
-    SpeechWanted,
-    VoiceSwitched,
-    VoiceTranscribed,
-)
+from runtime.tape.facts import people as facts
+from runtime.tape.facts.frames import AcksAwaited, MessageAcknowledged
+from runtime.tape.facts.registry import rule
+from runtime.tape.facts.session import MessagesFetched, MessagesPosted
 from runtime.tape.rules.frames import note_addressed, take_messages
-from runtime.tape.rules.registry import rule
 from runtime.tape.state.frames import AckState, CallKey, WaitState, settle_message, settle_page
 from runtime.tape.state.people import (
     MAX_FILES,
@@ -92,8 +65,8 @@ def _fetched(state: SessionState, _: int, fact: MessagesFetched) -> None:
     take_messages(state, fact.agent, list(fact.messages))
 
 
-@rule(VoiceTranscribed)
-def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
+@rule(facts.VoiceTranscribed)
+def _transcribed(state: SessionState, _: int, fact: facts.VoiceTranscribed) -> None:
     heard = state.voices.heard
     known = heard.get(fact.page)  # it is corrected: what quotes it stays
     heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken, known.parts if known is not None else [])
@@ -101,20 +74,20 @@ def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
         del heard[next(iter(heard))]
 
 
-@rule(VoiceSwitched)
-def _switched(state: SessionState, _: int, fact: VoiceSwitched) -> None:
+@rule(facts.VoiceSwitched)
+def _switched(state: SessionState, _: int, fact: facts.VoiceSwitched) -> None:
     state.voices.listeners = [person for person in state.voices.listeners if person != fact.person]
     if fact.on:
         state.voices.listeners.append(fact.person)
 
 
-@rule(SpeechWanted)
-def _wanted(state: SessionState, _: int, fact: SpeechWanted) -> None:
+@rule(facts.SpeechWanted)
+def _wanted(state: SessionState, _: int, fact: facts.SpeechWanted) -> None:
     state.voices.speeches[fact.page] = SpeechState(fact.agent, fact.text, fact.place)
 
 
-@rule(SpeechMade)
-def _made(state: SessionState, _: int, fact: SpeechMade) -> None:
+@rule(facts.SpeechMade)
+def _made(state: SessionState, _: int, fact: facts.SpeechMade) -> None:
     state.voices.speeches.pop(fact.page, None)
     state.voices.fails = not fact.note
 
@@ -126,32 +99,32 @@ def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
         del known[next(iter(known))]
 
 
-@rule(PersonMet)
-def _person(state: SessionState, seq: int, fact: PersonMet) -> None:
+@rule(facts.PersonMet)
+def _person(state: SessionState, seq: int, fact: facts.PersonMet) -> None:
     known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since, named_at=seq))
     if known.name != fact.name:
         known.named_at = seq
     known.name, known.alike, known.guest = fact.name, fact.alike, fact.guest
 
 
-@rule(PeopleQuoted)
-def _quoted(_state: SessionState, _: int, _fact: PeopleQuoted) -> None:
+@rule(facts.PeopleQuoted)
+def _quoted(_state: SessionState, _: int, _fact: facts.PeopleQuoted) -> None:
     """Whoever erases people reads it on the tape."""
 
 
-@rule(PersonBound)
-def _bound(state: SessionState, _: int, fact: PersonBound) -> None:
+@rule(facts.PersonBound)
+def _bound(state: SessionState, _: int, fact: facts.PersonBound) -> None:
     state.people[fact.id].declared = fact.human
 
 
-@rule(FileReceived)
-def _file(state: SessionState, _: int, fact: FileReceived) -> None:
+@rule(facts.FileReceived)
+def _file(state: SessionState, _: int, fact: facts.FileReceived) -> None:
     file = Attachment(fact.name, fact.media_type, fact.url, fact.size_bytes, fact.parts, fact.note)
     state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
 
 
-@rule(MessageHeard)
-def _heard(state: SessionState, _: int, fact: MessageHeard) -> None:
+@rule(facts.MessageHeard)
+def _heard(state: SessionState, _: int, fact: facts.MessageHeard) -> None:
     state.person, state.private = fact.person, fact.private
     if fact.platform_id is not None:
         heard = HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text, fact.files)
@@ -164,8 +137,8 @@ def _note_place(state: SessionState, message: str, place: Address | None) -> Non
         _remember(state.written_at, message, place)
 
 
-@rule(MessageEdited)
-def _changed(state: SessionState, _: int, fact: MessageEdited) -> None:
+@rule(facts.MessageEdited)
+def _changed(state: SessionState, _: int, fact: facts.MessageEdited) -> None:
     agent = state.agents[fact.agent]
     agent.queue = [_edited(m, fact) if m.id == fact.message else m for m in agent.queue]
     heard = state.heard[fact.platform_id]
@@ -176,14 +149,14 @@ def _changed(state: SessionState, _: int, fact: MessageEdited) -> None:
         meeting.history = [_edited(m, fact) if m.id == fact.message else m for m in meeting.history]
 
 
-def _edited(message: Message, fact: MessageEdited) -> Message:
+def _edited(message: Message, fact: facts.MessageEdited) -> Message:
     """A message as it is now. Of an album each file is edited by itself: the others stay."""
     stay = message.attachments if len(message.attachments) > len(fact.files) else ()
     return replace(message, content=fact.text, attachments=(*stay, *(f for f in fact.files if f not in stay)))
 
 
-@rule(MessageDeleted)
-def _recalled(state: SessionState, _: int, fact: MessageDeleted) -> None:
+@rule(facts.MessageDeleted)
+def _recalled(state: SessionState, _: int, fact: facts.MessageDeleted) -> None:
     agent = state.agents[fact.agent]
     agent.queue = [message for message in agent.queue if message.id != fact.message]
     state.heard.pop(fact.platform_id, None)
@@ -191,20 +164,20 @@ def _recalled(state: SessionState, _: int, fact: MessageDeleted) -> None:
         meeting.history = [message for message in meeting.history if message.id != fact.message]
 
 
-@rule(FeedbackGiven)
-def _rated(state: SessionState, _: int, fact: FeedbackGiven) -> None:
+@rule(facts.FeedbackGiven)
+def _rated(state: SessionState, _: int, fact: facts.FeedbackGiven) -> None:
     _remember(state.ratings, rated(fact.person, fact.platform_id), fact.rating)
 
 
-@rule(AsideAdded)
-def _aside(state: SessionState, _: int, fact: AsideAdded) -> None:
+@rule(facts.AsideAdded)
+def _aside(state: SessionState, _: int, fact: facts.AsideAdded) -> None:
     asides = state.agents[fact.agent].asides
     asides.append(fact.message)
     del asides[:-MAX_ASIDES]
 
 
-@rule(PageBegun)
-def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
+@rule(facts.PageBegun)
+def _page(state: SessionState, seq: int, fact: facts.PageBegun) -> None:
     page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
     page.place, page.alone = fact.place, fact.alone
@@ -218,22 +191,22 @@ def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
         agent.answering = None
 
 
-@rule(PartOpening)
-def _opening(state: SessionState, _: int, fact: PartOpening) -> None:
+@rule(facts.PartOpening)
+def _opening(state: SessionState, _: int, fact: facts.PartOpening) -> None:
     page = state.pages.get(fact.page)
     if page is not None:
         page.opened.setdefault(fact.part, fact.text)
 
 
-@rule(PageGrew)
-def _grew(state: SessionState, _: int, fact: PageGrew) -> None:
+@rule(facts.PageGrew)
+def _grew(state: SessionState, _: int, fact: facts.PageGrew) -> None:
     page = state.pages.get(fact.page)
     if page is not None:
         page.stands = page.stands[: fact.at] + fact.text
 
 
-@rule(PartSent)
-def _sent(state: SessionState, _: int, fact: PartSent) -> None:
+@rule(facts.PartSent)
+def _sent(state: SessionState, _: int, fact: facts.PartSent) -> None:
     page = state.pages.get(fact.page)
     if page is not None:
         page.parts[fact.part] = fact.platform_id
@@ -248,39 +221,39 @@ def _sent(state: SessionState, _: int, fact: PartSent) -> None:
             question.parts[fact.part] = fact.platform_id
 
 
-@rule(QuestionClosed)
-def _closed(state: SessionState, _: int, fact: QuestionClosed) -> None:
+@rule(facts.QuestionClosed)
+def _closed(state: SessionState, _: int, fact: facts.QuestionClosed) -> None:
     state.closed[fact.page] = ClosedQuestion(
         fact.page, fact.agent, fact.text, fact.free, fact.reply, dict(fact.parts), fact.place, fact.chosen
     )
 
 
-@rule(QuestionSettled)
-def _settled(state: SessionState, _: int, fact: QuestionSettled) -> None:
+@rule(facts.QuestionSettled)
+def _settled(state: SessionState, _: int, fact: facts.QuestionSettled) -> None:
     state.closed.pop(fact.page, None)
 
 
-@rule(MarkWanted)
-def _marking(state: SessionState, _: int, fact: MarkWanted) -> None:
+@rule(facts.MarkWanted)
+def _marking(state: SessionState, _: int, fact: facts.MarkWanted) -> None:
     _remember(state.marks, fact.platform_id, fact.mark)
     _note_place(state, fact.platform_id, fact.place)
 
 
-@rule(MarkPlaced)
-def _marked(state: SessionState, _: int, fact: MarkPlaced) -> None:
+@rule(facts.MarkPlaced)
+def _marked(state: SessionState, _: int, fact: facts.MarkPlaced) -> None:
     state.marks.pop(fact.platform_id, None)
 
 
-@rule(PageClosed)
-def _close(state: SessionState, _: int, fact: PageClosed) -> None:
+@rule(facts.PageClosed)
+def _close(state: SessionState, _: int, fact: facts.PageClosed) -> None:
     page = state.pages[fact.page]
     page.status, page.text = "closed", fact.text
     if not page.opened:
         del state.pages[page.id]
 
 
-@rule(PageMoved)
-def _moved(state: SessionState, _: int, fact: PageMoved) -> None:
+@rule(facts.PageMoved)
+def _moved(state: SessionState, _: int, fact: facts.PageMoved) -> None:
     page = state.pages[fact.page]
     page.place, page.reply_to, page.parts, page.opened, page.stands = fact.to, None, {}, {}, ""
     page.moved = fact.to is not None
@@ -289,8 +262,8 @@ def _moved(state: SessionState, _: int, fact: PageMoved) -> None:
             question.place, question.reply_to, question.parts = fact.to, None, {}
 
 
-@rule(PageShown)
-def _shown(state: SessionState, _: int, fact: PageShown) -> None:
+@rule(facts.PageShown)
+def _shown(state: SessionState, _: int, fact: facts.PageShown) -> None:
     page = state.pages.pop(fact.page, None)
     settle_page(state.acks, fact.page, has_it=not fact.lost)
     for pid in page.parts.values() if page is not None else ():

@@ -1,4 +1,4 @@
-"""The fold's rules about tasks, and the words between them and their orderers. See `fold` for the kinds."""
+"""The fold's rules about tasks, and about words between them and their orderers. See `fold` for the kinds."""
 
 from __future__ import annotations
 
@@ -6,29 +6,8 @@ from collections.abc import Sequence
 
 from runtime.core.address import CLIENT
 from runtime.core.message import Message, MessageType
-from runtime.tape.facts.tasks import (
-    AnswerMeant,
-    HearingTold,
-    OrderAnswered,
-    OrderAsks,
-    OrderBegun,
-    OrderOver,
-    OrderTaken,
-    OrderTold,
-    ResultForPlace,
-    ResultTaken,
-    TaskAsks,
-    TaskCancelled,
-    TaskOrdered,
-    TaskOver,
-    TaskPosted,
-    WordBrought,
-    WordLost,
-    WordsHeard,
-    WordToOrderer,
-    WordToTask,
-)
-from runtime.tape.rules.registry import rule
+from runtime.tape.facts import tasks as facts
+from runtime.tape.facts.registry import rule
 from runtime.tape.state.frames import WaitState
 from runtime.tape.state.session import SessionState
 from runtime.tape.state.tasks import (
@@ -44,8 +23,8 @@ _PAUSE_S = 1.0
 """What is waited for so long ends a chain of words."""
 
 
-@rule(TaskOrdered)
-def _ordered(state: SessionState, seq: int, fact: TaskOrdered) -> None:
+@rule(facts.TaskOrdered)
+def _ordered(state: SessionState, seq: int, fact: facts.TaskOrdered) -> None:
     state.ordered += 1
     task = TaskState(
         state.ordered,
@@ -67,16 +46,16 @@ def _ordered(state: SessionState, seq: int, fact: TaskOrdered) -> None:
     state.tasks[task.number] = task
 
 
-@rule(TaskPosted)
-def _posted(state: SessionState, _: int, fact: TaskPosted) -> None:
+@rule(facts.TaskPosted)
+def _posted(state: SessionState, _: int, fact: facts.TaskPosted) -> None:
     task = state.tasks[fact.number]
     task.to_post = [what for what in task.to_post if what != fact.what]
     if fact.what == "order" and not task.over:
         task.status = "input_required" if task.asks else "working"
 
 
-@rule(TaskCancelled)
-def _cancelled(state: SessionState, _: int, fact: TaskCancelled) -> None:
+@rule(facts.TaskCancelled)
+def _cancelled(state: SessionState, _: int, fact: facts.TaskCancelled) -> None:
     cancel_task(state.tasks[fact.number])
 
 
@@ -86,8 +65,8 @@ def cancel_task(task: TaskState) -> None:
         task.to_post = [*task.to_post, "cancel"]
 
 
-@rule(TaskOver)
-def _over(state: SessionState, seq: int, fact: TaskOver) -> None:
+@rule(facts.TaskOver)
+def _over(state: SessionState, seq: int, fact: facts.TaskOver) -> None:
     task = state.tasks[fact.number]
     task.status, task.value, task.error = fact.status, fact.value, fact.error
     task.first, task.last, task.ended_by = fact.first, fact.last, seq
@@ -103,18 +82,18 @@ def _over(state: SessionState, seq: int, fact: TaskOver) -> None:
             del state.tasks[number]
 
 
-@rule(ResultForPlace)
-def _for_place(state: SessionState, _: int, fact: ResultForPlace) -> None:
+@rule(facts.ResultForPlace)
+def _for_place(state: SessionState, _: int, fact: facts.ResultForPlace) -> None:
     state.tasks[fact.number].to_post = ["result"]
 
 
-@rule(ResultTaken)
-def _taken(state: SessionState, _: int, fact: ResultTaken) -> None:
+@rule(facts.ResultTaken)
+def _taken(state: SessionState, _: int, fact: facts.ResultTaken) -> None:
     state.tasks[fact.number].taken = True
 
 
-@rule(TaskAsks)
-def _asks(state: SessionState, _: int, fact: TaskAsks) -> None:
+@rule(facts.TaskAsks)
+def _asks(state: SessionState, _: int, fact: facts.TaskAsks) -> None:
     task = state.tasks[fact.number]
     found = None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words)
     if found is None:
@@ -127,8 +106,8 @@ def _asks(state: SessionState, _: int, fact: TaskAsks) -> None:
     _pass_on(state, fact.ask, found)
 
 
-@rule(AnswerMeant)
-def _meant(state: SessionState, _: int, fact: AnswerMeant) -> None:
+@rule(facts.AnswerMeant)
+def _meant(state: SessionState, _: int, fact: facts.AnswerMeant) -> None:
     state.tasks[fact.number].answers[fact.event] = fact.ask
 
 
@@ -154,48 +133,45 @@ def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None)
         asks[ask] = question
 
 
-@rule(OrderTaken)
-def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
+@rule(facts.OrderTaken)
+def _order(state: SessionState, seq: int, fact: facts.OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
     state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
     state.order.event, state.order.scope, state.order.owner = fact.event, fact.scope, fact.owner
     state.order.unheard, state.order.hops = fact.unheard, fact.hops
 
 
-@rule(OrderBegun)
-def _begun(state: SessionState, _: int, fact: OrderBegun) -> None:
+@rule(facts.OrderBegun)
+def _begun(state: SessionState, _: int, fact: facts.OrderBegun) -> None:
     if state.order is not None:
         state.order.frame = fact.frame
 
 
-@rule(OrderOver)
-def _done(state: SessionState, _: int, fact: OrderOver) -> None:
+@rule(facts.OrderOver)
+def _done(state: SessionState, _: int, fact: facts.OrderOver) -> None:
     if state.order is not None:
         state.order.status, state.order.value, state.order.error = fact.status, fact.value, fact.error
         state.order.error_type, state.order.raised_at = fact.error_type, fact.raised_at
         state.order.asks, state.order.to_tell = {}, []
 
 
-@rule(OrderAnswered)
-def _answered(state: SessionState, _: int, __: OrderAnswered) -> None:
+@rule(facts.OrderAnswered)
+def _answered(state: SessionState, _: int, __: facts.OrderAnswered) -> None:
     if state.order is not None:
         state.order.answered = True
 
 
-@rule(OrderAsks)
-def _asking(state: SessionState, _: int, fact: OrderAsks) -> None:
+@rule(facts.OrderAsks)
+def _asking(state: SessionState, _: int, fact: facts.OrderAsks) -> None:
     _pass_on(state, fact.ask, None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words))
 
 
-@rule(OrderTold)
-def _told(state: SessionState, _: int, fact: OrderTold) -> None:
+@rule(facts.OrderTold)
+def _told(state: SessionState, _: int, fact: facts.OrderTold) -> None:
     if state.order is not None and fact.ask in state.order.to_tell:
         to_tell = [*state.order.to_tell]
         to_tell.remove(fact.ask)
         state.order.to_tell = to_tell
-
-
-# -- words between tasks and their orderers
 
 
 def note_taken_words(state: SessionState, messages: Sequence[Message]) -> None:
@@ -225,45 +201,45 @@ def end_chain(state: SessionState, wait: WaitState | None) -> None:
         state.hops = {}
 
 
-@rule(WordToTask)
-def _word_down(state: SessionState, seq: int, fact: WordToTask) -> None:
+@rule(facts.WordToTask)
+def _word_down(state: SessionState, seq: int, fact: facts.WordToTask) -> None:
     _add_word(state, seq, fact, fact.number)
 
 
-@rule(WordToOrderer)
-def _word_up(state: SessionState, seq: int, fact: WordToOrderer) -> None:
+@rule(facts.WordToOrderer)
+def _word_up(state: SessionState, seq: int, fact: facts.WordToOrderer) -> None:
     """A client sees the fact itself."""
     if state.order is not None and state.order.home.platform != CLIENT:
         _add_word(state, seq, fact, 0)
 
 
-def _add_word(state: SessionState, seq: int, fact: WordToTask | WordToOrderer, number: int) -> None:
+def _add_word(state: SessionState, seq: int, fact: facts.WordToTask | facts.WordToOrderer, number: int) -> None:
     klass = state.agents[fact.agent].klass
     state.words = [*state.words, WordState(seq, state.at_s, klass, number, fact.text, fact.hops)]
 
 
-@rule(WordBrought)
-def _brought(state: SessionState, _: int, fact: WordBrought) -> None:
+@rule(facts.WordBrought)
+def _brought(state: SessionState, _: int, fact: facts.WordBrought) -> None:
     for word in state.words:
         if word.seq == fact.seq:
             word.brought, word.text = True, ""
     state.words = [word for word in state.words if not (word.brought and word.heard)]
 
 
-@rule(WordsHeard)
-def _words_heard(state: SessionState, _: int, fact: WordsHeard) -> None:
+@rule(facts.WordsHeard)
+def _words_heard(state: SessionState, _: int, fact: facts.WordsHeard) -> None:
     """One that is still to be brought stays until it is: what was heard may be another, of before an `/undo`."""
     for word in state.words:
         word.heard = word.heard or (word.number == fact.number and word.seq <= fact.seq)
     state.words = [word for word in state.words if not (word.brought and word.heard)]
 
 
-@rule(WordLost)
-def _lost(state: SessionState, _: int, fact: WordLost) -> None:
+@rule(facts.WordLost)
+def _lost(state: SessionState, _: int, fact: facts.WordLost) -> None:
     take_word(state, fact.other, fact.seq)
 
 
-@rule(HearingTold)
-def _hearing_told(state: SessionState, _: int, fact: HearingTold) -> None:
+@rule(facts.HearingTold)
+def _hearing_told(state: SessionState, _: int, fact: facts.HearingTold) -> None:
     if state.words_taken.get(fact.other) == fact.seq:
         del state.words_taken[fact.other]

@@ -25,8 +25,7 @@ from runtime.tape.state.people import (
     Voices,
     plain_name,
 )
-from runtime.tape.state.run import FailureState, PublishedState, ReminderState
-from runtime.tape.state.tasks import OrderState, TaskState, WordState
+from runtime.tape.state.tasks import FailureState, OrderState, PublishedState, ReminderState, TaskState, WordState
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""

@@ -9,9 +9,9 @@ import pytest
 
 from runtime.core.ids import AgentId, PersonId
 from runtime.stores.sessions import Commit
-from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.meetings import MeetingCreated
 from runtime.tape.facts.people import PersonMet
+from runtime.tape.facts.session import AgentCreated
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import SESSION, SHARD, T0, beginning, shard_lease

@@ -19,12 +19,10 @@ from runtime.core.ids import AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.stores.inbox import ANSWER
 from runtime.stores.sessions import Commit
-from runtime.tape.facts.agents import AgentCreated, MessageQueued
-from runtime.tape.facts.calls import QuestionAsked, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameStarted
-from runtime.tape.facts.pages import PageBegun
-from runtime.tape.facts.session import SessionBegun, SessionEnded
+from runtime.tape.facts.frames import FrameStarted, QuestionAsked, WaitBegun, WaitEnded
+from runtime.tape.facts.people import PageBegun
+from runtime.tape.facts.session import AgentCreated, MessageQueued, SessionBegun, SessionEnded
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease

@@ -18,11 +18,10 @@ from runtime.sessions.commands.alter import Alteration
 from runtime.sessions.commands.fork import Origin
 from runtime.stores.inbox import ALTERED, FORK, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.agents import AgentCreated
-from runtime.tape.facts.calls import EffectIntended
 from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import EffectIntended
 from runtime.tape.facts.people import PersonMet
-from runtime.tape.facts.session import ExchangeBegun, SessionBegun
+from runtime.tape.facts.session import AgentCreated, ExchangeBegun, SessionBegun
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Branch, Fact, session_tape
 from tests.contract.console.console_answers import acted

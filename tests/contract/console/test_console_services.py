@@ -25,18 +25,16 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMKeyRefused
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart, LLMBrokeOff
-from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack, ProgramRefused, ProgramReloaded
+from runtime.events.sessions import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.language.program import Program
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.cooldowns import Cooldowns
-from runtime.llm.local import NoModelClient
-from runtime.llm.models import DEFAULT, Models
-from runtime.llm.options import ModelOptions
+from runtime.llm.chain import Cooldowns
+from runtime.llm.client import ModelOptions
+from runtime.llm.models import DEFAULT, Models, NoModelClient
 from runtime.storage.redis.rooms import RedisRoomNews
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.meetings import (
@@ -48,6 +46,7 @@ from runtime.tape.facts.meetings import (
     StateShared,
 )
 from runtime.tape.facts.people import PersonMet
+from runtime.tape.facts.session import AgentCreated
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.console.console_answers import acted, told_of
 from tests.contract.storage_samples import HERE, SESSION, T0, beginning, shard_lease

@@ -38,8 +38,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.kept import ModelCall
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.moments import Moments
-from runtime.tape.snapshot import Snapshot
+from runtime.tape.snapshot import Moments, Snapshot
 from tests.contract.sessions.test_lineage import facts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock

@@ -19,10 +19,9 @@ from runtime.core.address import SCRATCH, Address, address_of
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.people import MessageHeard, PersonMet
-from runtime.tape.facts.session import ExchangeBegun, SessionBegun
+from runtime.tape.facts.session import AgentCreated, ExchangeBegun, SessionBegun
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Branch, Fact, session_tape
 from runtime.tape.view import HUMAN_MESSAGE

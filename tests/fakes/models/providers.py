@@ -11,10 +11,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell, unheard
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import Link, ModelChain
-from runtime.llm.client import CompletionRequest, Usage
-from runtime.llm.cooldowns import Cooldowns
-from runtime.llm.options import ModelOptions
+from runtime.llm.chain import Cooldowns, Link, ModelChain
+from runtime.llm.client import CompletionRequest, ModelOptions, Usage
 
 Answer = str | LLMError | tuple[str, LLMError]
 """A text, a failure, or a text that a failure cuts off."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.events import channels, frames, remote, service, sessions, talk
+from runtime.events import frames, service, sessions, talk
 from runtime.events.happening import Happening
 
 KINDS = {
     kind.name: kind
-    for room in (channels, frames, remote, service, sessions, talk)
+    for room in (frames, service, sessions, talk)
     for kind in vars(room).values()
     if isinstance(kind, type) and issubclass(kind, Happening) and kind.name
 }

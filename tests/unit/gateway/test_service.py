@@ -13,7 +13,7 @@ from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed
 from runtime.llm.client import LLMClient
-from runtime.llm.local import NoModelClient
+from runtime.llm.models import NoModelClient
 from tests.fakes.crashes.world import TurboClock
 
 pytestmark = pytest.mark.anyio

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gateway.cli.operate.database import say_json, shortened
 from gateway.cli.output.terminal import say
 from runtime.core.errors import Divergence
-from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.pages import PageClosed, PageFinished
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.people import MessageHeard, PageClosed, PageFinished
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import MessageQueued
 from runtime.tape.facts.tasks import WordToOrderer, WordToTask
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.meetings import MeetingState

@@ -14,8 +14,8 @@ from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.choice import ModelChoice
 from runtime.llm.client import EMBED, TRANSCRIBE, ChatMessage, CompletionRequest
+from runtime.llm.local import download, folder_of
 from runtime.llm.models import Models
-from runtime.llm.whisper.models import download, folder_of
 from tests.fakes.models.embedding_server import EmbeddingServer
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.runtime.execution.processor.walking import compiled, main

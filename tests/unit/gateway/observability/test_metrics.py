@@ -17,10 +17,16 @@ from gateway.observability.metrics import MAX_LABELS, Metrics
 from gateway.observability.watching import Gauges
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.events.channels import ObserverFailed
 from runtime.events.frames import LLMFailed, LLMRequested, StepRejected
 from runtime.events.service import JobFailed
-from runtime.events.talk import AdapterRateLimited, MessageAdmitted, MessageReceived, PageOrphaned, PageSent
+from runtime.events.talk import (
+    AdapterRateLimited,
+    MessageAdmitted,
+    MessageReceived,
+    ObserverFailed,
+    PageOrphaned,
+    PageSent,
+)
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock

@@ -8,8 +8,8 @@ import pytest
 from gateway.overview.tallies import EVERY_S, WRITTEN, Seen, SharedServices
 from runtime.bus import Bus
 from runtime.events.frames import LLMAnswered
-from runtime.events.remote import RemoteConnected, RemoteReturned, RemoteUnreachable
 from runtime.events.service import ModelFellBack
+from runtime.events.sessions import RemoteConnected, RemoteReturned, RemoteUnreachable
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 

@@ -24,8 +24,8 @@ from runtime.agents.invitations import Invitations
 from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.session_channels import SessionChannels
 from runtime.bus import Bus
+from runtime.channels.channel import Channels
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
-from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.errors import QueueFull
 from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId, SessionId

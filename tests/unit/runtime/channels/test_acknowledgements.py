@@ -8,9 +8,8 @@ import anyio
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.acknowledgements import Ack, Acknowledgements
 from runtime.channels.channel import Channel
-from runtime.channels.participant import AgentParticipant
+from runtime.channels.participant import Ack, Acknowledgements, AgentParticipant
 from runtime.core.errors import QueueFull
 from runtime.core.ids import AgentId, ChannelId, MessageId
 from runtime.core.message import ACK_WITHIN_S, Message, message_from_data, message_to_data

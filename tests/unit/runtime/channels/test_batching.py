@@ -9,8 +9,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from runtime.channels.batching import Batcher
-from runtime.channels.message_queue import MessageQueue
+from runtime.channels.message_queue import Batcher, MessageQueue
 from runtime.core.errors import QueueFull
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType

@@ -16,8 +16,7 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.core.errors import QueueFull, RoutingError, UnknownStream
 from runtime.core.ids import AgentId, ChannelId, ParticipantId, PersonId, StreamId
-from runtime.core.message import Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.core.message import Message, StreamChunk, StreamComplete, StreamObserver, StreamStart
 from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, texts

@@ -9,15 +9,21 @@ from dataclasses import replace
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.acknowledgements import Acknowledgements
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.message_queue import MessageQueue
-from runtime.channels.participant import AgentParticipant
-from runtime.channels.registry import Channels
+from runtime.channels.participant import Acknowledgements, AgentParticipant
 from runtime.core.errors import RoutingError
 from runtime.core.ids import ChannelId, ParticipantId, PersonId, StreamId
-from runtime.core.message import Message, MessageType, message_from_data, message_to_data
-from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.core.message import (
+    Message,
+    MessageType,
+    StreamChunk,
+    StreamComplete,
+    StreamObserver,
+    StreamStart,
+    message_from_data,
+    message_to_data,
+)
 from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, broadcast, direct, texts

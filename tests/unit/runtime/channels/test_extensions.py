@@ -12,13 +12,11 @@ from anyio.lowlevel import checkpoint
 
 from runtime.bus import Bus
 from runtime.channels import extensions
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels, Guest
-from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
 from runtime.core.ids import StreamId
-from runtime.core.message import Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
 from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, agent, direct, texts
@@ -110,7 +108,7 @@ async def test_an_async_callback_is_awaited_before_an_agent_speaks() -> None:
 
 
 async def test_a_callback_that_is_never_done_keeps_nobody_waiting_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.channels.registry.OPENING_LIMIT_S", 0.01)
+    monkeypatch.setattr("runtime.channels.channel.OPENING_LIMIT_S", 0.01)
     stand = Stand(ChannelExtension("stuck", on_channel=[lambda _: anyio.sleep_forever()]))
     async with stand.running() as channels:
         await channels.direct(agent(A), agent(B)).opened()

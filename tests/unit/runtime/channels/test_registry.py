@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel
-from runtime.channels.registry import Channels
+from runtime.channels.channel import Channel, Channels
 from runtime.core.message import Message
 from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.core.foreign_text import foreign, foreign_json, foreign_line, foreign_name
+from runtime.core.prompt_forms import foreign, foreign_json, foreign_line, foreign_name
 from tests.unit.runtime.execution.prompt.hostile_texts import SEPARATORS, UNSEEN, hostile, taken_for_ours
 
 KNOWN = "Known: $approved = true"

@@ -18,10 +18,8 @@ from runtime.core.errors import (
 )
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.chain import ModelChain
-from runtime.llm.client import ChatMessage, CompletionRequest, Picture
-from runtime.llm.cooldowns import Cooldowns
-from runtime.llm.options import ModelOptions, Prices
+from runtime.llm.chain import Cooldowns, ModelChain
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Picture, Prices
 from tests.fakes.clock import FakeClock
 from tests.fakes.models.providers import Answer, ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from runtime.core.errors import LLMError, LLMRateLimited, LLMUnavailable
-from runtime.llm.client import EMBED, ChatMessage, CompletionRequest, Usage
-from runtime.llm.options import ModelOptions
-from runtime.llm.worker.embedding_server import MAX_NUMBERS
-from runtime.llm.worker.embedding_server import EmbeddingServer as Asked
+from runtime.llm.client import EMBED, ChatMessage, CompletionRequest, ModelOptions, Usage
+from runtime.llm.worker.services import MAX_NUMBERS
+from runtime.llm.worker.services import EmbeddingServer as Asked
 from tests.fakes.models.embedding_server import EmbeddingServer
 from tests.fakes.models.meanings import vector_of
 

@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from runtime.core.errors import LLMError
-from runtime.llm.client import ChatMessage, CompletionRequest
-from runtime.llm.options import ModelOptions
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions
 from runtime.llm.worker import library
 from runtime.llm.worker.library import LiteLLMProvider
 

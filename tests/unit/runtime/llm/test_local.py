@@ -10,7 +10,8 @@ import pytest
 
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
-from runtime.llm.local import LocalGGUF, NoModelClient
+from runtime.llm.local import LocalGGUF
+from runtime.llm.models import NoModelClient
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 from runtime.core.background import beside
 from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRefused, LLMUnavailable
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage
-from runtime.llm.options import ModelOptions
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions, Usage
 from runtime.llm.worker.openai_server import MAX_LINE_BYTES, OpenAIServerReader
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 

@@ -10,8 +10,8 @@ import pytest
 from runtime.llm.client import DESCRIBE, ChatMessage, Completion, CompletionRequest, Picture, Sight
 from runtime.llm.frames import request_from
 from runtime.llm.models import Models
+from runtime.llm.worker.openai_server import messages_data
 from runtime.llm.worker.prices import ListedPrice
-from runtime.llm.worker.prompt import messages_data
 
 pytestmark = pytest.mark.anyio
 

@@ -20,8 +20,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMUnavailable
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import ChatMessage, CompletionRequest
-from runtime.llm.options import ModelOptions
+from runtime.llm.client import ChatMessage, CompletionRequest, ModelOptions
 from runtime.llm.process import MAX_PIECE_CHARS, ModelProcess
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 
@@ -190,7 +189,7 @@ GATEWAY = """
 import json, os, sys
 import anyio
 from runtime.core.clock import SystemClock
-from runtime.llm.options import ModelOptions
+from runtime.llm.client import ModelOptions
 from runtime.llm.process import MAX_PIECE_CHARS, ModelProcess
 
 async def main():

@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import LLMTimeout, VerificationError
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
-from runtime.llm.reading_ahead import ReadingAhead
+from runtime.llm.models import ReadingAhead
 from tests.fakes.people.talk import Model, Reply
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.llm.thoughts import ThoughtHabit, Thoughts
+from runtime.llm.answering import ThoughtHabit, Thoughts
 
 
 def said(text: str, size: int, thoughts: Thoughts | None = None) -> str:

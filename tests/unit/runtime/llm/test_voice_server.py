@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
-from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, Recording
+from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, ModelOptions, Recording, Service
 from runtime.llm.frames import packed_request, request_from
-from runtime.llm.options import ModelOptions, Service
-from runtime.llm.worker.voice_server import MAX_SPEECH_BYTES
-from runtime.llm.worker.voice_server import VoiceServer as Asked
+from runtime.llm.worker.services import MAX_SPEECH_BYTES
+from runtime.llm.worker.services import VoiceServer as Asked
 from tests.fakes.models.sounds import opus
 from tests.fakes.models.voice_server import Heard, VoiceServer
 from tests.fakes.protocols.malformed import malformed

@@ -17,11 +17,9 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMRefused, LLMUnavailable
 from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
-from runtime.llm.client import TRANSCRIBE, CompletionRequest, Recording
-from runtime.llm.options import ModelOptions
-from runtime.llm.whisper.models import check_model, download, folder_of, is_there
-from runtime.llm.whisper.process import LocalWhisper
-from runtime.llm.worker.voice_server import VoiceServer
+from runtime.llm.client import TRANSCRIBE, CompletionRequest, ModelOptions, Recording
+from runtime.llm.local import LocalWhisper, check_model, download, folder_of, is_there
+from runtime.llm.worker.services import VoiceServer
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.state.talk import MAX_SPEAKER_CHARS, MAX_SUMMARY_CHARS, MAX_UTTERANCE_CHARS, MAX_UTTERANCES
+from runtime.tape.state.frames import MAX_SPEAKER_CHARS, MAX_SUMMARY_CHARS, MAX_UTTERANCE_CHARS, MAX_UTTERANCES
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking

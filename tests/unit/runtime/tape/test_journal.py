@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from runtime.core.errors import Divergence, LeaseLost, StorageUnavailable, TapeConflict
 from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
-from runtime.tape.facts.registry import KINDS, content_of
+from runtime.tape.facts.registry import KINDS, RULES, content_of
 from runtime.tape.fold import apply, apply_fact
 from runtime.tape.journal import Batch, Journal, as_data, digest_of
-from runtime.tape.rules.registry import RULES
 from runtime.tape.running import RunningCode
 from runtime.tape.state.frames import takes
 from runtime.tape.state.session import SessionState

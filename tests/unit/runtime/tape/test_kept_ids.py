@@ -11,7 +11,7 @@ import pytest
 
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, GuestId, PersonId, SessionId, TapeId
-from runtime.tape.facts.calls import AcksAwaited
+from runtime.tape.facts.frames import AcksAwaited
 from runtime.tape.facts.meetings import ParticipantJoined
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from runtime.tape.facts.agents import AgentDismissed
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.session import NewsTold, SessionEnded
-from runtime.tape.listeners import FactListeners, hears
+from runtime.tape.facts.registry import FactListeners, hears
+from runtime.tape.facts.session import AgentDismissed, NewsTold, SessionEnded
 
 
 class _Listens:

@@ -10,8 +10,7 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId, TapeId
 from runtime.tape.fold import apply_fact
-from runtime.tape.moments import EVERY, Moments
-from runtime.tape.snapshot import Snapshot, snapshot_of
+from runtime.tape.snapshot import EVERY, Moments, Snapshot, snapshot_of
 from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 

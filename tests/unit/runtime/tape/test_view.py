@@ -7,12 +7,10 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.cloud_event import event_from, is_pattern, matches
 from runtime.core.ids import AgentId, PersonId, SessionId, schedule_id
-from runtime.tape.facts.agents import AgentCreated
-from runtime.tape.facts.calls import CallReturned, EffectIntended
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.frames import CallReturned, EffectIntended, FrameReturned, FrameStarted
 from runtime.tape.facts.people import MessageHeard
-from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.session import AgentCreated, ProgramBroken
 from runtime.tape.facts.tasks import OrderBegun, OrderOver, OrderTaken
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state.frames import RaisedAt

@@ -10,10 +10,9 @@ import pytest
 from gateway.clients.tasks.view import MAX_SAID, QuestionOfTask, TaskView, TaskViews
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageBegun, PageFinished
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.frames import QuestionAsked, QuestionAskedAgain
+from runtime.tape.facts.people import MessageHeard, PageBegun, PageFinished
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver
 from runtime.tape.tape import Fact, session_tape

@@ -22,7 +22,7 @@ from runtime.stores.inbox import KnownEvent, shard_of
 from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageBegun, PageFinished
+from runtime.tape.facts.people import PageBegun, PageFinished
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import T0, shard_lease

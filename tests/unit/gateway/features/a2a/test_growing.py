@@ -10,7 +10,7 @@ from gateway.clients.tasks.view import TaskView
 from gateway.features.a2a.messages import GrowingTexts, Named, task_of
 from runtime.core.ids import SessionId
 from runtime.tape.facts.content import Content
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageGrew
+from runtime.tape.facts.people import PageBegun, PageClosed, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import Fact, session_tape
 from tests.contract.storage_samples import T0

@@ -16,7 +16,7 @@ from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, HttpPost
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import LeaseHolder, SessionRecord
-from runtime.tape.facts.pages import PageBegun, PageFinished, PageGrew
+from runtime.tape.facts.people import PageBegun, PageFinished, PageGrew
 from runtime.tape.facts.tasks import OrderOver
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

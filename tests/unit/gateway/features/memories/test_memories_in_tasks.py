@@ -15,10 +15,9 @@ from runtime.execution.standing import may_still_recall
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Scope
-from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.people import MessageHeard, PersonMet
-from runtime.tape.facts.session import SessionBranched
+from runtime.tape.facts.session import AgentCreated, SessionBranched
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.fold import apply
 from runtime.tape.state.session import SessionState

@@ -14,7 +14,7 @@ from gateway.models.answers import Amounts, answers_on
 from runtime.bus import Bus
 from runtime.core.texts import load_texts
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
-from runtime.llm.options import Prices
+from runtime.llm.client import Prices
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.usage import MemoryUsage
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people

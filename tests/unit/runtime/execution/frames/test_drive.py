@@ -11,8 +11,7 @@ import pytest
 from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame, FrameCall, Handed
-from runtime.tape.facts.calls import CallReturned
-from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.frames import CallReturned, FrameStarted
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock

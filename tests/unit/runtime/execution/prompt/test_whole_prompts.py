@@ -23,11 +23,10 @@ from runtime.execution.prompt.with_files import quoted_file
 from runtime.execution.questions.form import asked
 from runtime.execution.questions.question import Words
 from runtime.stores.memories import Memory, Scope
-from runtime.tape.state.frames import CallRecord, FrameState, StatementState
+from runtime.tape.state.frames import CallRecord, FrameState, StatementState, hand_on, past_of, said_by
 from runtime.tape.state.meetings import AskState, MeetingState, SharedValue
 from runtime.tape.state.people import PersonState
 from runtime.tape.state.session import AgentState, SessionState
-from runtime.tape.state.talk import hand_on, past_of, said_by
 from tests.unit.runtime.execution.prompt.hostile_texts import example, hostile, taken_for_ours
 from tests.unit.runtime.sessions.programs import agent, llm, program
 

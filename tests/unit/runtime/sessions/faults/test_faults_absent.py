@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 from runtime.bus import Bus
-from runtime.channels.channel import Channel
+from runtime.channels.channel import Channel, Channels
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
-from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull, RoutingError
 from runtime.core.ids import StreamId
-from runtime.core.message import Message
-from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
-from runtime.events.channels import ChannelCreated
+from runtime.core.message import Message, StreamChunk, StreamComplete, StreamStart
 from runtime.events.happening import Event
+from runtime.events.talk import ChannelCreated
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import TurboClock, World

@@ -1,1 +1,0 @@
-"""Whisper on this machine: a process of its own that writes down recordings (extra `voice`)."""
