@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from runtime.language.compiler import compile_parsed
@@ -68,18 +68,24 @@ def rows(file: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield title, [(said, means) for said, _, means in (line.rpartition(" => ") for line in lines) if said]
 
 
-async def done_otherwise(file: Path) -> list[tuple[str, str]]:
-    """The steps of a file with which the product does something else than people read there, each with that."""
+async def done_otherwise(
+    file: Path,
+    around: Callable[[str], tuple[str, str]] = lambda _: (_HEAD, _TAIL),
+    done_by: Callable[[list[Instruction]], str] | None = None,
+) -> list[tuple[str, str]]:
+    """The steps of a file with which the product does something else than people read there, each with that. `around`
+    is what stands before and behind the steps of a section, `done_by` says what instructions do."""
     wrong: list[tuple[str, str]] = []
     for title, steps in rows(file):
-        source = f"{_HEAD}{chr(10).join(said for said, _ in steps)}{_TAIL}"
+        head, tail = around(title)
+        source = f"{head}{chr(10).join(said for said, _ in steps)}{tail}"
         result = await compile_parsed(parse(read_text(source, f"{title}.pb")), lowerer=RulesLowerer())
         done: dict[int, list[Instruction]] = {}
         for playbook in result.program.agents[0].playbooks:
             for step in playbook.walk_steps():
                 done.setdefault(step.span.line, []).append(decode(step))
-        for number, (said, means) in enumerate(steps, len(_HEAD.splitlines()) + 1):
-            found = _done(done[number])
+        for number, (said, means) in enumerate(steps, len(head.splitlines()) + 1):
+            found = (done_by or _done)(done[number])
             wrong += [(f"- {said.strip(' -')}", found)] if found != means else []
     return sorted(wrong)
 

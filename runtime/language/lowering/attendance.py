@@ -52,7 +52,9 @@ def named_after_with(held: str, meeting: str, reach: Reach) -> list[str] | None:
     """The participants in "a tasting with the Cook and the user"; [] where none are named, or all that the meeting
     declares. None where somebody is named who is nobody known.
     """
-    found = []
+    found: list[str] = []
+    if not {"without", "except", "but"}.isdisjoint(held.lower().split()):
+        return None
     for part in _parts_after_with(held):
         bare = " ".join(word for word in part.split() if word.lower() not in vocabulary.ARTICLES)
         name = reach.participant(part) or reach.participant(bare)

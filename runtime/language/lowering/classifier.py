@@ -41,9 +41,11 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.sides import if_so
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
+from runtime.language.vocabulary.phrase import phrase
 
 _MOST_CLAUSES = 12
 _MORE_THAN_A_VERB = 2
+_BRINGS = phrase("brings to what is held")
 _ABOVE = (["this"], ["that"], ["it"], ["these"], ["all"], ["everything"])
 _CHECKS = frozenset({"validate", "check", "verify"})
 _ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
@@ -267,6 +269,8 @@ class Classifier:
         if invited:
             names = self._reach.agents_in(invited["whom"]) or [f'"{invited["whom"]}"']
             return LoweredInstruction(Op.QUE, f"InviteToMeeting([{', '.join(names)}])")
+        if (brought := _BRINGS.begins(bare)) and held_meeting(brought["where"], self._meetings):
+            return free(text, "a meeting is held by a step of its own")
         held = phrases.HOLD.begins(bare)
         meeting = held_meeting(held["what"], self._meetings) if held else None
         if held is None or meeting is None:

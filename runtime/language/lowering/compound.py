@@ -145,6 +145,9 @@ class Compound:
             waits = called.known and called.op is Op.YLD and not called.after
             second = self._classify(tail) if is_call or waits else None
             exact = second is not None and (is_call or second.op is not Op.EXE or is_exact(tail))
+            then = text[len(head) : len(text) - len(tail)].strip(" ,")
+            if waits and second and not then and messages.WAITS_ALONE.begins(head):
+                return free(text, "for whom it waits, or how long, is not said")
             if second and exact and (second.known or messages.WAITS_FOR_CALL.begins(tail)):
                 return self._sequence(text, [head, tail])
             speaks = called.talk is not None and called.known and not messages.is_indirect(head)
@@ -337,7 +340,7 @@ class Compound:
         speaks = phrases.TELL.begins(bare) or phrases.ASK_ALWAYS.begins(bare) or messages.HANDS_ON.begins(bare)
         if found.talk is None or not speaks:
             return False
-        return self._speech.addressee(bare) not in (None, "user", "meeting", found.talk.target, *found.talk.others)
+        return self._speech.addressee(bare) not in (None, "meeting", found.talk.target, *found.talk.others)
 
     def _besides_a_return(self, text: str, bare: str) -> LoweredInstruction | None:
         """ "Return $x and end the program": nothing runs after a return."""

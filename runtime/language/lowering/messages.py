@@ -92,7 +92,8 @@ _EACH_OF = (
     ["each", "player"],
     ["each", "participant"],
 )
-_TYPED = re.compile(r"\b(?:as|set|setting|into|random|new)\s+(?:the\s+|an?\s+)?\$(\w+):[A-Za-z]")
+_NEW = frozenset({"as", "set", "setting", "into", "random", "new", "a", "an"})
+"""Words before a variable that nobody has given a value."""
 PLACEHOLDER = re.compile(r"\{[^{}\n]*\}")
 QUOTATION = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d")
 ANSWER_KEPT = phrase("answer kept")
@@ -185,7 +186,12 @@ def more_than_words(bare: str, *, asks: bool, meeting: bool, given: Collection[s
     told = is_indirect(before) or _WHETHER.inside(before) is not None
     if several and not before.endswith("$") and (before.endswith((", ", "ask ")) or not told):
         return "how often it is said is part of the sentence"
-    typed = _TYPED.findall(QUOTATION.sub(" ", bare))
+    plain = QUOTATION.sub(" ", bare)
+    typed = [
+        found[1]
+        for found in phrases.VARIABLE.finditer(plain)
+        if ":" in found[0] and not _NEW.isdisjoint(plain[: found.start()].removesuffix("the ").split()[-1:])
+    ]
     if (
         not meeting
         and (asks or words[:1] in (["let"], ["have"]))

@@ -21,11 +21,15 @@ from runtime.language.vocabulary.word_list import words_of_text
 _YIELDED = frozenset({"call", "return", "exit"})
 _BRINGS_AN_ANSWER = phrase("brings an answer")
 _LETS_KNOW = phrase("lets know")
+_LETS = phrase("lets do")
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
 _PRIVATE = phrase("in private")
 _OUTSIDE = frozenset({"user", "human", "customer"})
 _ONE_PERSON = phrase("one person")
 _PROPOSES = phrase("propose")
+_WHAT_FOR = frozenset({"for", "to", "about", "whether", "if", "that"})
+_WITHOUT_AN_ANSWER = phrase("without an answer")
+_NEEDS_NO_WORDS = phrase("asks for no words")
 _WAITS_FOR_WORDS = phrase("waits for words")
 _TO_A_ROLE_BEHIND = phrase("to a role behind")
 _PERHAPS_PRIVATE = phrase("perhaps in private")
@@ -85,8 +89,7 @@ class Speech:
         return free(text, _NO_WAIT)
 
     def talking(self, text: str, bare: str) -> LoweredInstruction | None:
-        named = self._named(bare)
-        if any(one.first[0] == "server" for one in named):
+        if any(one.first[0] == "server" for one in self._named(bare)):
             return LoweredInstruction(Op.EXE, text)
         if phrases.TO_ITSELF.begins(bare):
             return None
@@ -98,6 +101,7 @@ class Speech:
             asks, target = True, "meeting"
             if messages.only_waits(bare):
                 return free(text, "for what it waits is part of the sentence")
+        asks = asks and _WITHOUT_AN_ANSWER.inside(unquoted(bare)) is None
         said = _YIELD_BEHIND.sub("", text)
         if unsure := self._nobody_known(text, bare, target) or self._perhaps_another(text, bare, said, asks):
             return unsure
@@ -115,6 +119,10 @@ class Speech:
 
     def _perhaps_another(self, text: str, bare: str, said: str, asks: bool) -> LoweredInstruction | None:
         """A free step for a message that may be more, or be said later, or ask for a value or about it."""
+        if (named := self._named(bare)) and named[0].doubt:
+            return free(text, named[0].doubt)
+        if named and _LETS.begins(bare) and named[0].first[0] == "agent" and not _LETS_KNOW.begins(bare):
+            return free(text, f"what {named[0].first[1]} does is more than words")
         if messages.about_what_is_given(bare, self.questions.given):
             return free(text, "it may ask for a value that is there, or about it")
         more = messages.more_than_words(bare, asks=asks, meeting=self._meeting, given=self.questions.given)
@@ -141,10 +149,14 @@ class Speech:
         for role in (self._somebody_else(phrases.PREFIX.without(tail)) for _, tail in joints(bare, 8)):
             if role and role["who"].lower() in vocabulary.ROLES and not self._reach.is_the_user(role["who"]):
                 return free(text, f"it is for {role['who']!r}, too, and there is no such agent")
-        tokens = self._reach.names.tokens(messages.before_what(bare).rstrip(" ."))
-        joined = [one.text for one in tokens[-3:-1] if one.text != "the"][-1:] == ["and"]
-        also = tokens[-1].text if joined and tokens[-1].kind == "AGENT" else target
-        return free(text, f"whether it is for {also}, too, is unclear") if also not in (target, *others) else None
+        told = messages.before_what(phrases.VARIABLE.sub("this", bare)).rstrip(" .")
+        start = next((one.start for one in self._named(told)), 0)
+        tokens = [one for one in self._reach.names.tokens(told) if one.text != "the" and one.at >= start]
+        for before, one, behind in zip(tokens, tokens[1:], (*tokens[2:], None), strict=False):
+            also = before.text == "and" and one.kind == "AGENT" and one.text not in (target, *others)
+            if also and (behind is None or behind.text in _WHAT_FOR):
+                return free(text, f"whether it is for {one.text}, too, is unclear")
+        return None
 
     def spoken(self, talk: LoweredTalk) -> LoweredInstruction:
         """The instruction for words to somebody."""
@@ -235,9 +247,12 @@ class Speech:
         to_all = self._meeting and phrases.TELL_A_MEETING.begins(bare)
         known = {*phrases.VARIABLE.findall(bare)} <= self.questions.given
         alone = known and _PROPOSES.begins(bare) and not self._reach.is_named_by_others
-        return bool(phrases.TELL.begins(bare) or to_somebody or to_all or alone)
+        told = phrases.TELL.begins(bare) or _NEEDS_NO_WORDS.begins(bare)
+        return bool(told or to_somebody or to_all or alone)
 
     def _asks(self, text: str, bare: str, target: str | None) -> bool:
+        if _NEEDS_NO_WORDS.begins(bare) and not phrases.UNTIL.inside(bare):
+            return False
         if phrases.ASK_ALWAYS.begins(bare) or (text.rstrip().endswith("?") and not phrases.THINK.begins(bare)):
             return True
         if phrases.TOGETHER.begins(bare) and any(one.lead == "with" for one in self._named(bare)):

@@ -19,9 +19,9 @@ _MOST_PIECES = 9
 """The words and hyphens in the longest name."""
 
 
-Heard = tuple[Literal["agent", "server", "unknown", "user", "person", "everybody"], str]
+Heard = tuple[Literal["agent", "server", "unknown", "user", "person", "everybody", "nobody"], str]
 """An agent by its name, a server of tools, a word that can only be an agent and is `unknown`, the person outside
-(`user`), another word for people, or everybody."""
+(`user`), another word for people, everybody, or nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,8 @@ class AgentNames:
         match self.tokens(text):
             case (ConditionToken(kind="AGENT", text=name),):
                 return name, ""
-            case (ConditionToken(kind="AGENT", text=name), ConditionToken(text="'"), second, *rest) if rest or second:
-                said = text[second.end :] if second.text == "s" and rest else text[second.at :]
-                return name, said.strip()
+            case (ConditionToken(kind="AGENT", text=name), ConditionToken(text="'s" | "'") as mark, _, *__):
+                return name, text[mark.end :].strip()
         return "", ""
 
     def left_out_of(self, text: str) -> str:
@@ -85,6 +84,8 @@ class AgentNames:
                 at += count
                 continue
             said = text[start:end]
+            if word == "'" and words.ended[at + 1] == "s" and words.joined(at + 1):
+                word, end, at = "'s", words.places[at + 1][1], at + 1
             unknown = said[:1].isupper() and said[1:].endswith("Agent") and words.words[at + 1 : at + 3] != ("'", "s")
             yield ConditionToken("UNKNOWN" if unknown else "WORD", said if unknown else word, start, end)
             at += 1
@@ -125,6 +126,12 @@ def _who(kind: str) -> Callable[..., Heard]:
 _ACTIONS: Mapping[str, Callable[..., Any]] = {
     **ACTIONS,
     "opened": lambda _, __, whom: ("", *whom),
+    "opened_later": lambda _, whom, *__: ("", *whom),
+    "nobody": lambda *_: ("", (("nobody", ""),), "nobody is told anything"),
+    "later": lambda _, whom, *__: ("", whom[0], "when it is said is part of the sentence"),
+    "owned": lambda *_: ("what", (("nobody", ""),), ""),
+    "others": lambda *_: ("", (("nobody", ""),), "who of them is meant is not said"),
+    "over": lambda _, whom, __: ("", whom[0], "somebody else is to speak with them"),
     "led": lambda lead, whom: (lead, *whom),
     "alone": lambda _, one: ((one,), ""),
     "together": lambda _, one, listed, __, ___, last: ((one, *listed, last), ""),
