@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
+from runtime.language.instructions.conditions.reading import in_symbols
+from runtime.language.instructions.conditions.tokens import leading_tokens
+from runtime.language.instructions.decode import decode_text
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Argument, Call
 from runtime.language.instructions.text import CALL, KEYWORD, inside_of, split_at
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import joints, unquoted
@@ -15,16 +20,14 @@ from runtime.language.lowering.scope import Reach, same_name
 from runtime.language.program import Op
 from runtime.language.syntax.naming import without_gaps
 from runtime.language.syntax.nodes import ParsedPlaybook
-from runtime.language.vocabulary.phrase import phrase
+from runtime.language.vocabulary.phrase import phrase, words_of
 
 _BACKGROUND = phrase("in the background")
 _STARTS = phrase("start a task")
 _NAMED_AS = phrase("task named as")
 _KEPT_AS = phrase("result kept as")
 _ARTICLE = phrase("doer")
-_ABOUT = re.compile(r"\s+(?:on|about|for|with|of|into|over|regarding|using|to)\s+(?=[$\"\d-])", re.IGNORECASE)
-_VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
-_VALUES = re.compile(rf"{_VALUE}(?:\s*(?:,\s*and|,|\band)\s*{_VALUE})*")
+_ABOUT = words_of("what a task is about")
 
 _AWAITS = phrase("await a task")
 _GETS = phrase("get a result")
@@ -33,26 +36,12 @@ _ENDED = phrase("task has ended")
 _TASK = phrase("one task")
 _ANY_TASK = phrase("any task")
 _ORNAMENT = phrase("around a task")
-_ORDERED = re.compile(r'^(?:\$([^\W\d]\w*)(?::\w+)?\s*=\s*)?Spawn\("(\w+)",\s*"(\w+)"')
-
-_WHOM_ORDERED = r"(?:(?:the|its|my|your)\s+)?orderer|who(?:ever)?\s+(?:has\s+)?ordered\s+(?:this|the)(?:\s+task)?"
 _ORDERER = phrase("orderer")
-_SPEAKS = re.compile(
-    rf"^(?:tell|inform|ask|let|notify|remind)\s+(?P<whom>{_WHOM_ORDERED}|(?:the\s+)?task\s+(?:\$[^\W\d]\w*|#?\d{{1,9}})"
-    r"|\$[^\W\d]\w*|(?:(?:the|its|this|that)\s+)?(?:(?:[\w'\u2019-]+\s+)?(?:task|work|job)|\w+))(?![\w'\u2019.])\s*(?P<rest>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
+_SPEAKS = phrase("speaks to a task")
 _OTHER_TASKS = phrase("other tasks")
-_ALSO = re.compile(
-    r"^(?:tell|inform|ask|let|notify|remind)\s+(?:(?!(?:that|to|about|what|if|whether|how|why|when)\b)[\w'\u2019-]+,?\s+){1,5}"
-    rf"and\s+(?P<whom>{_WHOM_ORDERED}|the\s+task)(?=\s+(?:that|to|know|about|what|how)\b|\s*[:\"]|$)",
-    re.IGNORECASE,
-)
-"""Words to somebody and a task or an orderer."""
+_ALSO = phrase("to others and a task")
 _TO_PERSON = phrase("to a person")
-_TOLD = re.compile(
-    r":?\s*(?:(?:know\s+)?that\s+(?P<fact>.+)|to\s+(?P<deed>.+)|(?P<words>\"[^\"]*\"))", re.IGNORECASE | re.DOTALL
-)
+_TOLD = phrase("told to a task")
 _WORD_FROM = phrase("word from")
 _QUOTES = frozenset('"\u201c\u201d\u201e{}')
 
@@ -89,10 +78,14 @@ class Background:
         self.started: list[_Started] = []
         """The tasks that the steps so far order, in their order."""
 
-    def note(self, text: str) -> None:
+    def note(self, found: LoweredInstruction) -> None:
         """Note an instruction: it may order a task."""
-        if ordered := _ORDERED.match(text):
-            self.started.append(_Started(ordered[2], ordered[3], ordered[1], self._under))
+        match decode_text(found.op, found.text).head if "Spawn(" in found.text else None:
+            case Call(
+                "Spawn", (Argument(value=Expression() as first), Argument(value=Expression() as second), *_), result
+            ):
+                klass, playbook = (in_symbols(one).strip("'\"") for one in (first, second))
+                self.started.append(_Started(klass, playbook, result.name if result else None, self._under))
 
     @contextmanager
     def inside(self, line: str | None) -> Iterator[None]:
@@ -134,10 +127,13 @@ class Background:
 
     def _worded(self, what: str) -> _Order | str:
         """The order in "a Researcher's Study on $topic"; why there is none."""
-        about = _ABOUT.search(what)
-        who, said = (what, "") if about is None else (what[: about.start()], what[about.end() :])
-        values = re.findall(_VALUE, said)
-        if said and not _VALUES.fullmatch(said.strip()):
+        tokens = leading_tokens(what)
+        pairs = pairwise(tokens)
+        about = next((one for one, behind in pairs if one.text in _ABOUT and behind.kind == "OPERAND"), None)
+        who, said = (what, ()) if about is None else (what[: about.at], tokens[tokens.index(about) + 1 :])
+        values = [one.text for one in said if one.kind == "OPERAND" and one.form != "call"]
+        joined = {one.text for one in said if one.kind != "OPERAND"}
+        if said and not (said[-1].kind == "OPERAND" and joined <= {",", "and"} and values):
             return "what the task is given is in words"
         doer = _ARTICLE.without(who.strip())
         agent, own = self._reach.names.owner(doer)
@@ -218,10 +214,10 @@ class Background:
         others = _OTHER_TASKS.begins(bare)
         if others and not self._reach.agents_in(others.whole) and not _TO_PERSON.begins(others.rest):
             return free(text, "which task is meant is unclear")
-        also = _ALSO.match(bare)
+        also = _ALSO.begins(bare)
         if also and not self._reach.agents_in(also["whom"]):
             return free(text, "it is for a task and for others")
-        spoken = _SPEAKS.match(bare)
+        spoken = _SPEAKS.begins(bare)
         if spoken is None or self._reach.agents_in(spoken["whom"]):
             return None
         whom = spoken["whom"].strip()
@@ -229,7 +225,7 @@ class Background:
         if named is None:
             meant = self.started if whom.lower() == "it" else self._meant(whom)
             return free(text, "which task is meant is unclear") if meant or _ANY_TASK.begins(whom) else None
-        told = _TOLD.fullmatch(spoken["rest"])
+        told = _TOLD.is_all_of(spoken["rest"])
         if told is None:
             return free(text, "what the task is told is left to a model")
         if told["words"]:

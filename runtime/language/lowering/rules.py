@@ -294,7 +294,7 @@ class _StepLowering:
                 self._classifier.speech.heard(name)
         found = _work_first(found)
         self._questions.note(found)
-        self._classifier.background.note(found.text)
+        self._classifier.background.note(found)
         self._loops += found.loop
         with self._classifier.background.inside(line if found.op is Op.CND else None), self._loop_people.inside(found):
             about, self._questions.about = self._questions.about, phrases.VARIABLE.findall(found.text)

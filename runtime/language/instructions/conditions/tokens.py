@@ -12,7 +12,7 @@ from typing import Literal
 from runtime.language.instructions.expression import TELEPHONE, is_unsure_number, read_expression
 from runtime.language.instructions.text import TYPE, inside_of
 
-Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER", "AGENT", "SERVER", "UNKNOWN"]
+Kind = Literal["WORD", "OPERAND", "TYPED", "CALL", "PERCENT", "MARK", "OTHER", "AGENT", "SERVER", "UNKNOWN", "END"]
 
 _PATTERN = re.compile(
     r"""\s*(?:

@@ -109,13 +109,14 @@ class AgentNames:
 def hearings(text: str, names: AgentNames) -> tuple[NamedListeners, ...]:
     """All whom a text names as those to whom it is, from the left."""
     tokens, grammar = names.tokens(text), grammar_of(_FILE)
-    chart, leads = ConditionChart(grammar, _ACTIONS, tokens), grammar.firsts["hearing"]
+    over = ConditionToken("END", "", len(text), len(text))
+    chart, leads = ConditionChart(grammar, _ACTIONS, (*tokens, over)), grammar.firsts["hearing"]
     found = []
     for at in range(len(tokens)):
         ends = chart.ends("hearing" if at else "opening", at) if not at or tokens[at].text in leads else ()
         if ends:
             lead, who, doubt = ends[max(ends)][0]
-            found.append(NamedListeners(lead, who, doubt, tokens[at].at, tokens[max(ends) - 1].end))
+            found.append(NamedListeners(lead, who, doubt, tokens[at].at, (*tokens, over)[max(ends) - 1].end))
     return tuple(found)
 
 
@@ -123,18 +124,22 @@ def _who(kind: str) -> Callable[..., Heard]:
     return lambda said: (kind, said.text if isinstance(said, ConditionToken) else "")  # type: ignore[return-value]
 
 
+_NOBODY: tuple[Heard, ...] = (("nobody", ""),)
+_UNCLEAR = "which of them is meant is unclear"
 _ACTIONS: Mapping[str, Callable[..., Any]] = {
     **ACTIONS,
-    "opened": lambda _, __, whom: ("", *whom),
-    "opened_later": lambda _, whom, *__: ("", *whom),
-    "nobody": lambda *_: ("", (("nobody", ""),), "nobody is told anything"),
-    "later": lambda _, whom, *__: ("", whom[0], "when it is said is part of the sentence"),
-    "owned": lambda *_: ("what", (("nobody", ""),), ""),
-    "others": lambda *_: ("", (("nobody", ""),), "who of them is meant is not said"),
-    "over": lambda _, whom, __: ("", whom[0], "somebody else is to speak with them"),
+    "opened": lambda _, __, whom, behind: ("", whom[0], behind or whom[1]),
     "led": lambda lead, whom: (lead, *whom),
+    "sent": lambda _, whom, __: ("", whom[0], "they are to go there"),
+    "owned": lambda *_: ("what", _NOBODY, ""),
+    "nobody": lambda *_: ("", _NOBODY, "nobody is told anything"),
+    "others": lambda *_: ("", _NOBODY, "who of them is meant is not said"),
+    "nothing_said": lambda *_: "nobody is told anything",
+    "later": lambda _, __, own: "" if own else "when it is said is part of the sentence",
+    "over": lambda _: "somebody else is to speak with them",
     "alone": lambda _, one: ((one,), ""),
-    "together": lambda _, one, listed, __, ___, last: ((one, *listed, last), ""),
-    "doubted": lambda *parts: (tuple(one for one in parts if isinstance(one, tuple)), "which of them is unclear"),
+    "together": lambda _, one, others: ((one, *others[0]), others[1]),
+    "all": lambda listed, _, __, last: ((*listed, last), ""),
+    "one_of": lambda *parts: (tuple(one for one in parts if isinstance(one, tuple) and one[0]), _UNCLEAR),
     **{kind: _who(kind) for kind in ("user", "person", "everybody", "agent", "server", "unknown")},
 }
