@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import anyio
 
-from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
+from runtime.channels.outbox import Done, PageRecord, PageSpec, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Mark
 
 
-class Unseen:
+class Unseen(QuietPage):
     """A page that nobody looks at."""
 
     def __init__(self, spec: PageSpec) -> None:
         self.spec = spec
-
-    def update(self, _text: str, /) -> None:
-        """Not shown."""
-
-    def ends(self) -> None:
-        """Not shown."""
-
-    async def finish(self, _text: str, /) -> bool:
-        return True
-
-    async def rest(self) -> None:
-        """Nothing is on its way for longer than a moment."""
-
-    def abandon(self) -> None:
-        """Not shown."""
 
 
 class Nobody:

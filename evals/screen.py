@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evals.models import Meter
 from evals.record import Happening, Shown
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
 from runtime.core.address import GATEWAY
 
 
@@ -42,7 +42,7 @@ class Screen(TextsAlone):
         return shown
 
 
-class _Page:
+class _Page(QuietPage):
     def __init__(self, screen: Screen, spec: PageSpec) -> None:
         self._screen = screen
         self._spec = spec
@@ -58,9 +58,6 @@ class _Page:
         if self._spec.speaker != GATEWAY:
             self._screen.meter.seen(new)
 
-    def ends(self) -> None:
-        """See `LivePage`; nothing is opened beside it."""
-
     async def finish(self, text: str, /) -> bool:
         self.update(text)
         labels = [f"[{choice.label}]" for choice in self._spec.choices if not choice.free]
@@ -69,9 +66,3 @@ class _Page:
         if self._shown is not None:
             self._screen.meter.course.append(Happening("shown", f"{self._shown.speaker}: {self._shown.text}"))
         return True
-
-    async def rest(self) -> None:
-        """See `LivePage`; nothing is on its way."""
-
-    def abandon(self) -> None:
-        """See `LivePage`; what was shown stays."""

@@ -22,7 +22,7 @@ from gateway.observability.watching import Masking
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId
@@ -323,7 +323,7 @@ class _Screen(TextsAlone):
             self.failures.append(f"its output cannot be written: {error.strerror}")
 
 
-class _Page:
+class _Page(QuietPage):
     def __init__(self, screen: _Screen, spec: PageSpec, *, muted: bool) -> None:
         self.spec = spec
         self.muted = muted
@@ -348,16 +348,10 @@ class _Page:
         self._text = text
         self._screen.changed(self)
 
-    def ends(self) -> None:
-        """Nothing is opened beside a page here."""
-
     async def finish(self, text: str, /) -> bool:
         self._text, self.ended = text, True
         self._screen.changed(self)
         return True
-
-    async def rest(self) -> None:
-        """Every call ends at once."""
 
     def abandon(self) -> None:
         self.ended = True

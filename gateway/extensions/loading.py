@@ -17,7 +17,7 @@ import anyio
 
 from adapters.asides import HandsOver
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform
-from gateway.extensions.installed import GROUP, installed
+from gateway.packaged import GROUP, installed
 from gateway.settings.platforms import PlatformSettings
 from runtime.channels.extensions import ChannelExtension
 from runtime.core.errors import ConfigError

@@ -22,7 +22,7 @@ from adapters.pages.signs import Reactions, TypingIndicator
 from adapters.records import Records
 from gateway.cluster.bots import Shares
 from gateway.inbound.entrance import Origins
-from runtime.channels.outbox import UNRECORDED, Done, LivePage, PageRecord, PageSpec, unheard
+from runtime.channels.outbox import UNRECORDED, Done, LivePage, PageRecord, PageSpec, QuietPage, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered, StorageError
@@ -39,7 +39,7 @@ DRAIN_LIMIT_S = 3.0
 """The time that a stop waits for platforms' answers. Chosen: stopped processes are killed after about ten seconds."""
 
 
-class AnswerPage:
+class AnswerPage(QuietPage):
     """A page whose last text one person sees, who has asked for it; nobody sees it before. A crash between its being
     shown and its being noted shows it again."""
 
@@ -50,12 +50,6 @@ class AnswerPage:
         self._openly = openly
         self._page: LivePage | None = None
         self._over = False
-
-    def update(self, text: str, /) -> None:
-        """It is shown as a whole."""
-
-    def ends(self) -> None:
-        """Nothing waits for it."""
 
     async def finish(self, text: str, /) -> bool:
         spec = self._spec
@@ -162,7 +156,7 @@ class Outbound:
         if spec.address.platform == SCRATCH or (spec.address.platform == CLIENT and self._clients):
             return FollowedPage(record, self._clock, self._tasks)
         if spec.address.platform == CLIENT:
-            return _Unseen()
+            return QuietPage()
         if presenter is None:
             return _Unreachable(spec.address.platform)
         if spec.alone and not spec.parts:
@@ -262,45 +256,14 @@ def _extras(spec: PageSpec) -> Extras:
     return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home, spec.stands)
 
 
-class _Unseen:
-    """A page whose last text is on the tape alone: of a task that a client ordered."""
-
-    def update(self, text: str, /) -> None:
-        """Nobody can see it."""
-
-    def ends(self) -> None:
-        """Nobody can see it."""
-
-    async def finish(self, text: str, /) -> bool:
-        return True
-
-    async def rest(self) -> None:
-        """Nothing is on its way."""
-
-    def abandon(self) -> None:
-        """Nothing was shown."""
-
-
-class _Unreachable:
+class _Unreachable(QuietPage):
     """A page of a conversation whose platform is not configured now."""
 
     def __init__(self, platform: str) -> None:
         self._platform = platform
 
-    def update(self, text: str, /) -> None:
-        """Nobody can see it."""
-
-    def ends(self) -> None:
-        """Nobody can see it."""
-
     async def finish(self, text: str, /) -> bool:
         raise NotDelivered(f"{self._platform} is not set up here; the page stays in the outbox")
-
-    async def rest(self) -> None:
-        """Nothing is on its way."""
-
-    def abandon(self) -> None:
-        """Nothing was shown."""
 
 
 class Schedulers:

@@ -105,6 +105,25 @@ class LivePage(Protocol):
         ...
 
 
+class QuietPage:
+    """A `LivePage` that nobody sees. What shows a page in another way, at once, overrides what it needs."""
+
+    def update(self, _text: str, /) -> None:
+        """It is not shown as it grows."""
+
+    def ends(self) -> None:
+        """Nothing is opened beside it."""
+
+    async def finish(self, _text: str, /) -> bool:
+        return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
+    def abandon(self) -> None:
+        """What was shown stays."""
+
+
 class Outbox(Protocol):
     """Shows pages. Pages of one conversation appear in the order in which they were opened here."""
 

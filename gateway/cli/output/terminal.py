@@ -68,7 +68,7 @@ def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> S
 
 def _sections(modules: tuple[str, ...]) -> Mapping[str, type[PlatformSettings]]:
     """The sections that extensions add; what extensions may add to is loaded only where there is one."""
-    from gateway.extensions.installed import installed
+    from gateway.packaged import installed
 
     if not modules and not installed():
         return {}

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from gateway.talks.talk import Arrived
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, TextsAlone
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.ids import SessionId
@@ -99,7 +99,7 @@ class Screen(TextsAlone):
         return _Page(self, spec, self._opened)
 
 
-class _Page:
+class _Page(QuietPage):
     def __init__(self, screen: Screen, spec: PageSpec, place: int) -> None:
         self._screen = screen
         self._place = place
@@ -113,9 +113,6 @@ class _Page:
         if self._shown is not None:
             self._shown.text = text
 
-    def ends(self) -> None:
-        """See `LivePage`; nothing is opened beside it."""
-
     async def finish(self, text: str, /) -> bool:
         self.update(text)
         if self._shown is not None and self._spec.file is not None:
@@ -125,12 +122,6 @@ class _Page:
             self._shown.choices = choices
             self._screen.offered.append(self._shown)
         return True
-
-    async def rest(self) -> None:
-        """See `LivePage`; nothing is on its way."""
-
-    def abandon(self) -> None:
-        """See `LivePage`; what was shown stays."""
 
 
 def orders_of(

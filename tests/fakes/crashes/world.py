@@ -21,7 +21,7 @@ from gateway.extensions.node import NodeExtensions
 from gateway.features.publishing.node import NodePublishing
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
-from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
+from runtime.channels.outbox import Done, PageRecord, PageSpec, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
@@ -487,7 +487,7 @@ async def _done(done: Done) -> None:
     done(True)
 
 
-class _Page:
+class _Page(QuietPage):
     """Shows a page without any schedule: the first text in a task of its own, every later one when it comes."""
 
     def __init__(self, world: World, spec: PageSpec, record: PageRecord) -> None:
@@ -519,9 +519,6 @@ class _Page:
             await self._record.sent(0, self._id)
             self._opened.set()
 
-    def ends(self) -> None:
-        """There is no line here."""
-
     async def finish(self, text: str, /) -> bool:
         self._text = text
         if self._spec.address in self._world.gone:
@@ -535,12 +532,6 @@ class _Page:
         assert self._id is not None
         self._world.edit(self._id, text)
         return True
-
-    async def rest(self) -> None:
-        """Nothing is on its way for longer than a moment."""
-
-    def abandon(self) -> None:
-        """Nothing more is shown."""
 
 
 @dataclass
