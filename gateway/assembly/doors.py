@@ -49,11 +49,10 @@ from gateway.feature import ClientGround, FeatureDoor, FeatureGround, TapeGround
 from gateway.overview.decisions import DecisionRoutes, PeopleRoutes
 from gateway.overview.meetings import MeetingRoutes
 from gateway.overview.models import ModelRoutes, ToolRoutes
-from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.programs import PracticeRoute, ProgramRoutes, SeenRefusals
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SavingRoutes, SessionRoutes, TalkMaker
-from gateway.overview.status import NodeRoutes, StatusRoute
+from gateway.overview.status import PLATFORMS_TABLE, NodeRoutes, SeenPlatforms, SharedPlatforms, StatusRoute
 from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.participants.visit import Desk, Office
 from gateway.programs.reloading import PROGRAM_NEWS

@@ -27,7 +27,7 @@ from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.models.answers import CallKeeper, ModelTroubles
 from gateway.observability.watching import Masking, Observer
 from gateway.outbound.pages import Schedulers
-from gateway.overview.platforms import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
+from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.settings.tree import Settings
 from runtime.bus import Bus, EventStream

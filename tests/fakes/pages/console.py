@@ -30,7 +30,7 @@ from gateway.features.notebooks.redis import RedisNotebooks
 from gateway.features.notebooks.search.search import Search
 from gateway.features.notebooks.tapes import Tapes
 from gateway.inbound.routing import Routes
-from gateway.overview.platforms import SharedPlatforms
+from gateway.overview.status import SharedPlatforms
 from gateway.overview.tallies import Seen, SharedServices
 from gateway.settings.tree import Settings
 from gateway.web.app import ServiceMount, build_web

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.overview.platforms import SeenPlatforms, SharedPlatforms
+from gateway.overview.status import SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import EVERY_S
 from runtime.bus import Bus
 from runtime.events.talk import AdapterConnected, AdapterFailed, AdapterRateLimited, MessageAdmitted, PageSent
