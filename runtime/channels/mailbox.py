@@ -78,7 +78,6 @@ class Mailboxes(Protocol):
 
     async def put(self, participant: str, letter: Letter, /) -> bool:
         """Store a letter; False when it is there, or was in the last days. Raises MailboxFull."""
-        ...
 
     async def read(
         self, participant: str, after: str, reader: MailboxReader, /, *, wait_s: float, at_most: int
@@ -87,23 +86,18 @@ class Mailboxes(Protocol):
 
         Removes nothing. Can be cancelled.
         """
-        ...
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
         """The oldest mail, up to and including an entry."""
-        ...
 
     async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
         """Remove an acknowledged letter; `put` still recognises it for some days."""
-        ...
 
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
         """The place of a seat; None if the participant never had it, or received nothing there for a month."""
-        ...
 
     async def attend(self, participant: str, connection: str, /) -> MailboxReader:
         """Start reading. An earlier reader is replaced, on whatever node it is."""
-        ...
 
 
 class NoMailboxes:

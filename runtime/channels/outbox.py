@@ -47,15 +47,12 @@ class PageRecord(Protocol):
 
     async def opening(self, part: int, text: str, /) -> None:
         """Before part `part` is sent for the first time, with the text it is sent with."""
-        ...
 
     async def grows(self, text: str, /) -> None:
         """Record that this much of an unfinished page is about to be shown."""
-        ...
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         """The platform has part `part` under this id."""
-        ...
 
 
 def unheard(_kept: bool, /) -> None:
@@ -83,26 +80,21 @@ class LivePage(Protocol):
 
     def update(self, text: str, /) -> None:
         """The whole text so far; the newest wins, never blocks."""
-        ...
 
     def ends(self) -> None:
         """Its last text comes soon: pages that are opened from now on begin when all of it is there."""
-        ...
 
     async def finish(self, text: str, /) -> bool:
         """Return when the platform shows exactly `text` in its final form; waits out every cool-down.
 
         False when the platform refuses it for good. Raises AdapterError when it cannot be tried now.
         """
-        ...
 
     async def rest(self) -> None:
         """Show nothing more from now on; return when a call that is on its way was answered and written down."""
-        ...
 
     def abandon(self) -> None:
         """Stop showing anything more of this page; what is visible stays."""
-        ...
 
 
 class QuietPage:
@@ -131,14 +123,12 @@ class Outbox(Protocol):
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         """An agent works on an answer (typing indicator), or has stopped; `doing` says on what, in a few words."""
-        ...
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """Put our mark on a person's message, or take it away; never blocks. Not kept: see `Done`.
 
         False when the platform has no marks: then who wants to say something says it in words.
         """
-        ...
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """Open a conversation beside another for the same people; None where none is possible.
@@ -146,15 +136,12 @@ class Outbox(Protocol):
         The same nonce gets the same one where the platform makes that possible. Raises AdapterError when it cannot be
         tried now.
         """
-        ...
 
     async def link(self, to: Address, /) -> str | None:
         """The address of a link that leads to a conversation; None where there is none now."""
-        ...
 
     async def private_with(self, to: Address, person: str, /) -> Address | None:
         """The private conversation with one of the people of a conversation; None where there is none now."""
-        ...
 
     def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         """The question of `page`, shown as `text`, is closed: the text `chosen` takes the place of its choices, where
@@ -162,7 +149,6 @@ class Outbox(Protocol):
 
         `page.choices` has the free one where there was one, and no others.
         """
-        ...
 
 
 @dataclass(eq=False, kw_only=True)

@@ -29,13 +29,11 @@ class Participant(Protocol):
     @property
     def klass(self) -> str:
         """The agent's class, or the person's."""
-        ...
 
     def deliver(self, message: Message, /) -> Awaitable[None] | None:
         """Take a finished message; the result is to be awaited. Raises if the message cannot be taken, and then it was
         not.
         """
-        ...
 
 
 @runtime_checkable
@@ -46,7 +44,6 @@ class Watching(Protocol):
         """The observer that shows this stream while it grows; None for a participant who wants finished
         messages only.
         """
-        ...
 
 
 class AgentParticipant:
@@ -67,11 +64,9 @@ class Display(Protocol):
 
     async def deliver(self, message: Message, /) -> None:
         """Show a finished message. One whose `stream_id` was observed is already visible and now final."""
-        ...
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
         """The observer that shows this stream as it grows; None if only the finished text is shown."""
-        ...
 
 
 class HumanParticipant:

@@ -21,15 +21,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Wall-clock time, UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that never go back."""
-        ...
 
     async def sleep_until(self, monotonic_s: float, /) -> None:
         """Return at or after `monotonic_s` of `monotonic()`."""
-        ...
 
 
 class SystemClock:

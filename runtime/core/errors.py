@@ -78,14 +78,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+# A line for each that carries nothing but its text.
+# fmt: off
+
 
 class ParleyError(Exception):
     """The root. The text says what happened, with the value, and what to do."""
 
 
 class ConfigError(ParleyError): ...
-
-
 class NotInstalled(ConfigError): ...
 
 
@@ -100,62 +101,24 @@ class FileUnreadable(ConfigError):
 
 
 class ProgramError(ParleyError): ...
-
-
 class ParseError(ProgramError): ...
-
-
 class CompileError(ProgramError): ...
-
-
 class ExecutionError(ParleyError): ...
-
-
 class PlaybookError(ExecutionError): ...
-
-
 class SharedStateConflict(PlaybookError): ...
-
-
 class VerificationError(ExecutionError): ...
-
-
 class NoUsableAnswer(VerificationError): ...
-
-
 class SandboxError(ExecutionError): ...
-
-
 class NoWorker(SandboxError): ...
-
-
 class QueueTimeout(ExecutionError): ...
-
-
 class QueueClosed(ExecutionError): ...
-
-
 class QueueFull(ExecutionError): ...
-
-
 class OutcomeUnknown(ExecutionError): ...
-
-
 class RemoteError(ExecutionError): ...
-
-
 class NotAllowed(RemoteError): ...
-
-
 class ToolFailed(RemoteError): ...
-
-
 class RemoteFault(RemoteError): ...
-
-
 class RemoteTimeout(RemoteError): ...
-
-
 class RemoteUnavailable(RemoteError): ...
 
 
@@ -172,29 +135,13 @@ class JournalError(ExecutionError):
 
 
 class Divergence(JournalError): ...
-
-
 class ProgramChanged(JournalError): ...
-
-
 class Unjournaled(JournalError): ...
-
-
 class DebugError(ParleyError): ...
-
-
 class DebugProtocolError(DebugError): ...
-
-
 class RoutingError(ParleyError): ...
-
-
 class UnknownTarget(RoutingError): ...
-
-
 class UnknownStream(RoutingError): ...
-
-
 class AdapterError(ParleyError): ...
 
 
@@ -207,35 +154,15 @@ class RateLimited(AdapterError):
 
 
 class NotDelivered(AdapterError): ...
-
-
 class OutcomeUncertain(AdapterError): ...
-
-
 class MessageGone(AdapterError): ...
-
-
 class BadMarkup(AdapterError): ...
-
-
 class StreamOver(AdapterError): ...
-
-
 class ShownDiffers(AdapterError): ...
-
-
 class AuthFailed(AdapterError): ...
-
-
 class LLMError(ParleyError): ...
-
-
 class LLMUnavailable(LLMError): ...
-
-
 class NoModelSet(LLMUnavailable): ...
-
-
 class LLMProcessLost(LLMUnavailable): ...
 
 
@@ -248,23 +175,11 @@ class LLMRateLimited(LLMError):
 
 
 class LLMTimeout(LLMError): ...
-
-
 class LLMRefused(LLMError): ...
-
-
 class LLMKeyRefused(LLMRefused): ...
-
-
 class LLMNotOffered(LLMRefused): ...
-
-
 class LLMQuotaSpent(LLMRefused): ...
-
-
 class ContextTooLong(LLMError): ...
-
-
 class StorageError(ParleyError): ...
 
 
@@ -278,8 +193,6 @@ class TapeConflict(StorageError):
 
 
 class LeaseLost(StorageError): ...
-
-
 class InboxFull(StorageError): ...
 
 
@@ -292,11 +205,7 @@ class ConversationFull(InboxFull):
 
 
 class MailboxFull(StorageError): ...
-
-
 class FileTooLarge(StorageError): ...
-
-
 class EventsGone(StorageError): ...
 
 
@@ -309,30 +218,12 @@ class HeadMoved(StorageError):
 
 
 class NotebookFull(StorageError): ...
-
-
 class NotebookExists(StorageError): ...
-
-
 class NotebookGone(StorageError): ...
-
-
 class LetterGone(StorageError): ...
-
-
 class TaskRefused(StorageError): ...
-
-
 class SessionBusy(StorageError): ...
-
-
 class SessionExists(StorageError): ...
-
-
 class ContentLocked(StorageError): ...
-
-
 class ArchiveUnavailable(StorageError): ...
-
-
 class StorageUnavailable(StorageError): ...

@@ -69,21 +69,17 @@ class FileStore(Protocol):
         It is counted for the conversation that it is sent in, else for the person, and as sent by the person who was
         the first to send it. Raises FileTooLarge beyond `MAX_FILE_BYTES`.
         """
-        ...
 
     async def attach(self, id_: str, conversation: str, /) -> None:
         """A message came with the file: it now belongs to that conversation, and is kept longer than files without a
         message.
         """
-        ...
 
     async def head(self, id_: str, /) -> FileHead | None:
         """The file's metadata; None when it is not stored (now)."""
-        ...
 
     async def content(self, id_: str, /) -> FileContent | None:
         """The file; None when it is not stored (now)."""
-        ...
 
 
 def file_id(data: bytes, media_type: str) -> str:

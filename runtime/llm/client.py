@@ -175,11 +175,9 @@ class Provider(Protocol):
 
         Raises LLMUnavailable, LLMRateLimited, LLMRefused (also for an answer over MAX_ANSWER_CHARS) or ContextTooLong.
         """
-        ...
 
     async def warm_up(self) -> None:
         """Prepare now, so that the first request is quick. May be cancelled at any time."""
-        ...
 
 
 @runtime_checkable
@@ -188,7 +186,6 @@ class KnowsSight(Protocol):
 
     async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         """Whether what answers such a request does, by the provider's data; None when they do not say."""
-        ...
 
 
 @runtime_checkable
@@ -197,7 +194,6 @@ class KnowsSightOfAll(Protocol):
 
     async def all_see(self, purpose: str = "execute", model: str = "", /) -> bool | None:
         """Whether all that may answer such a request take pictures; None when their data do not say."""
-        ...
 
 
 @runtime_checkable
@@ -206,7 +202,6 @@ class KnowsPrices(Protocol):
 
     def prices(self) -> Prices | None:
         """The prices by the provider's data, as far as they are known by now."""
-        ...
 
 
 class LLMClient(Protocol):
@@ -219,7 +214,6 @@ class LLMClient(Protocol):
     @property
     def model(self) -> str:
         """The model's name, for people and logs."""
-        ...
 
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...
 
@@ -230,11 +224,9 @@ class ChoosesModels(Protocol):
 
     def name_for(self, purpose: str, model: str, /) -> str:
         """The name in the settings of what answers a request of this purpose that asks for `model`."""
-        ...
 
     def model_for(self, request: CompletionRequest, /) -> str:
         """The model that is asked first; another one may answer."""
-        ...
 
 
 def model_for(client: LLMClient, request: CompletionRequest) -> str:
@@ -253,7 +245,6 @@ class CanWarmUp(Protocol):
 
     async def warm_up(self) -> None:
         """Prepare now. May be cancelled at any time."""
-        ...
 
 
 async def warm_up(client: LLMClient) -> None:

@@ -64,15 +64,12 @@ class Evaluation(Protocol):
 
     async def start(self) -> None:
         """Run until quiet for the first time."""
-        ...
 
     def take_calls(self) -> Sequence[HostCall]:
         """The calls made since the last request, in order."""
-        ...
 
     async def resolve(self, number: int, outcome: CallOutcome, /) -> None:
         """Hand out one result and run until quiet again."""
-        ...
 
     @property
     def ended(self) -> bool: ...
@@ -80,13 +77,11 @@ class Evaluation(Protocol):
     @property
     def error(self) -> GuestError | None:
         """The reason for a failure, broken limits included; None otherwise."""
-        ...
 
     @property
     def kept(self) -> Mapping[str, Any]:
         """The values of `Snippet.keep` that exist at the end, as JSON data. Raises SandboxError for a value that is
         not data, naming the variable."""
-        ...
 
 
 class Sandbox(Protocol):
@@ -94,7 +89,6 @@ class Sandbox(Protocol):
 
     def evaluate(self, snippet: Snippet, /) -> AbstractAsyncContextManager[Evaluation]:
         """An evaluation; leaving the context ends it, finished or not."""
-        ...
 
 
 class NotData(ValueError):

@@ -35,56 +35,16 @@ _EXPRESSIONS = (
 _ALLOWED = tuple(getattr(ast, name) for name in f"{_STATEMENTS} {_EXPRESSIONS}".split())
 _PLUMBING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
-_FORBIDDEN_NAMES = frozenset(
-    [
-        "open",
-        "eval",
-        "exec",
-        "compile",
-        "globals",
-        "locals",
-        "vars",
-        "getattr",
-        "setattr",
-        "delattr",
-        "input",
-        "breakpoint",
-        "dir",
-        "help",
-        "exit",
-        "quit",
-        "super",
-        "memoryview",
-        "classmethod",
-        "staticmethod",
-        "property",
-    ]
+_NO_NAMES = (
+    "open eval exec compile globals locals vars getattr setattr delattr input breakpoint dir help exit quit super "
+    "memoryview classmethod staticmethod property"
 )
-_FORBIDDEN_ATTRIBUTES = frozenset(
-    [
-        "f_back",
-        "f_builtins",
-        "f_code",
-        "f_globals",
-        "f_locals",
-        "gi_frame",
-        "gi_code",
-        "cr_frame",
-        "cr_code",
-        "ag_frame",
-        "ag_code",
-        "tb_frame",
-        "tb_next",
-        "func_globals",
-        "mro",
-        "format_map",
-        "os",
-        "sys",
-        "codecs",
-        "builtins",
-        "modules",
-    ]
+_FORBIDDEN_NAMES = frozenset(_NO_NAMES.split())
+_NO_ATTRIBUTES = (
+    "f_back f_builtins f_code f_globals f_locals gi_frame gi_code cr_frame cr_code ag_frame ag_code tb_frame "
+    "tb_next func_globals mro format_map os sys codecs builtins modules"
 )
+_FORBIDDEN_ATTRIBUTES = frozenset(_NO_ATTRIBUTES.split())
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 _Found = tuple[str, str] | None

@@ -40,17 +40,14 @@ class Archive(Protocol):
 
     async def put(self, whole: WholeSession, /) -> None:
         """Store a session in place of its earlier copy."""
-        ...
 
     async def get(self, session: SessionId, /) -> WholeSession | None: ...
 
     async def remove(self, session: SessionId, /) -> bool:
         """Remove a session; returns whether it was there."""
-        ...
 
     def sessions(self) -> AsyncIterator[SessionId]:
         """Every stored session once, in no order."""
-        ...
 
 
 class PutsAway(Protocol):
@@ -61,7 +58,6 @@ class PutsAway(Protocol):
 
         False, and nothing changed, when there is none, when it is working, or when another continues it.
         """
-        ...
 
 
 def header_line(exported_at: datetime) -> str:

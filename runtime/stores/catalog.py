@@ -79,23 +79,19 @@ class SessionCatalog(Protocol):
 
     def sessions(self) -> AsyncIterator[KnownSession]:
         """Every session once, in no order, read in pages. One that starts or goes meanwhile may be missing."""
-        ...
 
     async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
         """Up to `limit` sessions after a mark, the most recently active first. One that is active meanwhile moves
         forward, and may be missing.
         """
-        ...
 
     async def count(self) -> int:
         """The number of sessions."""
-        ...
 
     async def find(self, session: SessionId, /) -> KnownSession | None: ...
 
     async def whole(self, session: SessionId, /) -> WholeSession | None:
         """The session at one moment, even while it works; None if there is none."""
-        ...
 
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
         """Take a session out at once: record, tapes, pages, its place in its conversation. False when there is none.
@@ -104,7 +100,6 @@ class SessionCatalog(Protocol):
         Raises SessionBusy, and changes nothing, while a running node is at work on it, unless `force`. A node that has
         it in memory is refused its next commit, and forgets it.
         """
-        ...
 
     async def insert(self, whole: WholeSession, /) -> None:
         """Take a session in, as one that goes on from no other. It is there when everything of it is.
@@ -112,7 +107,6 @@ class SessionCatalog(Protocol):
         Raises SessionExists when there is one of this id, or when its conversation has another session now. What a
         broken-off insertion left is overwritten.
         """
-        ...
 
     async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
         """Insert a session in place of the one with this id, if there is one.
@@ -120,7 +114,6 @@ class SessionCatalog(Protocol):
         Raises SessionExists when its conversation has another session now, and SessionBusy as `delete`; nothing was
         changed then.
         """
-        ...
 
 
 def busy_session(session: SessionId, node: str | None) -> SessionBusy:
@@ -177,15 +170,12 @@ class Traces(Protocol):
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
         """Remove messages from a room of ours, and every quote of them. A room that is then empty goes as well."""
-        ...
 
     async def said(self, conversation: Address, /) -> None:
         """Forget what is kept of what was said in a conversation."""
-        ...
 
     async def files(self, ids: Collection[str], /) -> None:
         """Remove files from our own store."""
-        ...
 
     async def person(self, whose: Whose, /) -> int:
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
@@ -195,11 +185,9 @@ class Traces(Protocol):
         event ids, messages and reactions in rooms, notices there that name them; their names in titles of rooms; roles,
         requests, choices, sums, and what adapters remember. Sessions are not touched.
         """
-        ...
 
     async def rewrite(self) -> bool:
         """Have the server rewrite its file without deleted data, and return when the old file is gone.
 
         False where the server may not be asked to, cannot do it, or takes minutes.
         """
-        ...

@@ -43,26 +43,21 @@ class EventLog(Protocol):
     async def add(self, events: Sequence[CloudEvent], /) -> int:
         """Keep events of one client in their order, all or none of them; how many are new. One of an id that was taken
         within the time events are kept is passed over."""
-        ...
 
     async def read(self, after: Cursor, /, *, count: int) -> Sequence[LoggedEvent]:
         """Up to `count` events after the cursor in each shard, in the order of each shard; none where there are none.
 
         Raises EventsGone when some were not read before they were let go.
         """
-        ...
 
     async def wait(self, after: Cursor, /, *, wait_s: float) -> Cursor:
         """The cursor moved to what came after it, as soon as something did; as it is after `wait_s`."""
-        ...
 
     async def newest(self) -> Cursor:
         """The place after everything that is there."""
-        ...
 
     async def oldest(self) -> Cursor:
         """The place before everything that is kept."""
-        ...
 
 
 def moved(after: Cursor, events: Sequence[LoggedEvent]) -> Cursor:

@@ -184,7 +184,6 @@ class Inbox(Protocol):
 
     async def add(self, event: InboxEvent, /) -> bool:
         """Keep the event durably; False when an event of this id in this conversation was already taken in."""
-        ...
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         """Entries of the given shards behind the given entry ids ("0" = all), oldest first in each shard.
@@ -192,19 +191,15 @@ class Inbox(Protocol):
         A plain read: nothing is taken out. Returns as soon as some of the shards have something, and an empty sequence
         after `wait_s` without news.
         """
-        ...
 
     async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
         """Those of the entries, all of one shard, that no commit has taken and nobody has put aside."""
-        ...
 
     async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
         """Move an entry that no session takes to the shard's dead letters. Raises LeaseLost for a stale token."""
-        ...
 
     async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
         """Take out an entry that needed no session and was dealt with. Raises LeaseLost for a stale token."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +228,6 @@ class DeadLetters(Protocol):
 
         Fewer than `limit` are the last ones.
         """
-        ...
 
     async def get(self, letter: str, /) -> DeadLetter | None: ...
 
@@ -243,11 +237,9 @@ class DeadLetters(Protocol):
         The platform's own repetition of it is still recognised. Raises LetterGone when there is no such letter, also
         because it was replayed or dropped before; InboxFull leaves it where it is.
         """
-        ...
 
     async def drop(self, letter: str, /) -> DeadLetter:
         """Delete the letter. Raises LetterGone if there is none."""
-        ...
 
 
 def letter_id(shard: int, number: str) -> str:

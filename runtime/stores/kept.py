@@ -77,16 +77,13 @@ class KeptCalls(Protocol):
 
     async def keep(self, call: ModelCall, /) -> None:
         """Keep a call of a session that there is; it is gone when the session is deleted."""
-        ...
 
     async def spend(self, session: SessionId, amounts: Mapping[str, float], /) -> None:
         """Add to what a session has used, by measure; the sums last as long as the session."""
-        ...
 
     async def between(self, session: SessionId, after: int, until: int, /) -> Sequence[ModelCall]:
         """The kept calls of a session whose model was at work after fact `after`, and asked before fact `until`; those
         that no key opens are missing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +99,12 @@ class KeptWordsStore(Protocol):
 
     async def keep(self, to: Address, words: KeptWords, /, *, keep_s: float, at_most: int) -> None:
         """Keep what was said for so long, unless it is there. Beyond `at_most` the earliest of the conversation go."""
-        ...
 
     async def change(self, to: Address, words: KeptWords, /) -> None:
         """Keep what was said as it is now, for as long and with the time as before; nothing where it is not there."""
-        ...
 
     async def remove(self, to: Address, message: str, /) -> None:
         """Forget a message, if it is there."""
-        ...
 
     async def before(self, to: Address, message: str, /) -> Sequence[KeptWords]:
         """What was said before a message, oldest first; all that is there where the message is not."""
-        ...

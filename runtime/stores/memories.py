@@ -77,11 +77,9 @@ class VectorStore(Protocol):
 
     async def vectors(self, scope: Scope, memories: Sequence[Memory], model: str, /) -> Mapping[str, bytes]:
         """The vectors of these memories of a scope that the model made, by the memories' ids."""
-        ...
 
     async def keep_vectors(self, scope: Scope, vectors: Sequence[tuple[Memory, bytes]], model: str, /) -> None:
         """Keep the vectors of memories of a scope, those alone that are kept themselves and as long as they are."""
-        ...
 
 
 class MemoryStore(Protocol):
@@ -92,16 +90,12 @@ class MemoryStore(Protocol):
 
         One that is kept already stays as it is, and one that was forgotten stays forgotten.
         """
-        ...
 
     async def version(self, scope: Scope, /) -> str:
         """A text that is another one whenever the memories of the scope are; "" where there were never any."""
-        ...
 
     async def all(self, scope: Scope, /) -> Sequence[Memory]:
         """The memories of a scope, the oldest first. What cannot be decrypted is left out."""
-        ...
 
     async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
         """Delete memories; how many there were."""
-        ...

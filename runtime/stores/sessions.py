@@ -97,24 +97,20 @@ class SessionStore(TapeStore, Protocol):
         Raises TapeConflict also for a session that was replaced or taken in again, for one that begins from facts that
         are not there, and for an event that is no longer in the inbox.
         """
-        ...
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
         """The session that lives in this conversation now, brought back if it was in the archive.
 
         Raises ArchiveUnavailable when it cannot be.
         """
-        ...
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
         """A session of this shard, as `current`."""
-        ...
 
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
         """The newest snapshot of this version: the session's own, or one of the session that it continues, before the
         branch.
         """
-        ...
 
     async def keep_snapshot(
         self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
@@ -124,11 +120,9 @@ class SessionStore(TapeStore, Protocol):
         `taken_in` is that of the record of which the snapshot was made, as in a commit: where it is another by now, the
         snapshot is let go.
         """
-        ...
 
     async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
         """Sessions that are awake or have pages in the outbox, with those pages: what a restart continues."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +142,9 @@ class LeaseStore(Protocol):
         The same node gets it at once, with a new token: its former process is dead. What one of the `living` has not
         released is still its own, though it may have run out by the store's clock, which can be put forward.
         """
-        ...
 
     async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
         """Extend the lease; False when another has taken it."""
-        ...
 
     async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None: ...
 
@@ -166,11 +158,9 @@ class ShareStore(Protocol):
         Parts are as the weights in the end. Those of all live nodes never sum to more than 1, a node that is to use
         less counting with what it uses until it says that it does: a newcomer has nothing until the others made room.
         """
-        ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         """Announce that this node uses nothing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,23 +179,18 @@ class Timers(Protocol):
 
         False, and nothing changed, when the session's last fact is not number `seq`.
         """
-        ...
 
     async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
         """The session is back in memory, so a restart restores it, and no timer does. False as for `set`."""
-        ...
 
     async def first(self, shard: int, /) -> float | None:
         """The time of the shard's next timer; None when it has none."""
-        ...
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
         """The timers due by then, the earliest first."""
-        ...
 
     async def done(self, shard: int, timer: Timer, /) -> None:
         """Take a timer away, unless it was set to another time meanwhile."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +210,12 @@ class PlaceStore(Protocol):
 
     async def put(self, place: Address, held: HeldPlace, /) -> None:
         """Record the purpose of a place, replacing an earlier record."""
-        ...
 
     async def get(self, place: Address, /) -> HeldPlace | None:
         """The purpose of a place; None for a conversation that is not a place."""
-        ...
 
     async def release(self, place: Address, session: SessionId, /) -> None:
         """Make it an ordinary conversation, unless it is another session's place by now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +236,17 @@ class NodeStore(Protocol):
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
         """Stay alive for another `ttl_s`. A new node is news."""
-        ...
 
     async def living(self) -> Living: ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         """Announce that this node takes no more leases."""
-        ...
 
     async def tell(self) -> None:
         """Report as news that a lease was given back."""
-        ...
 
     async def news(self, after: str, /, *, wait_s: float) -> str:
         """The latest news as soon as there is any after `after`, or `after` when `wait_s` passed without."""
-        ...
 
 
 async def is_below_question(place: Address, store: PlaceStore) -> bool:

@@ -71,11 +71,9 @@ class TapeStore(Protocol):
 
     def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
         """The session's facts with `seq` above `after`, and not above `until`, in order; nothing without a session."""
-        ...
 
     def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
         """The facts of one tape with `seq` above `after`, in order."""
-        ...
 
 
 class Following(Protocol):
@@ -83,7 +81,6 @@ class Following(Protocol):
 
     async def news(self) -> None:
         """Return when there may be news since the last wait. Raises StorageError."""
-        ...
 
 
 class TapeReader(TapeStore, Protocol):
@@ -91,20 +88,16 @@ class TapeReader(TapeStore, Protocol):
 
     def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
         """The session's facts with `seq` below `before`, all without it, the last first."""
-        ...
 
     async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
         """The number of the last fact of this kind, one of `ANCHORS`, not above `until`; None when there is none."""
-        ...
 
     def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         """The facts with `seq` above `after`, and those to come as they come, without a gap, until the session is
         deleted. Who has had enough stops reading."""
-        ...
 
     def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
         """News of a session from now on, for who reads by himself."""
-        ...
 
 
 def opened(fact: Fact) -> Fact:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -10,9 +11,8 @@ import anyio
 from runtime.core.address import Address
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
-from runtime.core.ids import SessionId
-from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields
-from runtime.storage.memory.tapes import MemoryTapes, StoredFact
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields, fact_from_fields
 from runtime.stores.inbox import (
     CONVERSATION_BOUND,
     CROWDING,
@@ -27,6 +27,10 @@ from runtime.stores.inbox import (
 )
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Fact, Following, tape_in, tape_owner
+
+StoredFact = tuple[TapeId, tuple[str, str, str]]
+"""A stored fact: its tape, and its kind, time and data."""
 
 
 @dataclass(slots=True)
@@ -183,11 +187,12 @@ class StoredSession:
     snapshot: Snapshot | None = None
 
 
-class MemorySessionStore(MemoryTapes):
-    """Implements `runtime.stores.sessions.SessionStore`."""
+class MemorySessionStore:
+    """Implements `runtime.stores.sessions.SessionStore` and `runtime.tape.tape.TapeReader`."""
 
     def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
-        super().__init__()
+        self.changed = anyio.Event()
+        """Set, and replaced, when there are new facts, or a session is gone."""
         self._leases = leases
         self._inbox = inbox
         self._sessions: dict[SessionId, StoredSession] = {}
@@ -320,6 +325,46 @@ class MemorySessionStore(MemoryTapes):
             session: frozenset(self._pages.get((place, session), ())) for place, session in places if place == shard
         }
 
+    def tell(self) -> None:
+        """Report new facts, or a removed session."""
+        news, self.changed = self.changed, anyio.Event()
+        news.set()
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        facts = list(self.stored(session) or ())[:until]
+        for seq, (tape, fields) in enumerate(facts, start=1):
+            if seq > after:
+                yield fact_from_fields(tape_in(tape, session), seq, fields)
+
+    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        async for fact in self.read_session(tape_owner(tape), after=after):
+            if fact.tape == tape:
+                yield fact
+
+    async def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        until = None if before is None else max(0, before - 1)
+        for fact in reversed([fact async for fact in self.read_session(session, until=until)]):
+            yield fact
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        found = [fact.seq async for fact in self.read_session(session, until=until) if fact.kind == kind]
+        return found[-1] if found else None
+
+    async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        while self.stored(session) is not None:
+            news = self.changed
+            async for fact in self.read_session(session, after=after):
+                after = fact.seq
+                yield fact
+            await news.wait()
+
+    @asynccontextmanager
+    async def following(self, session: SessionId) -> AsyncIterator[Following]:
+        del session
+        yield _Follower(self)
+
     def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
         found = self._sessions.get(session)
         return None if found is None else self._facts(found)
@@ -330,6 +375,18 @@ class MemorySessionStore(MemoryTapes):
         if parent is None:
             return session.facts
         return self._facts(self._sessions[parent.session])[: parent.seq] + session.facts
+
+
+class _Follower:
+    """Hears of every change."""
+
+    def __init__(self, tapes: MemorySessionStore) -> None:
+        self._tapes = tapes
+        self._news = tapes.changed
+
+    async def news(self) -> None:
+        await self._news.wait()
+        self._news = self._tapes.changed
 
 
 def _number(entry_id: str) -> int:

@@ -64,7 +64,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:files}:entries, :accounts, :totals hash, zset, hash: whose each file is, each account's in order, and its bytes
 {parley:files}:owners, :owned, :owned-entries zset, zset, hash: who sent how many bytes (a hash), and which files
 {parley:files}:last                        string: the number of the file that was counted last
-{parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
+{parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (rooms.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
 {parley:runs:<schedule>}           hash    run of a schedule -> how it ended, JSON; gone after 90 days without a run
 {parley:programs:versions}, :texts   hash    digest of a program -> when it was taken up, JSON; its compiled text
@@ -73,17 +73,19 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:reports}:numbers           hash    fingerprint -> number of its report; last: the last number given out
 {parley:usage:<day>}               hash    ["person","program","agent","model","purpose"] measure -> its sum; 92 days
 {parley:hours:<hour>}              hash    measure -> its sum; gone after 2 days without an addition
-{parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
+{parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (mailboxes.py)
 {parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
 {parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
 {parley:participant:<name>}:reader, :readers   string, stream   which connection reads now, and the latest that did
-{parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (counters.py)
+{parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (records.py)
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from runtime.core.ids import SessionId, TapeId
 
@@ -109,148 +111,84 @@ FRONT_NEWS = "{parley:fronts}:news"
 """The key of the stream that reports changes of the fronts."""
 
 
+Id = TypeVar("Id", bound=str)
+
+
+class _KeyOfAll:
+    """A key that a shard has once."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, keys: ShardKeys, _kind: object = None, /) -> str:
+        return keys.named(self._name)
+
+
+class _KeyOfEach(Generic[Id]):
+    """The keys that a shard has for each of a kind: what follows their beginning."""
+
+    def __init__(self, begins: str) -> None:
+        self._begins = begins
+
+    def __get__(self, keys: ShardKeys, _kind: object = None, /) -> Callable[[Id], str]:
+        return lambda id_: keys.named(f"{self._begins}:{id_}")
+
+
 @dataclass(frozen=True, slots=True)
 class ShardKeys:
     """The keys of one shard."""
 
     shard: int
 
-    def _key(self, name: str) -> str:
+    lease = _KeyOfAll("lease")
+    inbox = _KeyOfAll("inbox")
+    dead = _KeyOfAll("dead")
+    current = _KeyOfAll("current")
+    awake = _KeyOfAll("awake")
+    outbox = _KeyOfAll("outbox")
+    timers = _KeyOfAll("timers")
+    schedule_times = _KeyOfAll("schedule-times")
+    model_calls = _KeyOfAll("model-calls")
+    events = _KeyOfAll("events")
+    events_cut = _KeyOfAll("events-cut")
+    sessions = _KeyOfAll("sessions")
+    sessions_known = _KeyOfAll("sessions-known")
+    news = _KeyOfAll("news")
+    notebooks = _KeyOfAll("notebooks")
+    notebook_news = _KeyOfAll("notebook-news")
+    rooms = _KeyOfAll("rooms")
+    settled = _KeyOfEach[str]("settled")
+    schedules = _KeyOfEach[str]("schedules")
+    memories = _KeyOfEach[str]("memories")
+    memory_vectors = _KeyOfEach[str]("memory-vectors")
+    said = _KeyOfEach[str]("said")
+    model_call = _KeyOfEach[str]("model-call")
+    session = _KeyOfEach[SessionId]("session")
+    tapes = _KeyOfEach[SessionId]("tapes")
+    tape = _KeyOfEach[TapeId]("tape")
+    anchors = _KeyOfEach[SessionId]("anchors")
+    value = _KeyOfEach[str]("value")
+    values = _KeyOfEach[SessionId]("values")
+    early = _KeyOfEach[TapeId]("early")
+    snapshot = _KeyOfEach[SessionId]("snapshot")
+    forks = _KeyOfEach[SessionId]("forks")
+    room = _KeyOfEach[str]("room")
+    room_counters = _KeyOfEach[str]("room-counters")
+    room_seqs = _KeyOfEach[str]("room-seqs")
+    room_versions = _KeyOfEach[str]("room-versions")
+
+    def named(self, name: str) -> str:
+        """The shard's key of this name."""
         return f"{{parley:{self.shard}}}:{name}"
 
-    @property
-    def lease(self) -> str:
-        return self._key("lease")
-
-    @property
-    def inbox(self) -> str:
-        return self._key("inbox")
-
     def seen(self, conversation: str, event_id: str) -> str:
-        return self._key(f"seen:{len(conversation)}:{conversation}:{event_id}")
-
-    @property
-    def dead(self) -> str:
-        return self._key("dead")
-
-    def settled(self, number: str) -> str:
-        return self._key(f"settled:{number}")
-
-    @property
-    def current(self) -> str:
-        return self._key("current")
-
-    @property
-    def awake(self) -> str:
-        return self._key("awake")
-
-    @property
-    def outbox(self) -> str:
-        return self._key("outbox")
-
-    @property
-    def timers(self) -> str:
-        return self._key("timers")
-
-    def schedules(self, conversation: str) -> str:
-        return self._key(f"schedules:{conversation}")
-
-    @property
-    def schedule_times(self) -> str:
-        return self._key("schedule-times")
-
-    def memories(self, scope: str) -> str:
-        return self._key(f"memories:{scope}")
-
-    def memory_vectors(self, scope: str) -> str:
-        return self._key(f"memory-vectors:{scope}")
-
-    def said(self, conversation: str) -> str:
-        return self._key(f"said:{conversation}")
+        return self.named(f"seen:{len(conversation)}:{conversation}:{event_id}")
 
     def said_message(self, conversation: str, message: str) -> str:
-        return self._key(f"said-message:{len(conversation)}:{conversation}:{message}")
-
-    @property
-    def model_calls(self) -> str:
-        return self._key("model-calls")
-
-    def model_call(self, name: str) -> str:
-        return self._key(f"model-call:{name}")
-
-    def session(self, session: SessionId) -> str:
-        return self._key(f"session:{session}")
-
-    @property
-    def events(self) -> str:
-        return self._key("events")
-
-    @property
-    def events_cut(self) -> str:
-        return self._key("events-cut")
-
-    def tapes(self, session: SessionId) -> str:
-        return self._key(f"tapes:{session}")
-
-    def tape(self, tape: TapeId) -> str:
-        return self._key(f"tape:{tape}")
-
-    @property
-    def sessions(self) -> str:
-        return self._key("sessions")
-
-    @property
-    def sessions_known(self) -> str:
-        return self._key("sessions-known")
-
-    @property
-    def news(self) -> str:
-        return self._key("news")
-
-    def anchors(self, session: SessionId) -> str:
-        return self._key(f"anchors:{session}")
-
-    def value(self, digest: str) -> str:
-        return self._key(f"value:{digest}")
-
-    def values(self, session: SessionId) -> str:
-        return self._key(f"values:{session}")
-
-    def early(self, tape: TapeId) -> str:
-        return self._key(f"early:{tape}")
-
-    def snapshot(self, session: SessionId) -> str:
-        return self._key(f"snapshot:{session}")
-
-    def forks(self, session: SessionId) -> str:
-        return self._key(f"forks:{session}")
-
-    @property
-    def notebooks(self) -> str:
-        return self._key("notebooks")
-
-    @property
-    def notebook_news(self) -> str:
-        return self._key("notebook-news")
+        return self.named(f"said-message:{len(conversation)}:{conversation}:{message}")
 
     def notebook(self, kind: str, name: str) -> str:
-        return self._key(f"notebook{kind}:{name}")
-
-    @property
-    def rooms(self) -> str:
-        return self._key("rooms")
-
-    def room(self, room: str) -> str:
-        return self._key(f"room:{room}")
-
-    def room_counters(self, room: str) -> str:
-        return self._key(f"room-counters:{room}")
-
-    def room_seqs(self, room: str) -> str:
-        return self._key(f"room-seqs:{room}")
-
-    def room_versions(self, room: str) -> str:
-        return self._key(f"room-versions:{room}")
+        return self.named(f"notebook{kind}:{name}")
 
 
 def conversation_of_said(rest: str) -> str:

@@ -38,11 +38,9 @@ class Topology(Protocol):
 
     async def primaries(self) -> Sequence[Server]:
         """All servers of keys."""
-        ...
 
     def doubt(self, server: Server | None, error: Exception, /) -> None:
         """A call to `server` failed, or no server was found: look again before the next call."""
-        ...
 
     async def aclose(self) -> None: ...
 

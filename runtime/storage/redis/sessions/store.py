@@ -6,11 +6,10 @@ import hashlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from runtime.core.errors import LeaseLost, TapeConflict
-from runtime.core.ids import SessionId, TapeId
+from runtime.core.ids import SessionId
 from runtime.storage.encoding.codec import address_to_json, to_json
 from runtime.storage.encoding.sealing import PLAIN, Sealing, snapshot_binding
 from runtime.storage.redis.client.connection import RedisConnection, load_script
@@ -18,18 +17,28 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.fact_form import FactForms
 from runtime.storage.redis.sessions.known_sessions import RECORD_FIELDS, SessionPlaces, pages_of, record_from
 from runtime.storage.redis.sessions.removal import ArchivedSessions
-from runtime.storage.redis.sessions.tapes import RedisTapes, TapeNews
+from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import Archive
 from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact, Following
+from runtime.tape.tape import Branch, Fact
 
 COMMIT = load_script("sessions/commit")
 """Takes what `commit_call` gives."""
 
 _BRANCH = load_script("sessions/branch")
 _KEEP = load_script("sessions/keep_snapshot")
+
+_CONFLICTS = {
+    "conflict": "Session {session} is at fact {found}, not at {expect}.",
+    "archived": "Session {session} was moved into the archive.",
+    "replaced": "Session {session} was replaced, and accepts nothing more.",
+    "anew": "Session {other} was imported again from a file.",
+    "taken": "An event that session {session} takes is no longer in the inbox.",
+    "unknown": "Session {session} has not started, or the one that it replaces is not of its conversation.",
+}
+"""Why a commit is refused, by what its script answers."""
 
 EARLIER_FACTS = 2_000
 """The fewest facts between two of the earlier snapshots, which stay for a look into the past."""
@@ -38,14 +47,12 @@ EARLIER_BYTES = 32
 """The most bytes of earlier snapshots for each fact: a tenth of what facts take."""
 
 
-class RedisSessionStore:
-    """Implements `runtime.stores.sessions.SessionStore`."""
+class RedisSessionStore(RedisTapes):
+    """Implements `runtime.stores.sessions.SessionStore`. Whoever reads a session brings it back from the archive."""
 
     def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
-        self._connection = connection
+        super().__init__(connection, SessionPlaces(connection))
         self._cold = ArchivedSessions(connection, archive)
-        self._places = SessionPlaces(connection)
-        self._tapes = RedisTapes(connection, self._places)
         self._writer = uuid.uuid4().hex
         self._calls = itertools.count(1)
 
@@ -70,34 +77,10 @@ class RedisSessionStore:
                 f"The server has lost the last commits of shard {commit.lease.shard}, and has {found}: a replica or an "
                 "older file took its place. Work there starts again from what the server has."
             )
-        if outcome == "conflict":
-            raise TapeConflict(
-                f"Session {commit.session} is at fact {found}, not at {commit.expect}.",
-                expected=commit.expect,
-                actual=found,
-            )
-        if outcome == "archived":
-            raise TapeConflict(
-                f"Session {commit.session} was moved into the archive.", expected=commit.expect, actual=found
-            )
-        if outcome == "replaced":
-            raise TapeConflict(
-                f"Session {commit.session} was replaced, and accepts nothing more.",
-                expected=commit.expect,
-                actual=found,
-            )
-        if outcome == "anew":
-            raise TapeConflict(
-                f"Session {commit.replaces or commit.session} was imported again from a file.",
-                expected=commit.expect,
-                actual=found,
-            )
-        if outcome == "taken":
-            text = f"An event that session {commit.session} takes is no longer in the inbox."
+        if outcome in _CONFLICTS:
+            about = {"session": commit.session, "other": commit.replaces or commit.session}
+            text = _CONFLICTS[outcome].format(found=found, expect=commit.expect, **about)
             raise TapeConflict(text, expected=commit.expect, actual=found)
-        if outcome == "unknown":
-            text = f"Session {commit.session} has not started, or the one that it replaces is not of its conversation."
-            raise TapeConflict(text, expected=commit.expect, actual=0)
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
         found = await self._connection.ask("HGET", ShardKeys(shard).current, conversation)
@@ -142,10 +125,6 @@ class RedisSessionStore:
                 actual=found,
             )
 
-    async def snapshot(self, session: SessionId, version: str, /, *, until: int | None = None) -> Snapshot | None:
-        """As the port says; with `until`, the newest that is kept of no more than so many facts."""
-        return await self._tapes.snapshot(session, version, until)
-
     async def keep_snapshot(
         self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
     ) -> None:
@@ -165,7 +144,7 @@ class RedisSessionStore:
         seen = after
         while True:
             try:
-                async for fact in self._tapes.read_session(session, after=seen, until=until):
+                async for fact in super().read_session(session, after=seen, until=until):
                     seen = fact.seq
                     yield fact
             except TapeConflict:
@@ -183,30 +162,6 @@ class RedisSessionStore:
 
         archived = bool(await self._connection.read("hexists", name, "archived"))
         return archived and await self.session(keys.shard, session) is not None
-
-    def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
-        return self._tapes.read_tape(tape, after=after)
-
-    def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
-        return self._tapes.read_back(session, before=before)
-
-    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
-        return await self._tapes.last_anchor(session, kind, until=until)
-
-    def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
-        return self._tapes.follow(session, after=after)
-
-    def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
-        return self._tapes.following(session)
-
-    def beginning(self, session: SessionId, shard: int) -> AbstractAsyncContextManager[Following]:
-        """News of a session that is to begin in this shard, from now on."""
-        return self._tapes.beginning(session, shard)
-
-    @property
-    def news(self) -> TapeNews:
-        """What reads for everybody who follows a tape by this store."""
-        return self._tapes.news
 
 
 @dataclass(frozen=True, slots=True)

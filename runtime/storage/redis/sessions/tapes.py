@@ -99,7 +99,7 @@ class RedisTapes:
     async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         async with self.following(session) as following:
             while await self._session(session) is not None:
-                async for fact in self.read_session(session, after=after):
+                async for fact in RedisTapes.read_session(self, session, after=after):  # out of no archive
                     after = fact.seq
                     yield fact
                 await following.news()
@@ -138,7 +138,7 @@ class RedisTapes:
             async for fact in self._read(stretch, tape_in(tape, stretch.session.id), back=False):
                 yield _in(session, fact)
 
-    async def snapshot(self, session: SessionId, version: str, until: int | None = None) -> Snapshot | None:
+    async def snapshot(self, session: SessionId, version: str, /, *, until: int | None = None) -> Snapshot | None:
         """The newest snapshot of this version with which the session can continue, of at most `until` facts."""
         found, last = await self._session(session), until
         while found is not None:
