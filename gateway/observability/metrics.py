@@ -16,48 +16,9 @@ from gateway.observability.watching import FirstTexts, Gauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
-from runtime.events.frames import (
-    FrameFailed,
-    FrameOpened,
-    LLMAnswered,
-    LLMAnsweredInPart,
-    LLMFailed,
-    LLMRequested,
-    OfFrame,
-    SandboxFailed,
-    StepRejected,
-    TurnCompleted,
-)
+from runtime.events import frames, sessions, talk
 from runtime.events.happening import Happening
 from runtime.events.service import ArchiveFailed, JobFailed, ModelFellBack, StorageLost, TracingFailed
-from runtime.events.sessions import (
-    ContentIsLocked,
-    PlaybookFailed,
-    RemoteLost,
-    RemoteUnreachable,
-    SessionFailed,
-    SessionFenced,
-    SessionRested,
-    SessionRestored,
-    SessionStarted,
-)
-from runtime.events.talk import (
-    AdapterFailed,
-    AdapterRateLimited,
-    AnswerRated,
-    MessageAdmitted,
-    MessageDelivered,
-    MessageReceived,
-    MessageUndelivered,
-    ObserverFailed,
-    PageCutShort,
-    PageDiverged,
-    PageFailed,
-    PageOrphaned,
-    PageRefused,
-    PageSettled,
-    WatcherFailed,
-)
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
@@ -69,27 +30,27 @@ ASKED_WITHIN_S = 2.0
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 
 _OUTCOMES = {
-    PageSettled: "finished",
-    PageCutShort: "closed",
-    PageRefused: "refused",
-    PageFailed: "failed",
-    PageOrphaned: "orphaned",
-    PageDiverged: "diverged",
+    talk.PageSettled: "finished",
+    talk.PageCutShort: "closed",
+    talk.PageRefused: "refused",
+    talk.PageFailed: "failed",
+    talk.PageOrphaned: "orphaned",
+    talk.PageDiverged: "diverged",
 }
-_LIVES = {SessionStarted: "started", SessionRestored: "restored", SessionRested: "rested"}
-_LOST = (ObserverFailed, WatcherFailed)
+_LIVES = {sessions.SessionStarted: "started", sessions.SessionRestored: "restored", sessions.SessionRested: "rested"}
+_LOST = (talk.ObserverFailed, talk.WatcherFailed)
 _FAILED = (
-    AdapterFailed,
+    talk.AdapterFailed,
     ArchiveFailed,
-    ContentIsLocked,
+    sessions.ContentIsLocked,
     JobFailed,
-    LLMFailed,
-    PlaybookFailed,
-    RemoteLost,
-    RemoteUnreachable,
-    SandboxFailed,
-    SessionFailed,
-    SessionFenced,
+    frames.LLMFailed,
+    sessions.PlaybookFailed,
+    sessions.RemoteLost,
+    sessions.RemoteUnreachable,
+    frames.SandboxFailed,
+    sessions.SessionFailed,
+    sessions.SessionFenced,
     StorageLost,
     TracingFailed,
 )
@@ -164,21 +125,21 @@ class Metrics:
             "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
         )
 
-        def on_call(counter: Counter) -> Callable[[OfFrame, datetime], None]:
+        def on_call(counter: Counter) -> Callable[[frames.OfFrame, datetime], None]:
             return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
 
-        self._hear(MessageAdmitted, lambda what, _: admitted.labels(self._label("platform", what.platform)).inc())
-        self._hear(MessageReceived, lambda what, _: received.labels(self._platform(what.conversation)).inc())
+        self._hear(talk.MessageAdmitted, lambda what, _: admitted.labels(self._label("platform", what.platform)).inc())
+        self._hear(talk.MessageReceived, lambda what, _: received.labels(self._platform(what.conversation)).inc())
         self._attach.append(FirstTexts(lambda where, s, _: first_text.labels(self._platform(where)).observe(s)).attach)
         ratings = self._counter(
             "feedback", "Ratings by people of what agents said.", "program", "step", "model", "rating"
         )
-        self._hear(AnswerRated, lambda what, _: self._on_rated(ratings, what))
-        self._hear(FrameOpened, on_call(calls))
-        self._hear(FrameFailed, on_call(failures))
-        self._count((MessageDelivered,), delivered)
-        self._count((MessageUndelivered,), undelivered)
-        self._count((TurnCompleted,), turns)
+        self._hear(talk.AnswerRated, lambda what, _: self._on_rated(ratings, what))
+        self._hear(frames.FrameOpened, on_call(calls))
+        self._hear(frames.FrameFailed, on_call(failures))
+        self._count((talk.MessageDelivered,), delivered)
+        self._count((talk.MessageUndelivered,), undelivered)
+        self._count((frames.TurnCompleted,), turns)
         for page, outcome in _OUTCOMES.items():
             self._count((page,), pages.labels(outcome))
         for life, change in _LIVES.items():
@@ -193,22 +154,22 @@ class Metrics:
         )
         first = self._histogram("model_first_text_seconds", "Time until a model's first text.", "model")
 
-        def on_used(what: LLMAnswered, _at: datetime) -> None:
+        def on_used(what: frames.LLMAnswered, _at: datetime) -> None:
             model = self._label("model", what.model)
             for direction, count in (("in", what.tokens_in), ("out", what.tokens_out), ("cached", what.tokens_cached)):
                 tokens.labels(model, direction).inc(count)
             cost.labels(model).inc(what.cost_usd or 0.0)
 
-        def on_answered(what: LLMAnswered, at: datetime) -> None:
+        def on_answered(what: frames.LLMAnswered, at: datetime) -> None:
             model = self._label("model", what.model)
             on_used(what, at)
             seconds.labels(model).observe(what.seconds)
             if what.first_text_s is not None:
                 first.labels(model).observe(what.first_text_s)
 
-        self._hear(LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
-        self._hear(LLMAnswered, on_answered)
-        self._hear(LLMAnsweredInPart, on_used)
+        self._hear(frames.LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
+        self._hear(frames.LLMAnswered, on_answered)
+        self._hear(frames.LLMAnsweredInPart, on_used)
         fell_back = self._counter("model_fallbacks", "Failures of models that others stand in for.", "model")
         self._hear(ModelFellBack, lambda what, _: fell_back.labels(self._label("model", what.model)).inc())
 
@@ -217,8 +178,8 @@ class Metrics:
         failures = self._counter("failures", "Failures, by the event that reports them.", "event")
         limits = self._counter("rate_limits", "Pauses that platforms demanded.", "platform")
         lost = self._counter("observers_lost", "Observers and watchers that raised an exception.")
-        self._hear(StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
-        self._hear(AdapterRateLimited, lambda what, _: limits.labels(self._platform(what.conversation)).inc())
+        self._hear(frames.StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
+        self._hear(talk.AdapterRateLimited, lambda what, _: limits.labels(self._platform(what.conversation)).inc())
         self._count(_LOST, lost)
         for failure in _FAILED:
             self._count((failure,), failures.labels(failure.name))
@@ -245,7 +206,7 @@ class Metrics:
         for kind in kinds:
             self._hear(kind, lambda _what, _at: counter.inc())
 
-    def _on_rated(self, counter: Counter, what: AnswerRated) -> None:
+    def _on_rated(self, counter: Counter, what: talk.AnswerRated) -> None:
         named = {"program": what.program, "step": what.step, "model": what.model}
         counter.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
 

@@ -16,6 +16,7 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.ids import as_named
 from runtime.core.message import Message
+from runtime.core.plain_text import shortened
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import (
     CallReturned,
@@ -251,7 +252,7 @@ class _Listing:
             self._flush(opened)
             opened.quiet = True
             if error:
-                self._line(opened, f"what? {error[0]}: {_shortened(error[1])}")
+                self._line(opened, f"what? {error[0]}: {shortened(error[1], MAX_VALUE_CHARS)}")
                 self._close(frame.id, "yld exit" if frame.caller is None else "yld return")
             else:
                 self._act(opened, f"Return[{_shown(fact.value) if fact.value is not None else ''}]")
@@ -261,7 +262,7 @@ class _Listing:
         if frame.caller is not None:
             owner = self._owner(self._state.frames[frame.caller.frame])
             value = "" if fact.value is None else f" {_shown(fact.value)}"
-            gave = f"failed: {_shortened(error[1])}" if error else f"returned{value}."
+            gave = f"failed: {shortened(error[1], MAX_VALUE_CHARS)}" if error else f"returned{value}."
             self._recaps[owner.id] = f"{frame.playbook} {gave}"
 
     def _after_ended(self) -> None:
@@ -387,8 +388,4 @@ def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return _shortened(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), MAX_VALUE_CHARS)

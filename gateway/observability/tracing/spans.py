@@ -37,26 +37,7 @@ from gateway.observability.tracing.open_spans import (
     root_of,
     within,
 )
-from runtime.events.frames import (
-    FrameCompleted,
-    FrameFailed,
-    FrameOpened,
-    FrameRestored,
-    FrameResumed,
-    FrameStopped,
-    FrameWaiting,
-    InFrame,
-    LLMAnswered,
-    LLMBrokeOff,
-    LLMFailed,
-    LLMRequested,
-    OfFrame,
-    SandboxFailed,
-    StepExecuted,
-    StepRejected,
-    TriggerFired,
-    TurnCompleted,
-)
+from runtime.events import frames as happened
 
 MAX_OPEN_S = 3_600.0
 """The longest stretch; longer ones are sent in parts."""
@@ -65,9 +46,15 @@ SHORT_WAIT_S = 60.0
 """A frame that waits for at most this long still counts as working."""
 
 
-Noted = TypeVar("Noted", bound=OfFrame | InFrame)
+Noted = TypeVar("Noted", bound=happened.OfFrame | happened.InFrame)
 
-_MARKS: Sequence[type[InFrame]] = (SandboxFailed, StepExecuted, StepRejected, TriggerFired, TurnCompleted)
+_MARKS: Sequence[type[happened.InFrame]] = (
+    happened.SandboxFailed,
+    happened.StepExecuted,
+    happened.StepRejected,
+    happened.TriggerFired,
+    happened.TurnCompleted,
+)
 """The events that are marks in the spans of their frames."""
 
 
@@ -88,17 +75,17 @@ class Spans:
     def attach(self, bus: Publisher) -> Callable[[], None]:
         """Hear `bus` until the returned function is called: then every span that is open ends."""
         forget = [
-            bus.hear(FrameOpened, self._take_up),
-            bus.hear(FrameRestored, self._take_up),
-            bus.hear(FrameWaiting, self._known(self._on_parked)),
-            bus.hear(FrameResumed, self._known(self._on_resumed)),
-            bus.hear(FrameCompleted, self._known(self._on_returned)),
-            bus.hear(FrameFailed, self._known(self._on_failed)),
-            bus.hear(FrameStopped, self._known(self._on_stopped)),
-            bus.hear(LLMRequested, self._known(self._on_asked)),
-            bus.hear(LLMAnswered, self._known(self._on_answered)),
-            bus.hear(LLMBrokeOff, self._known(self._on_broke_off)),
-            bus.hear(LLMFailed, self._known(self._on_unanswered)),
+            bus.hear(happened.FrameOpened, self._take_up),
+            bus.hear(happened.FrameRestored, self._take_up),
+            bus.hear(happened.FrameWaiting, self._known(self._on_parked)),
+            bus.hear(happened.FrameResumed, self._known(self._on_resumed)),
+            bus.hear(happened.FrameCompleted, self._known(self._on_returned)),
+            bus.hear(happened.FrameFailed, self._known(self._on_failed)),
+            bus.hear(happened.FrameStopped, self._known(self._on_stopped)),
+            bus.hear(happened.LLMRequested, self._known(self._on_asked)),
+            bus.hear(happened.LLMAnswered, self._known(self._on_answered)),
+            bus.hear(happened.LLMBrokeOff, self._known(self._on_broke_off)),
+            bus.hear(happened.LLMFailed, self._known(self._on_unanswered)),
             *(bus.hear(kind, self._known(self._mark)) for kind in _MARKS),
         ]
         forget += self._pages.attach(bus)
@@ -123,19 +110,19 @@ class Spans:
 
         return hear
 
-    def _take_up(self, what: FrameOpened | FrameRestored, at: datetime) -> None:
+    def _take_up(self, what: happened.FrameOpened | happened.FrameRestored, at: datetime) -> None:
         key = what.key
         if not is_chosen(key[0], self._share):
             return
         if key in self._frames:
             self._leave(key, self._frames[key], at)
         known = self._frames[key] = OpenFrame(what.about, since=at, arguments=what.arguments)
-        if isinstance(what, FrameOpened):
+        if isinstance(what, happened.FrameOpened):
             self._open(key, known, at)
         else:
             known.before = first_span(key[0], root_of(key[1]))
 
-    def _on_parked(self, key: Key, known: OpenFrame, what: FrameWaiting, at: datetime) -> None:
+    def _on_parked(self, key: Key, known: OpenFrame, what: happened.FrameWaiting, at: datetime) -> None:
         until = what.until
         soon = until is not None and (datetime.fromisoformat(until) - at).total_seconds() <= SHORT_WAIT_S
         if what.waits_for == "agents" or soon:
@@ -146,16 +133,16 @@ class Spans:
         if not known.at_work:
             self._park(key, known, at)
 
-    def _on_resumed(self, key: Key, known: OpenFrame, _: FrameResumed, at: datetime) -> None:
+    def _on_resumed(self, key: Key, known: OpenFrame, _: happened.FrameResumed, at: datetime) -> None:
         known.waits = False
         self._open(key, known, at)
 
-    def _on_returned(self, key: Key, known: OpenFrame, what: FrameCompleted, at: datetime) -> None:
+    def _on_returned(self, key: Key, known: OpenFrame, what: happened.FrameCompleted, at: datetime) -> None:
         span = self._open(key, known, at)
         span.set_attributes(self._content.output(what.value, names.CALL_RESULT))
         self._leave(key, known, at)
 
-    def _on_failed(self, key: Key, known: OpenFrame, what: FrameFailed, at: datetime) -> None:
+    def _on_failed(self, key: Key, known: OpenFrame, what: happened.FrameFailed, at: datetime) -> None:
         span = self._open(key, known, at)
         failed = self._content.failure(what.error_type, what.error)
         fail(span, failed)
@@ -165,18 +152,18 @@ class Spans:
             fail(stretch.program, failed)
         self._leave(key, known, at)
 
-    def _on_stopped(self, key: Key, known: OpenFrame, _: FrameStopped, at: datetime) -> None:
+    def _on_stopped(self, key: Key, known: OpenFrame, _: happened.FrameStopped, at: datetime) -> None:
         if known.span is not None:
             known.span.set_attribute(names.STOPPED, value=True)
         self._leave(key, known, at)
 
-    def _on_asked(self, key: Key, known: OpenFrame, what: LLMRequested, at: datetime) -> None:
+    def _on_asked(self, key: Key, known: OpenFrame, what: happened.LLMRequested, at: datetime) -> None:
         self._end_chat(known, at)
         known.chat_model = what.model
         known.chat = self._chat(key, known, at)
         known.chat.set_attributes(self._content.prompt(what.prompt))
 
-    def _on_answered(self, key: Key, known: OpenFrame, what: LLMAnswered, at: datetime) -> None:
+    def _on_answered(self, key: Key, known: OpenFrame, what: happened.LLMAnswered, at: datetime) -> None:
         chat = self._chat_told_of(key, known, what, at)
         told = {
             names.TOKENS_IN: what.tokens_in,
@@ -190,12 +177,12 @@ class Spans:
         chat.set_attributes(self._content.reply(what.reply))
         self._end_chat(known, at)
 
-    def _on_unanswered(self, key: Key, known: OpenFrame, what: LLMFailed, at: datetime) -> None:
+    def _on_unanswered(self, key: Key, known: OpenFrame, what: happened.LLMFailed, at: datetime) -> None:
         if known.chat is not None:
             self._break_off(known.chat, known, what.error, at)
         self._mark(key, known, what, at)
 
-    def _on_broke_off(self, key: Key, known: OpenFrame, what: LLMBrokeOff, at: datetime) -> None:
+    def _on_broke_off(self, key: Key, known: OpenFrame, what: happened.LLMBrokeOff, at: datetime) -> None:
         self._break_off(self._chat_told_of(key, known, what, at), known, what.error, at)
 
     def _break_off(self, chat: Span, known: OpenFrame, error: str, at: datetime) -> None:
@@ -203,7 +190,9 @@ class Spans:
         fail(chat, self._content.failure(kind, text))
         self._end_chat(known, at)
 
-    def _chat_told_of(self, key: Key, known: OpenFrame, what: LLMAnswered | LLMBrokeOff, at: datetime) -> Span:
+    def _chat_told_of(
+        self, key: Key, known: OpenFrame, what: happened.LLMAnswered | happened.LLMBrokeOff, at: datetime
+    ) -> Span:
         """The span of the call that has ended. It is made here for a summary, whose start is no event."""
         if known.chat is None:
             known.chat_model = what.model
@@ -213,13 +202,13 @@ class Spans:
         known.chat.set_attribute(names.ANSWERED_BY, what.model)
         return known.chat
 
-    def _mark(self, key: Key, known: OpenFrame, what: InFrame, at: datetime) -> None:
+    def _mark(self, key: Key, known: OpenFrame, what: happened.InFrame, at: datetime) -> None:
         match what:
-            case StepExecuted():
+            case happened.StepExecuted():
                 attributes = {names.STEP: str(what.step)}
-            case StepRejected():
+            case happened.StepRejected():
                 attributes = {names.RULE: what.rule}
-            case TriggerFired():
+            case happened.TriggerFired():
                 attributes = {names.TRIGGER: what.trigger}
             case _:
                 attributes = {}

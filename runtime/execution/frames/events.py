@@ -7,16 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.bus import Bus
-from runtime.events.frames import (
-    FrameAbout,
-    FrameCompleted,
-    FrameFailed,
-    FrameOpened,
-    FrameRestored,
-    FrameResumed,
-    FrameStopped,
-    FrameWaiting,
-)
+from runtime.events import frames as happened
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.registry import hears
@@ -45,10 +36,10 @@ class FrameEvents:
         """Remember which frames have just started."""
         self._begun.add(fact.frame)
 
-    def taken_up(self, frame: Frame, kind: str) -> FrameAbout:
+    def taken_up(self, frame: Frame, kind: str) -> happened.FrameAbout:
         """A frame is in memory: it has started, or continues where it was."""
         state, agent = frame.state, frame.agent
-        about = FrameAbout(
+        about = happened.FrameAbout(
             self._journal.session,
             self._conversation,
             self._program,
@@ -64,29 +55,29 @@ class FrameEvents:
         arguments = state.kwargs or state.args
         if frame.id in self._begun:
             self._begun.discard(frame.id)
-            self._bus.publish(FrameOpened(about, arguments))
+            self._bus.publish(happened.FrameOpened(about, arguments))
         else:
-            self._bus.publish(FrameRestored(about, arguments))
+            self._bus.publish(happened.FrameRestored(about, arguments))
         return about
 
-    def let_go(self, about: FrameAbout, outcome: FrameReturned | None) -> None:
+    def let_go(self, about: happened.FrameAbout, outcome: FrameReturned | None) -> None:
         """It is no more in memory; without an outcome it was stopped, or its session leaves memory."""
         if outcome is None:
-            self._bus.publish(FrameStopped(about))
+            self._bus.publish(happened.FrameStopped(about))
         elif outcome.error is None:
-            self._bus.publish(FrameCompleted(about, outcome.value))
+            self._bus.publish(happened.FrameCompleted(about, outcome.value))
         else:
             error_type, error = outcome.error
-            self._bus.publish(FrameFailed(about, error_type, error, str(outcome.raised_at)))
+            self._bus.publish(happened.FrameFailed(about, error_type, error, str(outcome.raised_at)))
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
         """It waits, and may do so for long."""
         until = None if wait.due is None else datetime.fromtimestamp(wait.due, UTC).isoformat()
-        self._bus.publish(FrameWaiting(self._journal.session, frame.id, _whom(wait.source), until))
+        self._bus.publish(happened.FrameWaiting(self._journal.session, frame.id, _whom(wait.source), until))
 
     def goes_on(self, frame: Frame) -> None:
         """The awaited message has come, or the time is over."""
-        self._bus.publish(FrameResumed(self._journal.session, frame.id))
+        self._bus.publish(happened.FrameResumed(self._journal.session, frame.id))
 
 
 def _whom(source: Mapping[str, Any] | None) -> str:

@@ -15,19 +15,7 @@ from runtime.tape.facts.registry import rule
 from runtime.tape.facts.session import AgentStopped
 from runtime.tape.rules.course import changed, end_exchange, hear, spoke, waited
 from runtime.tape.rules.tasks import end_chain, note_taken_words
-from runtime.tape.state.frames import (
-    SUMMARY,
-    CallKey,
-    CallRecord,
-    FrameState,
-    IntentState,
-    WaitState,
-    hand_on,
-    keep_heard,
-    keep_said,
-    past_of,
-    settle_message,
-)
+from runtime.tape.state import frames as states
 from runtime.tape.state.people import QuestionState
 from runtime.tape.state.session import MAX_ARTIFACTS, AgentState, SessionState
 
@@ -50,7 +38,7 @@ def _record(state: SessionState, _: int, fact: facts.CallReturned) -> None:
     frame = state.frames.get(fact.frame)
     if frame is None:
         return
-    pos, key = fact.pos, CallKey(frame.id, fact.pos)
+    pos, key = fact.pos, states.CallKey(frame.id, fact.pos)
     wait = state.waits.pop(key, None)
     if wait is not None and wait.lasts:
         waited(state, frame)
@@ -67,11 +55,11 @@ def _record(state: SessionState, _: int, fact: facts.CallReturned) -> None:
         _keep_artifacts(agent, fact.artifacts)
     note_addressed(agent, fact.to)
     if fact.name == "Var":
-        frame.summary = str(fact.sets.get(SUMMARY) or frame.summary)
+        frame.summary = str(fact.sets.get(states.SUMMARY) or frame.summary)
     if fact.name == "Say" and fact.text:
-        keep_said(frame, agent.klass, fact.text, fact.to)
+        states.keep_said(frame, agent.klass, fact.text, fact.to)
     outcome = (fact.value, fact.error, dict(variables), fact.hidden, fact.text, fact.raised_at)
-    record = CallRecord(fact.name, fact.digest, *outcome)
+    record = states.CallRecord(fact.name, fact.digest, *outcome)
     frame.records[pos] = record
     if not fact.hidden:
         frame.order.append(pos)
@@ -140,7 +128,7 @@ def take_messages(
     note_taken_words(state, taken)
     for message in taken:
         if message.ack_required:
-            settle_message(state.acks, message.id, agent, has_it=read)
+            states.settle_message(state.acks, message.id, agent, has_it=read)
         if message.from_human:
             owner.person, owner.answering = person_id(message.sender_id), message.platform_id
             place = state.written_at.get(message.platform_id or "")
@@ -170,7 +158,9 @@ def _start(state: SessionState, _: int, fact: facts.FrameStarted) -> None:
         agent.roots += 1
     if fact.begins:
         agent.begun += 1
-    frame = FrameState(fact.frame, fact.agent, fact.playbook, list(fact.args), dict(fact.kwargs), fact.version, up)
+    frame = states.FrameState(
+        fact.frame, fact.agent, fact.playbook, list(fact.args), dict(fact.kwargs), fact.version, up
+    )
     frame.meeting = fact.meeting
     agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
     agent.variables.update(fact.variables)
@@ -180,9 +170,9 @@ def _start(state: SessionState, _: int, fact: facts.FrameStarted) -> None:
     mids = fact.messages
     frame.inbox = [*(_asides(state, agent.id) if mids else ()), *take_messages(state, agent.id, mids)]
     if up is None:
-        frame.transcript, agent.past = agent.past or past_of(agent.talk), []
+        frame.transcript, agent.past = agent.past or states.past_of(agent.talk), []
         frame.talk = agent.talk
-    keep_heard(frame, frame.inbox)
+    states.keep_heard(frame, frame.inbox)
     state.frames[frame.id] = frame
 
 
@@ -196,8 +186,8 @@ def _ret(state: SessionState, seq: int, fact: facts.FrameReturned) -> None:
         if fact.error is not None:
             state.note_failure(seq, fact.error)
         return
-    hand_on(frame, state.frames.get(caller.frame), did)
-    variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})
+    states.hand_on(frame, state.frames.get(caller.frame), did)
+    variables = dict.fromkeys(fact.kept, fact.value) | ({states.SUMMARY: did} if did else {})
     returned = facts.CallReturned(
         caller.frame,
         caller.pos,
@@ -230,7 +220,7 @@ def _stop(state: SessionState, _: int, fact: AgentStopped) -> None:
     dropped = set(fact.dropped)
     for message in owner.queue:
         if message.id in dropped and message.ack_required:
-            settle_message(state.acks, message.id, agent, has_it=False)
+            states.settle_message(state.acks, message.id, agent, has_it=False)
     note_taken_words(state, [message for message in owner.queue if message.id in dropped])
     leave_mailbox(owner, dropped)
     if owner.participant is not None:
@@ -255,7 +245,7 @@ def _steer(state: SessionState, _: int, fact: facts.FrameSteered) -> None:
     waited(state, frame)
     agent.crowd = agent.crowd or agent.person != before
     frame.inbox += taken
-    keep_heard(frame, taken)
+    states.keep_heard(frame, taken)
     frame.steered += fact.messages
     if fact.heard:
         frame.heard = f"{frame.heard}\n{fact.heard}".strip()
@@ -289,18 +279,18 @@ def _described(state: SessionState, _: int, fact: facts.DescriptionFilled) -> No
 def _set(state: SessionState, _: int, fact: facts.VariableSet) -> None:
     frame = state.frames[fact.frame]
     state.agents[frame.agent].variables[fact.name] = fact.value
-    state.fired[CallKey(frame.id, fact.pos)] = list(fact.fired)
+    state.fired[states.CallKey(frame.id, fact.pos)] = list(fact.fired)
 
 
 @rule(facts.EffectIntended)
 def _intent(state: SessionState, _: int, fact: facts.EffectIntended) -> None:
-    state.intents[CallKey(fact.frame, fact.pos)] = IntentState(fact.name, fact.digest, fact.effect)
+    state.intents[states.CallKey(fact.frame, fact.pos)] = states.IntentState(fact.name, fact.digest, fact.effect)
 
 
 @rule(facts.WaitBegun)
 def _wait(state: SessionState, seq: int, fact: facts.WaitBegun) -> None:
     source = None if fact.source is None else dict(fact.source)
-    state.waits[CallKey(fact.frame, fact.pos)] = WaitState(
+    state.waits[states.CallKey(fact.frame, fact.pos)] = states.WaitState(
         fact.frame, fact.pos, fact.name, fact.digest, source, fact.due, seq, state.at_s
     )
 
@@ -309,13 +299,13 @@ def _wait(state: SessionState, seq: int, fact: facts.WaitBegun) -> None:
 def _took(state: SessionState, _: int, fact: facts.WaitEnded) -> None:
     frame = state.frames[fact.frame]
     taken = take_messages(state, frame.agent, fact.messages)
-    keep_heard(frame, taken)
-    wait = state.waits.get(CallKey(frame.id, fact.pos))
+    states.keep_heard(frame, taken)
+    wait = state.waits.get(states.CallKey(frame.id, fact.pos))
     if taken or wait is None or wait.lasts:
         waited(state, frame)
     end_chain(state, wait)
     if fact.pos == TURN:
-        state.waits.pop(CallKey(frame.id, TURN), None)
+        state.waits.pop(states.CallKey(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
         if fact.heard is not None:
@@ -338,8 +328,8 @@ def _ask(state: SessionState, _: int, fact: facts.QuestionAsked) -> None:
     page, frame = state.pages[fact.page], state.frames[fact.frame]
     agent = state.agents[frame.agent]
     agent.queue[:] = [replace(message, aside=True) if message.from_human else message for message in agent.queue]
-    keep_said(frame, agent.klass, fact.text)
-    question = state.questions[CallKey(fact.frame, fact.pos)] = QuestionState(
+    states.keep_said(frame, agent.klass, fact.text)
+    question = state.questions[states.CallKey(fact.frame, fact.pos)] = QuestionState(
         fact.frame, page.id, fact.text, list(fact.options), fact.of, page.reply_to, place=page.place
     )
     question.each = dict(fact.each)
@@ -347,9 +337,9 @@ def _ask(state: SessionState, _: int, fact: facts.QuestionAsked) -> None:
 
 @rule(facts.QuestionAnswered)
 def _answered(state: SessionState, _: int, fact: facts.QuestionAnswered) -> None:
-    key = CallKey(fact.frame, fact.pos)
+    key = states.CallKey(fact.frame, fact.pos)
     question, wait, frame = state.questions[key], state.waits[key], state.frames[fact.frame]
-    keep_heard(frame, take_messages(state, frame.agent, fact.messages))
+    states.keep_heard(frame, take_messages(state, frame.agent, fact.messages))
     question.answers[fact.who] = fact.text
     left = [person for name, person in question.each.items() if name not in question.answers]
     wait.source = {**(wait.source or {}), "people": left}

@@ -12,20 +12,8 @@ from runtime.tape.facts.frames import AcksAwaited, MessageAcknowledged
 from runtime.tape.facts.registry import rule
 from runtime.tape.facts.session import MessagesFetched, MessagesPosted
 from runtime.tape.rules.frames import note_addressed, take_messages
+from runtime.tape.state import people as states
 from runtime.tape.state.frames import AckState, CallKey, WaitState, settle_message, settle_page
-from runtime.tape.state.people import (
-    MAX_FILES,
-    MAX_REMEMBERED,
-    MAX_VOICES,
-    ClosedQuestion,
-    HeardState,
-    PageState,
-    PersonState,
-    SaidState,
-    SpeechState,
-    VoiceState,
-    rated,
-)
 from runtime.tape.state.session import SessionState
 
 _Known = TypeVar("_Known")
@@ -69,8 +57,10 @@ def _fetched(state: SessionState, _: int, fact: MessagesFetched) -> None:
 def _transcribed(state: SessionState, _: int, fact: facts.VoiceTranscribed) -> None:
     heard = state.voices.heard
     known = heard.get(fact.page)  # it is corrected: what quotes it stays
-    heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken, known.parts if known is not None else [])
-    while len(heard) > MAX_VOICES:
+    heard[fact.page] = states.VoiceState(
+        fact.message, fact.person, fact.spoken, known.parts if known is not None else []
+    )
+    while len(heard) > states.MAX_VOICES:
         del heard[next(iter(heard))]
 
 
@@ -83,7 +73,7 @@ def _switched(state: SessionState, _: int, fact: facts.VoiceSwitched) -> None:
 
 @rule(facts.SpeechWanted)
 def _wanted(state: SessionState, _: int, fact: facts.SpeechWanted) -> None:
-    state.voices.speeches[fact.page] = SpeechState(fact.agent, fact.text, fact.place)
+    state.voices.speeches[fact.page] = states.SpeechState(fact.agent, fact.text, fact.place)
 
 
 @rule(facts.SpeechMade)
@@ -95,13 +85,13 @@ def _made(state: SessionState, _: int, fact: facts.SpeechMade) -> None:
 def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
     known.pop(key, None)
     known[key] = value
-    while len(known) > MAX_REMEMBERED:
+    while len(known) > states.MAX_REMEMBERED:
         del known[next(iter(known))]
 
 
 @rule(facts.PersonMet)
 def _person(state: SessionState, seq: int, fact: facts.PersonMet) -> None:
-    known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since, named_at=seq))
+    known = state.people.setdefault(fact.id, states.PersonState(fact.name, since=fact.since, named_at=seq))
     if known.name != fact.name:
         known.named_at = seq
     known.name, known.alike, known.guest = fact.name, fact.alike, fact.guest
@@ -120,14 +110,14 @@ def _bound(state: SessionState, _: int, fact: facts.PersonBound) -> None:
 @rule(facts.FileReceived)
 def _file(state: SessionState, _: int, fact: facts.FileReceived) -> None:
     file = Attachment(fact.name, fact.media_type, fact.url, fact.size_bytes, fact.parts, fact.note)
-    state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
+    state.files = [*(known for known in state.files if known.url != file.url), file][-states.MAX_FILES :]
 
 
 @rule(facts.MessageHeard)
 def _heard(state: SessionState, _: int, fact: facts.MessageHeard) -> None:
     state.person, state.private = fact.person, fact.private
     if fact.platform_id is not None:
-        heard = HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text, fact.files)
+        heard = states.HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text, fact.files)
         _remember(state.heard, fact.platform_id, heard)
         _note_place(state, fact.platform_id, fact.place)
 
@@ -166,7 +156,7 @@ def _recalled(state: SessionState, _: int, fact: facts.MessageDeleted) -> None:
 
 @rule(facts.FeedbackGiven)
 def _rated(state: SessionState, _: int, fact: facts.FeedbackGiven) -> None:
-    _remember(state.ratings, rated(fact.person, fact.platform_id), fact.rating)
+    _remember(state.ratings, states.rated(fact.person, fact.platform_id), fact.rating)
 
 
 @rule(facts.AsideAdded)
@@ -178,7 +168,7 @@ def _aside(state: SessionState, _: int, fact: facts.AsideAdded) -> None:
 
 @rule(facts.PageBegun)
 def _page(state: SessionState, seq: int, fact: facts.PageBegun) -> None:
-    page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
+    page = states.PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
     page.place, page.alone = fact.place, fact.alone
     frame = state.frames.get(fact.frame)
@@ -211,7 +201,9 @@ def _sent(state: SessionState, _: int, fact: facts.PartSent) -> None:
     if page is not None:
         page.parts[fact.part] = fact.platform_id
         text = page.text or page.opened.get(fact.part, "")
-        _remember(state.said, fact.platform_id, SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model))
+        _remember(
+            state.said, fact.platform_id, states.SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model)
+        )
     if fact.page in state.voices.heard:
         state.voices.heard[fact.page].parts.append(fact.platform_id)
     if fact.page in state.closed:
@@ -223,7 +215,7 @@ def _sent(state: SessionState, _: int, fact: facts.PartSent) -> None:
 
 @rule(facts.QuestionClosed)
 def _closed(state: SessionState, _: int, fact: facts.QuestionClosed) -> None:
-    state.closed[fact.page] = ClosedQuestion(
+    state.closed[fact.page] = states.ClosedQuestion(
         fact.page, fact.agent, fact.text, fact.free, fact.reply, dict(fact.parts), fact.place, fact.chosen
     )
 

@@ -6,7 +6,7 @@ import base64
 import re
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from redis.asyncio import Redis
@@ -46,6 +46,8 @@ _MAIL_KEY = re.compile(r"\{parley:participant:.*\}:mail\Z", re.DOTALL)
 _FILE_KEY = re.compile(r"\{parley:file:([0-9a-f]+)\}\Z")
 _AT_ONCE = 200
 _COPY_KEPT_S = 600
+_NUMBERED = frozenset({"schedules", "memories"})
+"""Kinds of keys whose fields with numbers alone have content."""
 
 Entries = Sequence[tuple[str, Mapping[str, str]]]
 
@@ -84,14 +86,14 @@ class Rekeying:
             "model-call": lambda fields: [call_key(fields["text"])] if "text" in fields else [],
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
-        self._by_rest: Mapping[str, Callable[[str, str], Awaitable[bool]]] = {
-            "memories": self._renew_memories,
-            "memory-vectors": self._renew_vectors,
-            "room": partial(self._renew_each, self._rooms.anew),
-            "said-message": partial(self._renew_each, self._said_anew),
-            "model-call": self._renew_call,
+        self._anew_fields: Mapping[str, Callable[[str, str, str], str]] = {
+            "schedules": lambda _, number, kept: self._events.anew(number, {"e": kept}).get("e", kept),
+            "memories": lambda scope, _, kept: self._memories.anew(Scope.of_key(scope), kept),
+            "memory-vectors": lambda scope, id_, kept: self._memories.vector_anew(Scope.of_key(scope), id_, kept),
+            "room": lambda room, _, kept: self._rooms.anew(room, kept),
+            "said-message": lambda rest, _, kept: self._words.anew(conversation_of_said(rest), kept),
         }
-        """What renews a key, by its kind, of which the rest of the key says all."""
+        """The current form of a hash's field, by the kind of the key: given the key's rest, the field and its text."""
 
     async def survey(self) -> Counter[str]:
         """The number of entries under each key, by its id; under "" those that are not encrypted."""
@@ -141,16 +143,15 @@ class Rekeying:
             return await self._renew_stream(keys, key, self._sealing.shared, partial(self._notebook_entry, rest))
         if kind in ("inbox", "dead"):
             return await self._renew_events(key)
-        if kind == "schedules":
-            return await self._renew_schedules(key)
+        if kind in self._anew_fields:
+            return await self._renew_fields(key, partial(self._anew_fields[kind], rest), numbered=kind in _NUMBERED)
         if kind == "value":
             return await self._renew_value(key, value_binding(keys.shard, rest))
         if kind == "snapshot":
             session = SessionId(rest)
             sealing = await self._places.sealing(keys, session)
             return await self._renew_snapshots(key, sealing, session)
-        renew = self._by_rest.get(kind)
-        return renew is not None and await renew(key, rest)
+        return kind == "model-call" and await self._renew_call(key, rest)
 
     async def _renew_stream(
         self, keys: ShardKeys, key: str, sealing: Sealing, renewed: Callable[[str, Mapping[str, str]], dict[str, str]]
@@ -189,7 +190,7 @@ class Rekeying:
         """Whether nothing of a tape needs rewriting. Content that cannot be decrypted stays."""
         async for page in self._pages(key):
             for _, fields in page:
-                if not sealing.is_current(fields.get("d", "")) and self._here(key_of(fields.get("d", ""))):
+                if not sealing.is_current(fields.get("d", "")) and self._sealing.has(key_of(fields.get("d", ""))):
                     return False
         return True
 
@@ -201,25 +202,6 @@ class Rekeying:
                 changes += [part for field in anew.items() for part in (id_, *field)]
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
 
-    async def _renew_schedules(self, key: str) -> bool:
-        changed = False
-        for number, kept in _numbered(await self._fields(key)):
-            anew = self._events.anew(number, {"e": kept}).get("e", kept)
-            changed = await self._replace(key, number, kept, anew) or changed
-        return changed
-
-    async def _renew_memories(self, key: str, rest: str) -> bool:
-        scope, changed = Scope.of_key(rest), False
-        for number, kept in _numbered(await self._fields(key)):
-            changed = await self._replace(key, number, kept, self._memories.anew(scope, kept)) or changed
-        return changed
-
-    async def _renew_vectors(self, key: str, rest: str) -> bool:
-        scope, changed = Scope.of_key(rest), False
-        for id_, kept in (await self._fields(key)).items():
-            changed = await self._replace(key, id_, kept, self._memories.vector_anew(scope, id_, kept)) or changed
-        return changed
-
     async def _renew_mail(self, key: str) -> bool:
         changes: list[str] = []
         async for page in self._pages(key):
@@ -227,23 +209,21 @@ class Rekeying:
             changes += [part for id_, fields in page if anew[id_] != fields["l"] for part in (id_, "l", anew[id_])]
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
 
+    async def _renew_fields(self, key: str, anew: Callable[[str, str], str], *, numbered: bool = False) -> bool:
+        """Renew the fields of a hash, or those that are numbers: `anew` is given the name and the text of each."""
+        changed, has = False, await self._fields(key)
+        for name, kept in _numbered(has) if numbered else list(has.items()):
+            changed = await self._replace(key, name, kept, anew(name, kept)) or changed
+        return changed
+
     async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
         """Renew a value. Where only some conversations are encrypted, an unencrypted value belongs to one of the
         others.
         """
-        text = (await self._fields(key)).get("text", "")
-        if self._sealing.selective and not key_of(text):
+        text, sealing = (await self._fields(key)).get("text", ""), self._sealing.shared
+        if not text or (self._sealing.selective and not key_of(text)) or sealing.is_current(text):
             return False
-        return await self._renew_text(key, self._sealing.shared, lambda _: binding)
-
-    async def _renew_text(
-        self, key: str, sealing: Sealing, binding: Callable[[Mapping[str, str]], AssociatedData]
-    ) -> bool:
-        has = await self._fields(key)
-        text = has.get("text")
-        if text is None or sealing.is_current(text):
-            return False
-        return await self._replace(key, "text", text, self._anew(sealing, binding(has), text))
+        return await self._replace(key, "text", text, self._anew(sealing, binding, text))
 
     async def _renew_snapshots(self, key: str, sealing: Sealing, session: SessionId) -> bool:
         changed, has = False, await self._fields(key)
@@ -253,17 +233,11 @@ class Rekeying:
                 changed = await self._replace(key, field, text, anew) or changed
         return changed
 
-    async def _renew_each(self, anew: Callable[[str, str], str], key: str, rest: str) -> bool:
-        changed = False
-        for field, kept in (await self._fields(key)).items():
-            changed = await self._replace(key, field, kept, anew(rest, kept)) or changed
-        return changed
-
     async def _renew_call(self, key: str, rest: str) -> bool:
         session = SessionId(rest.partition(" ")[0])
         keys = await self._places.keys(session)
         sealing = self._sealing if keys is None else await self._places.sealing(keys, session)
-        return await self._renew_each(lambda _, kept: call_anew(session, kept, sealing), key, rest)
+        return await self._renew_fields(key, lambda _, kept: call_anew(session, kept, sealing))
 
     async def _renew_file(self, key: str) -> bool:
         named = _FILE_KEY.match(key)
@@ -285,9 +259,6 @@ class Rekeying:
             changed = await self._replace(key, str(number), piece, written) or changed
         return changed
 
-    def _said_anew(self, rest: str, kept: str) -> str:
-        return self._words.anew(conversation_of_said(rest), kept)
-
     async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
         return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))
 
@@ -296,9 +267,6 @@ class Rekeying:
             return sealing.seal(binding, self._sealing.open(binding, written))
         except ContentLocked:
             return written
-
-    def _here(self, key: str) -> bool:
-        return self._sealing.has(key)
 
     async def _pages(self, key: str, after: str = "-") -> AsyncIterator[Entries]:
         while True:
