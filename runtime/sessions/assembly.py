@@ -107,15 +107,15 @@ class Assembly:
             await part.settled()
 
     async def concerned(self, event: InboxEvent) -> SessionPart | None:
-        """Who takes an event that is for no agent. What is due at a time, a frame knows by the tape."""
+        """Who takes an event that is for no agent."""
         for part in self.parts:
             if await part.concerns(event):
                 return part
-        return SessionPart() if event.kind == TIMER else None
+        return None
 
     def is_own(self, event: InboxEvent) -> bool:
         """Whether nobody has done an event: a time has come, or it is of another session."""
-        return event.kind == TIMER or any(event.kind in part.kinds for part in self.parts)
+        return any(event.kind in part.kinds for part in self.parts)
 
     def take(self, event: InboxEvent) -> None:
         """Note what is made of an event in the commit that takes it."""
@@ -141,6 +141,12 @@ class Assembly:
         return False
 
 
+class _TimesThatCome(SessionPart):
+    """Takes their events: what waits for a time knows it by the tape."""
+
+    kinds = frozenset({TIMER})
+
+
 def assembled(  # noqa: PLR0913 - the parts of a session
     record: SessionRecord,
     program: Program,
@@ -156,8 +162,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
 
     # What people see, and who is there.
     pages = Pages(session, around.outbox, record.address, around.texts, around.task_places)
-    places = MeetingPlaces(record, journal, pages, around, inbox)
-    meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
+    meeting_reports = MeetingReports(program, journal, pages, around.texts, around.habits.meetings)
     channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
     guests = {name: one for feature in around.features for name, one in feature.guests(channels, journal).items()}
     agents = AgentRegistry(program, journal, pages, guests)
@@ -171,20 +176,21 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     utterances = Utterances(session, pages, conduits, agents, delivery)
     frame_events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
     builtins = Builtins(session, pages, conduits, utterances, variables, frame_events)
-    questions = Questions(journal, pages, builtins)
-    attendance = SessionAttendance(program, journal, agents, dispatcher, pages, meeting_reports.open_to_people)
-    meetings = Meetings(journal, attendance, around.clock, around.bus)
-    human_attendees = HumanAttendees(journal, meetings, conduits, pages, questions)
-    invitations = Invitations(session, agents, conduits, dispatcher, meetings, human_attendees)
-    meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
-
-    # What executes playbooks.
     reminders = Reminders(journal, dispatcher.deliver, around.clock, _times(program), _zone_of(record, around))
     given = SessionParts(
         *(record, program, journal, tasks, around, inbox, pages, reminders, builtins, agents, dispatcher),
         lambda klass, playbook: library.find(klass, playbook),
         broken,
     )
+    questions = Questions(journal, pages, builtins)
+    attendance = SessionAttendance(program, journal, agents, dispatcher, pages, meeting_reports.open_to_people)
+    meetings = Meetings(journal, attendance, around.clock, around.bus)
+    human_attendees = HumanAttendees(journal, meetings, conduits, pages, questions)
+    invitations = Invitations(session, agents, conduits, dispatcher, meetings, human_attendees)
+    places = MeetingPlaces(given)
+    meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
+
+    # What executes playbooks.
     features = [one.session(given) for one in around.features]
     busy = around.habits.busy.get(record.program)
     context = ExecutionContext(
@@ -246,7 +252,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     parts = [
         *(spoken_answers, *features, open_questions, Merge(given)),
         *(Participants(given, conduits, meetings, delivery), places, meeting_reports),
-        *(MeetingCommands(given, meeting_host, human_attendees), Alterations(given)),
+        *(MeetingCommands(given, meeting_host, human_attendees), Alterations(given), _TimesThatCome(given)),
     ]
     journal.noted.subscribe(
         *(conduits.noted, loops.noted, frame_events.noted, pages.signs.noted, event_handler.noted),

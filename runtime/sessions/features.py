@@ -68,6 +68,10 @@ class SessionPart:
     may_ask: MayAsk | None = None
     """Why no model may be asked, where it decides that."""
 
+    def __init__(self, parts: SessionParts) -> None:
+        self._record, self._program, self._journal = parts.record, parts.program, parts.journal
+        self._around, self._inbox, self._pages = parts.around, parts.inbox, parts.pages
+
     async def restored(self, succession: Succession | None, /) -> None:
         """The tapes were read; `succession` says how the session continues another."""
 
@@ -137,7 +141,7 @@ class NodePart:
 
     def session(self, parts: SessionParts, /) -> SessionPart:
         """What it does in a session."""
-        return SessionPart()
+        return SessionPart(parts)
 
     def objection(self, _event: InboxEvent, /) -> str:
         """Why an event that was taken in may no longer begin what it asks for; "" where it may."""

@@ -62,6 +62,7 @@ class ProgramHabits:
     models: Mapping[str, str] = field(default_factory=dict)
     transcript_chars: int = TRANSCRIPT_CHARS
     alone: bool = False
+    meetings: MeetingHabits = field(default_factory=MeetingHabits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,6 @@ class NodeContext:
     features: Sequence[NodePart] = ()
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     places: PlaceStore | None = None
-    meetings: MeetingHabits = field(default_factory=MeetingHabits)
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of work, by the names that programs use."""
     debugger: WatchSession | None = None

@@ -55,8 +55,8 @@ class SessionMemories(SessionPart):
     """The memories that one session makes and is told. The store knows each by its id, also after a crash."""
 
     def __init__(self, parts: SessionParts, memories: Memories, meanings: Meanings | None) -> None:
+        super().__init__(parts)
         record = parts.record
-        self._journal = parts.journal
         self._memory = SessionMemory(parts.journal, record.address, parts.program, record.program, memories, meanings)
         self._memories = memories
         self._posting = OnDemand(self._post)
@@ -66,7 +66,6 @@ class SessionMemories(SessionPart):
         self.told = self._told
 
     def start(self, tasks: TaskGroup) -> None:
-        """Bring memories to the store, in `tasks`."""
         self._posting.start(tasks)
         self._posting.wake()
 
@@ -76,7 +75,6 @@ class SessionMemories(SessionPart):
         self._posting.wake()
 
     async def all_posted(self) -> None:
-        """Return when the store has heard of everything. Needs `start`."""
         while self._owed():
             self._posting.wake()
             await self._posted.wait()

@@ -63,19 +63,17 @@ class PublishedEvents(SessionPart):
     """The events of one session. Handed on again after a crash, an event begins nothing twice."""
 
     def __init__(self, parts: SessionParts, door: ProgramEvents | None) -> None:
-        self._program = parts.record.program
-        self._journal = parts.journal
+        super().__init__(parts)
         self._door = door
         self._clock = parts.around.clock
-        refusal = _alone if door is None else partial(door.refusal, self._program)
-        begun = _nothing if door is None else partial(door.begun, self._program)
+        refusal = _alone if door is None else partial(door.refusal, self._record.program)
+        begun = _nothing if door is None else partial(door.begun, self._record.program)
         self.calls = (PublishCalls(self._journal, refusal, begun),)
         self.listeners = (self.noted,)
         self._handing_on = OnDemand(self._hand_on)
         self._handed_on = Signal()
 
     def start(self, tasks: TaskGroup) -> None:
-        """Hand events on, in `tasks`."""
         self._handing_on.start(tasks)
         self._handing_on.wake()
 
@@ -85,7 +83,6 @@ class PublishedEvents(SessionPart):
         self._handing_on.wake()
 
     async def all_posted(self) -> None:
-        """Return when every program that begins on one has its order. Needs `start`."""
         while self._journal.state.published:
             self._handing_on.wake()
             await self._handed_on.wait()
@@ -104,7 +101,7 @@ class PublishedEvents(SessionPart):
         event = CloudEvent(str(seq), published.type, source, at, about, values, sequence=seq)
         try:
             if self._door is not None:
-                await self._door.begin(self._program, event, published.hops)
+                await self._door.begin(self._record.program, event, published.hops)
         except InboxFull:
             await pause(self._clock)
             return

@@ -34,8 +34,7 @@ class SessionFailures(SessionPart):
     """Hears of them by the tape. A session that owes a report counts as at work, so a restart takes it into memory."""
 
     def __init__(self, parts: SessionParts, desk: ReportDesk) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
+        super().__init__(parts)
         self._desk = desk
         self._reporting = OnDemand(self._report)
         self._reporting.start(parts.tasks)

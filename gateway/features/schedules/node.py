@@ -51,9 +51,8 @@ class SessionSchedules(SessionPart):
 
     def __init__(self, parts: SessionParts, schedules: Schedules, runs: Runs, clock: Clock) -> None:
         """Runs end in the session's tasks."""
-        self._record = record = parts.record
-        self._journal = parts.journal
-        self._pages = parts.pages
+        super().__init__(parts)
+        record = parts.record
         self._reminders = parts.reminders
         self._answers = ScheduleAnswers(schedules, clock)
         self._runs = runs

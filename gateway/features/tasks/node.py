@@ -45,9 +45,7 @@ class SessionTasks(SessionPart):
     kinds = frozenset({TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN, TASK_WORD, TASK_HEARD})
 
     def __init__(self, parts: SessionParts, limits: TaskLimits | None, spent: SpentOf | None) -> None:
-        self._journal = parts.journal
-        self._pages = parts.pages
-        self._clock = parts.around.clock
+        super().__init__(parts)
         calls = TaskCalls(parts, limits)
         self._orders = TaskOrders(parts, limits)
         self._work = TaskWork(parts, spent)
@@ -65,7 +63,7 @@ class SessionTasks(SessionPart):
 
     def start(self, tasks: TaskGroup) -> None:
         self._orders.start(tasks)
-        self._work.start()
+        self._work.start(tasks)
         self._questions.start(tasks)
 
     async def concerns(self, event: InboxEvent, /) -> bool:
@@ -87,7 +85,7 @@ class SessionTasks(SessionPart):
             self._questions.take(event)
         elif event.kind == TASK_AGAIN:
             self._orders.order_again(event)
-        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self._orders.take(event)):
+        elif event.kind in (TASK_OVER, TASK_WORD, TASK_HEARD) and (told := await self._orders.hear(event)):
             self._pages.tell(told)
 
     async def _answer(self, event: InboxEvent) -> None:
@@ -111,13 +109,13 @@ class SessionTasks(SessionPart):
         await self._orders.all_posted()
 
     async def settled(self) -> None:
-        await self._work.give_back()
+        await self._work.settled()
 
     async def _command(self, event: InboxEvent) -> None:
         word, _, which = event.text.strip().partition(" ")
         texts = self._pages.texts
         if not word:
-            said = tasks_text(self._journal.state, self._clock.now().timestamp(), texts)
+            said = tasks_text(self._journal.state, self._around.clock.now().timestamp(), texts)
         elif word.lower() == "stop":
             self._pages.tell(stop_task(self._journal, which, texts), event.place)
             return

@@ -19,7 +19,7 @@ from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
 from runtime.execution.standing import may_still_recall
 from runtime.meetings.taking_part import within
-from runtime.sessions.features import SessionParts
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, InboxEvent, offer, pause, shard_of
 from runtime.stores.orders import Order, Result, TaskAgain, TaskLimits
@@ -34,14 +34,11 @@ MAX_TOLD_CHARS = 10_000
 """The length of what a place is told; longer results are cut."""
 
 
-class TaskOrders:
+class TaskOrders(SessionPart):
     """The orders of one session in memory. They are brought to the tasks after `start`."""
 
     def __init__(self, parts: SessionParts, limits: TaskLimits | None) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._around = parts.around
-        self._inbox = parts.inbox
+        super().__init__(parts)
         self._dispatcher = parts.dispatcher
         self._limits = limits
         self.words = TaskWords(parts)
@@ -50,7 +47,6 @@ class TaskOrders:
         self._posted = Signal()
 
     def start(self, tasks: TaskGroup) -> None:
-        """Bring orders to their tasks, in `tasks`."""
         self._posting.start(tasks)
         self._posting.wake()
         self.words.start(tasks)
@@ -61,11 +57,10 @@ class TaskOrders:
         self._posting.wake()
 
     async def all_posted(self) -> None:
-        """Return when nothing is to be brought to a task. Needs `start`."""
         while self._owed():
             self._posting.wake()
             await self._posted.wait()
-        await self.words.all_brought()
+        await self.words.all_posted()
 
     def _owed(self) -> list[TaskState]:
         return [task for task in self._journal.state.tasks.values() if task.to_post]
@@ -166,11 +161,11 @@ class TaskOrders:
         ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep, *recalls)
         note_order(self._journal, ordered, limits)
 
-    async def take(self, event: InboxEvent) -> str | None:
+    async def hear(self, event: InboxEvent) -> str | None:
         """Take in how a task has ended, or a word, once; what people are told where nobody here has ordered the
         task."""
         if event.kind != TASK_OVER:
-            return await self.words.take(event)
+            return await self.words.hear(event)
         result = Result.read(event.text)
         task = self._journal.state.tasks.get(result.number)
         if task is not None and task.id == result.task:

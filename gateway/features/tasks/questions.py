@@ -12,7 +12,7 @@ from runtime.core.address import CLIENT, address_of, thread_name, threads_below
 from runtime.core.background import OnDemand
 from runtime.core.ids import SessionId
 from runtime.meetings.placement import meeting_held_at
-from runtime.sessions.features import SessionParts
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.inbound.event_messages import message_of
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.stores.inbox import SESSION_COMMANDS, TASK_ASKS, InboxEvent, bring
@@ -46,7 +46,7 @@ class TaskAsking(JsonLetter):
     words: bool
 
 
-class TaskQuestions:
+class TaskQuestions(SessionPart):
     """The questions that tasks of one session have asked, and its own, where it is a task.
 
     The threads below those of tasks are held in the store before a question is taken in, so that a crash leaves none
@@ -54,12 +54,8 @@ class TaskQuestions:
     """
 
     def __init__(self, parts: SessionParts) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._pages = parts.pages
+        super().__init__(parts)
         self._store = parts.around.places
-        self._around = parts.around
-        self._inbox = parts.inbox
         self._telling = OnDemand(self._tell)
         self._prefix = str(parts.journal.session)[:_PREFIX_CHARS]
 
@@ -130,9 +126,7 @@ class TaskQuestions:
         for thread in threads_below(self._record.address, TaskAsking.read(event.text).messages):
             await self._store.put(thread, HeldPlace(self._record.address, self._record.id, None))
 
-    async def turned_away(self, event: InboxEvent) -> bool | None:
-        """Whether what was done below a question is no business of the session; then it was answered there. None for
-        what was done elsewhere."""
+    async def turned_away(self, event: InboxEvent, /) -> bool | None:
         if self._store is None or event.place is None or not await is_below_question(event.place, self._store):
             return None
         command = SESSION_COMMANDS.get(event.kind)
@@ -146,7 +140,7 @@ class TaskQuestions:
             self._pages.tell(self._pages.texts("inbound.full"), event.place)
         return True
 
-    def take(self, event: InboxEvent) -> None:
+    def take(self, event: InboxEvent, /) -> None:
         """Take in that a task asks, or waits no longer."""
         letter = TaskAsking.read(event.text)
         task = self._journal.state.tasks.get(letter.number)

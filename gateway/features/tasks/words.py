@@ -16,7 +16,7 @@ from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.talk import MessageUndelivered
 from runtime.meetings.taking_part import within
-from runtime.sessions.features import SessionParts
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import TASK_HEARD, TASK_WORD, InboxEvent, offer, pause, shard_of
@@ -65,20 +65,16 @@ class TakenWords(JsonLetter):
     seq: int
 
 
-class TaskWords:
+class TaskWords(SessionPart):
     """The words of one session in memory. They are brought after `start`."""
 
     def __init__(self, parts: SessionParts) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._around = parts.around
-        self._inbox = parts.inbox
+        super().__init__(parts)
         self._dispatcher = parts.dispatcher
         self._bringing = OnDemand(self._bring)
         self._brought = Signal()
 
     def start(self, tasks: TaskGroup) -> None:
-        """Bring what is said to whom it is for, in `tasks`."""
         self._bringing.start(tasks)
         self._bringing.wake()
 
@@ -91,8 +87,7 @@ class TaskWords:
         if self._owes():
             self._bringing.wake()
 
-    async def all_brought(self) -> None:
-        """Return when nothing is to be brought. Needs `start`."""
+    async def all_posted(self) -> None:
         while self._owes():
             self._bringing.wake()
             await self._brought.wait()
@@ -159,7 +154,7 @@ class TaskWords:
             return None if order is None else (order.home, (order.number, order.orderer, session, True))
         return None if task is None or task.over else (address_of(task.id), (number, session, task.id, False))
 
-    async def take(self, event: InboxEvent) -> str | None:
+    async def hear(self, event: InboxEvent) -> str | None:
         """Take in a word for an agent here, which hears it where it waits, or that words were taken; what people are
         told of the word of a task that nobody here has ordered."""
         if event.kind == TASK_HEARD:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from anyio.abc import TaskGroup
+
 from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
 from runtime.execution.frames.outcomes import reason
-from runtime.sessions.features import SessionParts
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.stores.inbox import TASK_OVER, InboxEvent, bring
 from runtime.stores.orders import Order, Result, SpentOf
 from runtime.tape.facts.content import ADDRESS, RAISED_AT
@@ -22,14 +24,12 @@ from runtime.tape.state.frames import RaisedAt
 from runtime.tape.state.tasks import PROGRAM_BROKEN, TASK_LATE, TASK_LIMIT, OrderState, TaskStatus
 
 
-class TaskWork:
+class TaskWork(SessionPart):
     """One session in memory that may be a task. Does nothing where it is none."""
 
     def __init__(self, parts: SessionParts, spent: SpentOf | None) -> None:
+        super().__init__(parts)
         self._parts = parts
-        self._journal = parts.journal
-        self._tasks = parts.tasks
-        self._around = parts.around
         self._spent = spent
         self._ending = OnDemand(self._end_if_over)
 
@@ -38,7 +38,7 @@ class TaskWork:
         limits of the conversation that it works for hold as well."""
         order = self._journal.state.order
         if order is None:
-            return await self._around.allowance(self._parts.record.address, person)
+            return await self._around.allowance(self._record.address, person)
         over = await self._over_limit(order)
         if over is not None:
             self._break_off("failed", over, TASK_LIMIT)
@@ -105,9 +105,9 @@ class TaskWork:
         self._journal.note(OrderOver(status, value, error, error_type, raised_at))
         self._ending.wake()
 
-    def start(self) -> None:
+    def start(self, tasks: TaskGroup) -> None:
         """End the task when its time is over, or at once with a program that is broken."""
-        self._ending.start(self._tasks)
+        self._ending.start(tasks)
         self._keep_time()
 
     def _keep_time(self) -> None:
@@ -119,7 +119,7 @@ class TaskWork:
         if order.over:
             self._ending.wake()
         else:
-            self._tasks.start_soon(self._end_in_time, order.due)
+            self._parts.tasks.start_soon(self._end_in_time, order.due)
 
     async def _end_in_time(self, due_s: float) -> None:
         await until(self._around.clock, due_s)
@@ -143,7 +143,7 @@ class TaskWork:
         if order is not None and order.over:
             await self._parts.builtins.end(wanted=True)
 
-    async def give_back(self) -> None:
+    async def settled(self) -> None:
         """Put the result of a task that has ended into its orderer's inbox, once."""
         state = self._journal.state
         order = state.order
@@ -164,5 +164,5 @@ class TaskWork:
         )
         await self._journal.commit()
         if order.home.platform != CLIENT:
-            await bring(event, self._parts.inbox, self._around.clock)
+            await bring(event, self._inbox, self._around.clock)
         self._journal.note(OrderAnswered())

@@ -53,10 +53,7 @@ class Alterations(SessionPart):
     it."""
 
     def __init__(self, parts: SessionParts) -> None:
-        self._record = parts.record
-        self._program = parts.program
-        self._journal = parts.journal
-        self._pages = parts.pages
+        super().__init__(parts)
         self.commands = {ALTERED: self._alter}
 
     async def _alter(self, event: InboxEvent) -> None:

@@ -107,12 +107,11 @@ class MeetingCommands(SessionPart):
     the one that is held where the command was given, else the one that the person is in, else the only one."""
 
     def __init__(self, parts: SessionParts, meeting_host: MeetingHost, human_attendees: HumanAttendees) -> None:
-        self._journal = parts.journal
+        super().__init__(parts)
         self._clock = parts.around.clock
         self._agents = parts.agents
         self._meeting_host = meeting_host
         self._human_attendees = human_attendees
-        self._pages = parts.pages
         self._texts: Texts = parts.pages.texts
         self.commands = {"meeting": self._meeting, "invite": self._invite, "leave": self._leave}
 

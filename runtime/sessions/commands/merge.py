@@ -9,7 +9,7 @@ from runtime.core.address import Address
 from runtime.core.errors import InboxFull
 from runtime.core.ids import MessageId, PersonId, SessionId
 from runtime.core.message import Message
-from runtime.sessions.features import SessionPart, SessionParts
+from runtime.sessions.features import SessionPart
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import MERGED, InboxEvent
 from runtime.tape.facts.people import PageFinished
@@ -43,13 +43,6 @@ class Merge(SessionPart):
     """Gives a session's result back if it is a fork, and takes in those of its forks."""
 
     kinds = frozenset({MERGED})
-
-    def __init__(self, parts: SessionParts) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._around = parts.around
-        self._inbox = parts.inbox
-        self._pages = parts.pages
 
     async def settled(self) -> None:
         """Put the result of a fork that has ended into the inbox of where it is from, once."""

@@ -24,8 +24,7 @@ class OpenQuestions(SessionPart):
 
     def __init__(self, parts: SessionParts, questions: Questions) -> None:
         parts.pages.asked = self.all_posted
-        self._record = parts.record
-        self._journal = parts.journal
+        super().__init__(parts)
         self.questions = questions
         """All that are open, and the call that asks one."""
         self._store = None if parts.record.address.platform in UNSEEN else parts.around.places

@@ -64,14 +64,13 @@ class Participants(SessionPart):
     def __init__(
         self, parts: SessionParts, channels: SessionChannels, meetings: Meetings, delivery: SpeechDelivery
     ) -> None:
-        self._journal = parts.journal
+        super().__init__(parts)
         self._clock = parts.around.clock
         self._bus = parts.around.bus
         self._broken = parts.broken
         self._agents = parts.agents
         self._channels = channels
         self._meetings = meetings
-        self._pages = parts.pages
         self._delivery = delivery
         self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
             "fetched": self._fetched,

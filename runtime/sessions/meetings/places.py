@@ -11,18 +11,15 @@ from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.events.sessions import MeetingPlaceless
-from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
-from runtime.sessions.features import SessionPart
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.features import SessionPart, SessionParts
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import SESSION_COMMANDS, Inbox, InboxEvent
-from runtime.stores.sessions import HeldPlace, PlaceStore, SessionRecord
+from runtime.stores.sessions import HeldPlace, PlaceStore
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
 from runtime.tape.fold import apply_fact
-from runtime.tape.journal import Journal
 from runtime.tape.state.meetings import MeetingState
 from runtime.tape.state.session import SessionState
 
@@ -43,20 +40,14 @@ class MeetingPlaces(SessionPart):
     asked of the platform has a name of its own, so that a crash opens no second one where the platform can tell.
     """
 
-    def __init__(
-        self, record: SessionRecord, journal: Journal, pages: Pages, around: NodeContext, inbox: Inbox
-    ) -> None:
-        self._record = record
-        self._journal = journal
-        self._pages = pages
-        self._around = around
-        self._inbox = inbox
+    def __init__(self, parts: SessionParts) -> None:
+        super().__init__(parts)
         self._going_on: dict[str, Address] = {}
         self._link: str | None = None
 
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
         store = self._around.places
-        if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
+        if (meeting.place or meeting.left) is not None or store is None or not self._around.habits.meetings.threads:
             return
         await self._journal.commit()
         done = anyio.Event()

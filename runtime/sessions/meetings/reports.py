@@ -64,7 +64,7 @@ class MeetingReports(SessionPart):
         self._held[meeting.frame] = (meeting.id, shown)
         if shown == "summaries" and not meeting.people and meeting.place is None:
             said = {"topic": words_within(meeting.topic), "people": ", ".join(map(self._name, meeting.joined))}
-            self._tell("meeting_begun", self._around(meeting), **said)
+            self._tell("meeting_begun", self._place(meeting), **said)
 
     def _ended(self, meeting: MeetingState, shown: Show, came_to: FrameReturned) -> None:
         """A meeting that people of this conversation did not follow: they were not in it, or it had a place."""
@@ -73,7 +73,7 @@ class MeetingReports(SessionPart):
         outcome = self._outcome(meeting, came_to)
         failed = "meeting_went_wrong" if self._journal.state.has_guests else "meeting_failed"
         key = failed if came_to.error else "meeting_came_to" if outcome else "meeting_over"
-        self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
+        self._tell(key, self._place(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
     def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:
         """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""
@@ -92,7 +92,7 @@ class MeetingReports(SessionPart):
         playbook = spec.playbook(frame.playbook) if spec is not None and frame is not None else None
         return self._habits.shown(playbook.metadata if playbook is not None else {})
 
-    def _around(self, meeting: MeetingState) -> Address | None:
+    def _place(self, meeting: MeetingState) -> Address | None:
         """The address of the people among whom the host called the meeting."""
         return place_of(self._journal.state, meeting.frame.rpartition(":")[0], "notice")
 

@@ -619,7 +619,7 @@ def surroundings(more: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a context, of what a test says: those of features, habits and rest by their own names."""
     own = {name: more[name] for name in ("spent", "objection") if name in more}
     tasks = NodeTasks(more.get("tasks", TaskLimits()), **own)
-    habits = {name: more[name] for name in ("busy", "models", "transcript_chars") if name in more}
+    habits = {name: more[name] for name in ("busy", "models", "transcript_chars", "meetings") if name in more}
     rest = {} if "idle_s" not in more else {"resting": Resting(idle_s=more["idle_s"])}
     extending = NodeExtensions(more.get("calls", {}), more.get("extended"))
     taken = {"tasks", "events", "features", "calls", "extended", "questions_alone", "idle_s", *own, *habits}
