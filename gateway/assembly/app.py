@@ -42,7 +42,7 @@ from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules
 from gateway.capabilities import FEATURES
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.cluster.bots import BotLeases
+from gateway.cluster.bots import BotLeases, Schedulers
 from gateway.cluster.node import Front
 from gateway.dev.board import DevBoard
 from gateway.feature import EntrancePart, ServingGround
@@ -58,7 +58,7 @@ from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.observability.watching import Gauges, Masking
 from gateway.outbound.file_source import Files
-from gateway.outbound.pages import Outbound, Schedulers
+from gateway.outbound.pages import Outbound
 from gateway.overview.tallies import Seen
 from gateway.programs.loading import ServedPrograms, compile_routes, remote_secrets, routes_of
 from gateway.programs.reloading import Programs, ReloadSource

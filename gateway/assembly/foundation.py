@@ -15,7 +15,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.parts import Engine
 from gateway.assembly.stores import drains_in, person_limits_in
 from gateway.capabilities import FEATURES
-from gateway.cluster.bots import Shares
+from gateway.cluster.bots import Schedulers, Shares
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
@@ -26,7 +26,6 @@ from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.models.answers import CallKeeper, ModelTroubles
 from gateway.observability.watching import Masking, Observer
-from gateway.outbound.pages import Schedulers
 from gateway.overview.status import PLATFORMS_TABLE, SeenPlatforms, SharedPlatforms
 from gateway.overview.tallies import SERVICES_TABLE, Seen, SharedServices
 from gateway.settings.tree import Settings

@@ -16,7 +16,8 @@ from gateway.catalog import Ground, PlatformKind, catalog, platform_names
 from gateway.extensions.loading import waiting_for
 from gateway.feature import Feature
 from gateway.inbound.commands import menu
-from gateway.models.opening import ask, check_programs, default_model, named_clients, open_models, question_for
+from gateway.models.answers import ask, question_for
+from gateway.models.opening import check_programs, default_model, named_clients, open_models
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMError, LLMUnavailable

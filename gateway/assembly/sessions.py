@@ -157,11 +157,6 @@ def voice_command(settings: Settings, connection: RedisConnection) -> CarryOut:
     return VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models).answer
 
 
-def recorded_s(settings: Settings) -> int:
-    """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
-    return settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0
-
-
 def whisper_folder(settings: Settings, size: str) -> Path:
     """Where a model that listens on this machine lies; what is above it is made."""
     return folder_of(prepare(settings.data_dir), size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,20 @@ from adapters.web.gatherings import DIRECTORY_TABLE
 from gateway.access.admission import Access, Owners
 from gateway.access.people import Role
 from gateway.assembly.foundation import Foundation
-from gateway.assembly.sessions import recorded_s
 from gateway.assembly.stores import access_news, links_in, people_in
 from gateway.catalog import rules_of
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE
 from gateway.settings.clients import client_scopes
+from gateway.settings.tree import Settings
 from gateway.web.app import Barred
 from gateway.web.identity import Identities, ReservedNames, names_of_agents
 from gateway.web.logins.door import LogIn, OpenPages, PasswordLogIn
 from gateway.web.logins.team import TEAM_TABLE, NotAdmitted, Team
 from gateway.web.logins.team_logins import InvitedLogIn, ProxiedLogIn
 from runtime.agents.loops import begins
+from runtime.llm.client import TRANSCRIBE
+from runtime.llm.models import SERVICES
+from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
@@ -157,7 +160,7 @@ def room_rules(foundation: Foundation) -> RoomRules:
         shut_out=shut_out,
         overseen=settings.console.private or any(one.content and one.private for one in scopes),
         begins=lambda command: command in foundation.routes.commands,
-        voice_s=recorded_s(settings),
+        voice_s=_recorded_s(settings),
     )
 
 
@@ -165,3 +168,8 @@ def _answering(foundation: Foundation) -> list[str]:
     """The names of the agents that people can write to alone: those with which the web's program begins."""
     program = foundation.programs.get(foundation.routes.first_on(PLATFORM) or "")
     return [] if program is None else sorted(agent.name for agent in program.agents if begins(agent))
+
+
+def _recorded_s(settings: Settings) -> int:
+    """How long a voice note may be that people record in the web chat; 0 where nobody listens to it."""
+    return settings.voice.seconds if SERVICES[TRANSCRIBE] in settings.models else 0

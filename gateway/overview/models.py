@@ -17,8 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.clients.requests import answer
 from gateway.feature import FeatureDoor
-from gateway.models.answers import counted
-from gateway.models.opening import ask, question_for
+from gateway.models.answers import ask, counted, question_for
 from gateway.overview.tallies import SeenServer, SharedServices, Tally
 from runtime.core.errors import LLMError
 from runtime.events.happening import Tell

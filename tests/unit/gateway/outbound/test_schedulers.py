@@ -8,8 +8,7 @@ import anyio
 import pytest
 
 from adapters.capabilities import Budget
-from gateway.cluster.bots import Shares
-from gateway.outbound.pages import Schedulers
+from gateway.cluster.bots import Schedulers, Shares
 from runtime.core.errors import RateLimited
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
