@@ -30,15 +30,13 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable
 
     from starlette.requests import HTTPConnection
 
     from adapters.web.codec import Person
     from gateway.settings.platforms import WebSettings
-    from gateway.settings.tree import Settings
     from runtime.core.clock import Clock
-    from runtime.storage.redis.client.connection import RedisConnection
 
 _FIRST_LINK_LASTS_S = 3600
 
