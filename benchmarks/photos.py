@@ -10,8 +10,8 @@ import anyio
 from PIL import Image
 
 from benchmarks.table import Row, show
-from runtime.files.process import WorkerReader
-from runtime.files.reading import Reading
+from gateway.features.files.intake import WorkerReader
+from gateway.features.files.reading import Reading
 
 WIDTH, HEIGHT = 4000, 3000
 ROUNDS = 7

@@ -18,11 +18,13 @@ from evals.record import Happening, How, Record
 from evals.screen import Screen
 from evals.talks import PERSON, Call, Line, Talk
 from gateway.capabilities import tried
+from gateway.feature import TriedGround
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
+from runtime.core.texts import english
 from runtime.events.frames import FrameOpened, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.program import Program
@@ -131,7 +133,7 @@ class _Run:
             stage.clock,
             bus,
             habits=ProgramHabits(alone=stage.alone),
-            features=alone(tried(Settings(), program, stage.clock)),
+            features=alone(tried(TriedGround(Settings(), program, stage.clock, model, bus, english()))),
         )
 
     async def live(self) -> tuple[How, str]:

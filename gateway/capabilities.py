@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateway.features.a2a.feature import a2a
 from gateway.features.approvals.feature import approvals
 from gateway.features.feedback.feature import feedback
+from gateway.features.files.feature import files
 from gateway.features.hours.feature import hours
 from gateway.features.mcp.feature import mcp
 from gateway.features.memories.feature import memories
@@ -18,14 +19,15 @@ from gateway.features.schedules.feature import schedules
 from gateway.features.scratch.feature import scratch
 from gateway.features.tasks.feature import tasks
 from gateway.features.usage.feature import usage
+from gateway.features.voice.feature import voice
 
 if TYPE_CHECKING:
-    from gateway.settings.tree import Settings
-    from runtime.core.clock import Clock
-    from runtime.language.program import Program
+    from gateway.feature import TriedGround
     from runtime.sessions.features import NodePart
 
 FEATURES = (
+    files,
+    voice,
     tasks,
     reports,
     memories,
@@ -43,6 +45,6 @@ FEATURES = (
 )
 
 
-def tried(settings: Settings, program: Program, clock: Clock) -> list[NodePart]:
+def tried(ground: TriedGround) -> list[NodePart]:
     """What features do in sessions that are held in memory alone. Raises ConfigError."""
-    return [part for one in FEATURES if (part := one.tried(settings, program, clock)) is not None]
+    return [part for one in FEATURES if (part := one.tried(ground)) is not None]

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from gateway.web.logins.door import LogIn
     from runtime.bus import Bus, EventStream
     from runtime.core.clock import Clock
+    from runtime.core.files import FileAccess, FileStore
     from runtime.core.texts import Texts
     from runtime.language.program import Program
+    from runtime.llm.client import LLMClient
     from runtime.llm.models import Models
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
@@ -90,8 +92,22 @@ class ServingGround:
     """None on a front, which serves no conversation."""
     limits: Limits
     places: HeardPlaces
+    files: FileAccess
     parts: list[NodePart] = field(default_factory=list)
     """The parts of the features before this one, where conversations are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedGround:
+    """What a session has that is held in memory alone, to try a program. Without `files` it keeps none."""
+
+    settings: Settings
+    program: Program
+    clock: Clock
+    llm: LLMClient
+    bus: Bus
+    texts: Texts
+    files: FileStore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +202,7 @@ class Feature:
     lines: Callable[[Settings, Routes, datetime], Sequence[str]] = _nothing
     entrance: Callable[[FeatureGround, ServingGround], EntrancePart] = _no_entrance
     node: Callable[[FeatureGround, ServingGround], NodePart | None] = _no_part
-    tried: Callable[[Settings, Program, Clock], NodePart | None] = _no_part
+    tried: Callable[[TriedGround], NodePart | None] = _no_part
     """What it does in a session that is held in memory alone, to try a program."""
     jobs: Callable[[FeatureGround], Sequence[Job]] = _nothing
     views: Callable[[FeatureGround, FeatureDoor], Sequence[BaseRoute]] = _nothing

@@ -37,7 +37,7 @@ from gateway.assembly.foundation import (
 )
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import Affected, reloading_of, versions_of
-from gateway.assembly.sessions import node_context_of, voice_command, voiced
+from gateway.assembly.sessions import node_context_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in
 from gateway.assembly.web_chat import first_owner_lines, room_rules
 from gateway.capabilities import FEATURES
@@ -184,10 +184,10 @@ async def _start(
     serving = ServingGround(
         *(platforms, outbound.texts, tasks, notices),
         *(foundation.masking, foundation.answers, foundation.models, limits),
-        HeardPlaces(RedisPlaceStore(connection)),
+        *(HeardPlaces(RedisPlaceStore(connection)), files),
     )
     earlier = _earlier(foundation, platforms)
-    member, gauges, heard_of = _member(replace(foundation, earlier=earlier), cluster, inbox, outbound, files, serving)
+    member, gauges, heard_of = _member(replace(foundation, earlier=earlier), cluster, inbox, outbound, serving)
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
     entrance = _entrance(foundation, inbox, outbound, serving)
@@ -228,7 +228,6 @@ def _member(
     cluster: Cluster,
     inbox: RedisInbox,
     outbound: Outbound,
-    files: Files,
     serving: ServingGround,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -240,8 +239,8 @@ def _member(
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
-    around = node_context_of(foundation, engine, inbox, outbound, files, serving)
-    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, serving.tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, serving)
+    registry = Registry(around, inbox, serving.tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 
@@ -298,7 +297,6 @@ def _entrance(
     outbound: Outbound,
     serving: ServingGround,
 ) -> Entrance:
-    own, connection = foundation.settings, foundation.connection
     entering = [feature.entrance(foundation, serving) for feature in FEATURES]
     return Entrance(
         inbox=inbox,
@@ -310,7 +308,7 @@ def _entrance(
         limits=serving.limits,
         owners=serving.owners,
         places=serving.places,
-        features=reduce(or_, entering, EntrancePart({"voice": voice_command(own, connection)})),
+        features=reduce(or_, entering, EntrancePart()),
     )
 
 

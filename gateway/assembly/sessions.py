@@ -1,10 +1,8 @@
-"""Parts that each session of a node is given, voices among them."""
+"""Parts that each session of a node is given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from gateway.assembly.foundation import Foundation
 from gateway.assembly.parts import Engine
@@ -13,57 +11,24 @@ from gateway.catalog import platform_names
 from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
 from gateway.feature import ServingGround
-from gateway.files.intake import IntakeLimits, StoredFileIntake
-from gateway.inbound.entrance import CarryOut
-from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.programs.loading import AsItIsNow, remote_servers
-from gateway.settings.tree import Settings, process_environment
-from gateway.voice.listening import ModelListener
-from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
+from gateway.settings.tree import Settings
 from runtime.core.address import Address
-from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.core.texts import Texts
-from runtime.files.process import WorkerReader
-from runtime.files.reading import ReadLimits
 from runtime.language.event_triggers import PLACE
 from runtime.language.program import Program
-from runtime.llm.client import SPEAK, TRANSCRIBE, Sight
-from runtime.llm.local import folder_of
-from runtime.llm.models import SERVICES, VISION, Models
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.features import NodePart
 from runtime.sessions.idle import Alarm, Resting
-from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.node_context import NodeContext, ProgramHabits
 from runtime.sessions.versions import NoVersions
-from runtime.storage.embedded.data_directory import prepare
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisTimers
-from runtime.storage.redis.records import RedisCounters, RedisRecords
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.sessions import Commit
-
-
-def _intake_of(
-    settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
-) -> FileIntake:
-    """Who takes what people send; `texts` are those of a platform."""
-
-    own = settings.files
-    return StoredFileIntake(
-        files,
-        RedisFileStore(connection, own.bounds),
-        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
-        RedisCounters(connection),
-        IntakeLimits(own.per_message, own.per_day, own.person_per_day),
-        texts,
-        SystemClock(),
-    )
 
 
 def node_context_of(
@@ -71,7 +36,6 @@ def node_context_of(
     engine: Engine,
     inbox: RedisInbox,
     outbound: Outbound,
-    files: Files,
     serving: ServingGround,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -90,11 +54,7 @@ def node_context_of(
         engine.llm,
         clock,
         foundation.bus,
-        files=files,
-        intake=_intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
         past=foundation.earlier,
-        sight=Sight(engine.llm, settings.files.sees),
-        describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
         habits=ProgramHabits(
@@ -150,31 +110,3 @@ def _places(settings: Settings, programs: Mapping[str, Program]) -> Mapping[str,
             known = ", ".join(places) or "none"
             raise ConfigError(f"Program {name} says `{PLACE}: {wanted}`, no place of tasks.places; known are: {known}.")
     return places
-
-
-def voice_command(settings: Settings, connection: RedisConnection) -> CarryOut:
-    """What answers /voice."""
-    return VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=SERVICES[SPEAK] in settings.models).answer
-
-
-def whisper_folder(settings: Settings, size: str) -> Path:
-    """Where a model that listens on this machine lies; what is above it is made."""
-    return folder_of(prepare(settings.data_dir), size)
-
-
-def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words and who speaks, where models do."""
-    ear, mouth, own, tell = models.service(TRANSCRIBE), models.service(SPEAK), settings.voice, around.bus.publish
-    if ear is not None and around.intake is not None:
-        listener = ModelListener(
-            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
-            lambda platform: around.on(platform).texts,
-            tell,
-            around.clock,
-        )
-        around = replace(around, listener=listener)
-    if mouth is not None:
-        records = RedisRecords(connection, VOICE_TABLE)
-        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
-        around = replace(around, speaker=speaker)
-    return around

@@ -16,6 +16,7 @@ from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import load_extensions
 from gateway.extensions.node import extending
+from gateway.feature import TriedGround
 from gateway.models.opening import check_programs, open_models
 from gateway.observability.tracing.setup import telling_spans
 from gateway.observability.watching import Masking
@@ -100,6 +101,7 @@ async def execute(
         extensions = load_extensions(settings.extensions.modules)
         program = with_calls(program, extensions.calls)
         check_programs(settings, [program])
+        texts = load_texts(settings.language, settings.texts_dir)
         around = NodeContext(
             {program.name: program},
             store,
@@ -108,11 +110,14 @@ async def execute(
             llm,
             clock,
             bus,
-            texts=load_texts(settings.language, settings.texts_dir),
+            texts=texts,
             servers=remote_servers(settings, [program], clock, bus, tasks),
             tool_rules=settings.tools.as_rules,
             habits=ProgramHabits(transcript_chars=settings.limits.transcript_chars, alone=settings.asks_alone),
-            features=[*alone(tried(settings, program, clock)), extending(extensions, bus, tasks)],
+            features=[
+                *alone(tried(TriedGround(settings, program, clock, llm, bus, texts))),
+                extending(extensions, bus, tasks),
+            ],
         )
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()

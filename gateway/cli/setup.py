@@ -20,7 +20,7 @@ def voice(
     config: ConfigOption = None,
 ) -> None:
     """Download a Whisper model to the data directory. The gateway itself downloads none."""
-    from gateway.assembly.sessions import whisper_folder
+    from gateway.models.opening import whisper_folder
     from runtime.llm.local import download as fetch
     from runtime.llm.local import is_there
 

@@ -26,7 +26,7 @@ from runtime.core.fairness import oldest_of_largest
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.sessions.inbound.past import EarlierWords
+from runtime.sessions.inbound.arrivals import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.kept import KeptWords, KeptWordsStore
 from runtime.stores.sessions import HeldPlace, PlaceStore

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 
 from gateway.access.owner_notices import OwnerNotices
 from runtime.bus import Bus, EventStream
+from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMUnavailable, StorageUnavailable
 from runtime.core.ids import SessionId
@@ -26,7 +27,6 @@ from runtime.events.service import ModelKeyRefused, ModelNotOffered
 from runtime.llm.client import EMBED, SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, LLMClient, Recording, Usage
 from runtime.llm.models import SERVICES
 from runtime.stores.kept import KeptCalls, ModelCall
-from runtime.voice.listener import Payer
 
 _UNHEARD_ANSWERS = 10_000
 
@@ -39,16 +39,34 @@ _UNHEARD_FAILURES = 1_000
 _SHOWN_CHARS = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """The person whose limits count, and who is told that a model was asked."""
+
+    session: SessionId
+    address: Address
+    person: str | None
+
+
 def answers_on(bus: Bus) -> AbstractAsyncContextManager[EventStream]:
     """The answers of models from now on, whole and in part."""
     return bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_ANSWERS)
 
 
-def counted(llm: LLMClient, purpose: str, usage: Usage, seconds: float, payer: Payer | None = None) -> LLMAnswered:
+def counted(  # noqa: PLR0913 - as the event
+    llm: LLMClient,
+    purpose: str,
+    usage: Usage,
+    seconds: float,
+    payer: Payer | None = None,
+    *,
+    reply: str = "",
+    kind: type[LLMAnswered] = LLMAnswered,
+) -> LLMAnswered:
     """An answer of `llm` that took `seconds`, and whom it is counted for: nobody, if there is no payer."""
-    return LLMAnswered(
+    return kind(
         *(payer.session if payer is not None else "", "", "", "", usage.model or llm.model, purpose),
-        reply="",
+        reply=reply,
         seconds=seconds,
         first_text_s=None,
         tokens_in=usage.input_tokens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -21,8 +22,9 @@ from runtime.llm.chain import Cooldowns, Link, ModelChain
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama, is_decided
 from runtime.llm.client import EMBED, TRANSCRIBE, LLMClient
 from runtime.llm.local import PREFIX as WHISPER
-from runtime.llm.local import LocalWhisper
+from runtime.llm.local import LocalWhisper, folder_of
 from runtime.llm.models import DEFAULT, SERVICES, Models, NoModelClient
+from runtime.storage.embedded.data_directory import prepare
 
 if TYPE_CHECKING:
     from runtime.llm.client import ModelOptions
@@ -125,6 +127,11 @@ async def _options(
         api_key_file=str(file) if file else None,
         api_key_variable=choice.api_key_variable,
     )
+
+
+def whisper_folder(settings: Settings, size: str) -> Path:
+    """Where a model that listens on this machine lies; what is above it is made."""
+    return folder_of(prepare(settings.data_dir), size)
 
 
 def _check_use(source: str, choice: ModelChoice | NoModel, settings: Settings) -> None:

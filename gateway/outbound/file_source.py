@@ -16,7 +16,7 @@ FETCH_TIMEOUT_S = 60.0
 
 
 class Files:
-    """The files of a node. Implements `runtime.execution.calls.files.FileAccess`."""
+    """The files of a node. Implements `runtime.core.files.FileAccess`."""
 
     def __init__(self, adapters: Mapping[str, Adapter], store: FileStore) -> None:
         self._adapters = adapters

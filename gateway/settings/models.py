@@ -1,4 +1,4 @@
-"""The settings' table of models: one for each purpose, and those that programs and routes name; and of voices."""
+"""The settings' table of models: one for each purpose, and those that programs and routes name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from runtime.core.errors import ConfigError
 from runtime.core.near_names import name_advice
 from runtime.llm.client import EMBED, Prices, Service
 from runtime.llm.models import DEFAULT, PURPOSES, SERVICES
-from runtime.voice.listener import VoiceLimits
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -44,25 +43,6 @@ class ModelServer(Section):
         if self.usd_in is None or self.usd_out is None:
             return None
         return Prices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
-
-
-class VoiceSettings(Section):
-    """What is listened to, and how answers are spoken. `seconds` bounds the recordings of one message together,
-    `seconds_per_day` those of one conversation in a day (UTC; 0 is no limit). After `wait_s` a service has failed.
-    `speaker` is a voice by the name that the provider of `models.speech` has for it; of an answer at most
-    `spoken_chars` are spoken.
-    """
-
-    seconds: int = Field(default=900, ge=1)
-    seconds_per_day: int = Field(default=7_200, ge=0)
-    wait_s: float = Field(default=120, gt=0)
-    speaker: str = "alloy"
-    spoken_chars: int = Field(default=1_500, ge=50, le=4_000)
-
-    @property
-    def limits(self) -> VoiceLimits:
-        """The limits of listening."""
-        return VoiceLimits(self.seconds, self.seconds_per_day)
 
 
 Entry = tuple[str, ...] | ModelServer

@@ -17,12 +17,14 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model,
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gateway.features.a2a.settings import A2aSettings
+from gateway.features.files.settings import FileSettings
 from gateway.features.mcp.settings import McpSettings
 from gateway.features.memories.settings import MemorySettings
 from gateway.features.notebooks.settings import TapeSettings
 from gateway.features.reports.settings import ReportSettings
 from gateway.features.schedules.settings import CronSettings, ScheduleSettings, read_cron
 from gateway.features.tasks.settings import TaskSettings
+from gateway.features.voice.settings import VoiceSettings
 from gateway.settings.clients import (
     ClientSettings,
     ConsoleSettings,
@@ -45,14 +47,13 @@ from gateway.settings.execution import (
 )
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, dotenv_file, dotenv_variables, hidden_keys, read_key
-from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.models import ModelTable, check_models
 from gateway.settings.operation import (
     AccessSettings,
     AgentSettings,
     ContextSettings,
     EncryptionSettings,
     ExtensionSettings,
-    FileSettings,
     LimitSettings,
     MetricsSettings,
     NodeSettings,

@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from runtime.core.errors import FileTooLarge
+
+if TYPE_CHECKING:
+    from runtime.core.address import Address
+    from runtime.core.message import Attachment
 
 FILE_URL = "file:"
 """The prefix of the url of an attachment in a FileStore; the id follows."""
@@ -15,6 +19,9 @@ FILE_URL = "file:"
 REFERENCE_DIGITS: Final = 12
 FILE_REFERENCE: Final = re.compile(rf"\b{FILE_URL}[0-9a-f]{{{REFERENCE_DIGITS}}}(?![0-9a-f])")
 """The name by which a text means a file that Parley keeps: `file:1a2b3c4d5e6f`."""
+
+PICTURE_TYPE = "image/jpeg"
+"""The type of every picture for a model: others are made into it."""
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 """The size of the largest file that a store takes."""
@@ -80,6 +87,19 @@ class FileStore(Protocol):
 
     async def content(self, id_: str, /) -> FileContent | None:
         """The file; None when it is not stored (now)."""
+
+
+class FileAccess(Protocol):
+    """The store of files. Raises AdapterError and StorageError."""
+
+    async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
+        """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""
+        ...
+
+    async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
+        """Keep what is sent in this conversation and return its id; the same content has the same id. Raises
+        FileTooLarge."""
+        ...
 
 
 def file_id(data: bytes, media_type: str) -> str:

@@ -24,8 +24,7 @@ from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
-from runtime.execution.calls.describing import DescribeCalls
-from runtime.execution.calls.files import FileCalls, ProgramFiles
+from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import Reminders, Times, ZoneOf
@@ -34,7 +33,7 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host, Triggers
-from runtime.execution.prompt.with_files import WithFiles
+from runtime.execution.prompt.with_files import FileContents, WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import SpeechDelivery
 from runtime.execution.speech.pages import Pages
@@ -52,16 +51,14 @@ from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import Undo, Undoing
 from runtime.sessions.features import KeepsZones, SessionPart, SessionParts
+from runtime.sessions.inbound.arrivals import Arrivals
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.open_questions import OpenQuestions
 from runtime.sessions.inbound.participants import Participants
-from runtime.sessions.inbound.received_files import ReceivedFiles
-from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.sessions.succession import Succession
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import TIMER, SessionRecord
@@ -77,8 +74,7 @@ class Assembly:
     builtins: Builtins
     questions: Questions
     event_handler: EventHandler
-    binding: Binding
-    received_files: ReceivedFiles
+    arrivals: Arrivals
     commands: SessionCommands
     parts: Sequence[SessionPart]
     """What features do in the session, and those of the core that take part in the same way."""
@@ -193,9 +189,10 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     # What executes playbooks.
     features = [one.session(given) for one in around.features]
     busy = around.habits.busy.get(record.program)
+    contents = next((feature.contents for feature in features if feature.contents is not None), None)
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
-        _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
+        _model(around, journal, contents, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
         may_ask=next(
             (feature.may_ask for feature in features if feature.may_ask is not None),
             partial(around.allowance, record.address),
@@ -205,7 +202,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         tool_rules=around.tool_rules,
         transcript_chars=around.habits.transcript_chars,
         alone=around.habits.alone,
-        contents=around.intake,
+        contents=contents,
         model=around.habits.models.get(record.program, ""),
         calls={name: call for feature in around.features for name, call in feature.outside.items()},
         told=next((feature.told for feature in features if feature.told is not None), None),
@@ -224,12 +221,6 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         *(call for feature in features for call in feature.calls),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
-        *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
-        *(
-            ()
-            if around.intake is None
-            else (DescribeCalls(journal, record.id, record.address, around.describer, around.intake),)
-        ),
     )
     host = Host(
         session,
@@ -248,9 +239,8 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         loops if busy == "interrupt" else None,
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
-    spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
     parts = [
-        *(spoken_answers, *features, open_questions, Merge(given)),
+        *(*features, open_questions, Merge(given)),
         *(Participants(given, conduits, meetings, delivery), places, meeting_reports),
         *(MeetingCommands(given, meeting_host, human_attendees), Alterations(given), _TimesThatCome(given)),
     ]
@@ -259,7 +249,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         *(utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(spoken_answers.noted, open_questions.noted),
+        open_questions.noted,
         *(listener for feature in features for listener in feature.listeners),
     )
     return Assembly(
@@ -268,12 +258,7 @@ def assembled(  # noqa: PLR0913 - the parts of a session
         builtins,
         questions,
         event_handler,
-        binding,
-        ReceivedFiles(
-            *(record.id, journal, around.past, pages, around.intake, around.describer, binding),
-            SpokenWords(record.id, journal, pages, around.listener, around.texts),
-            spoken_answers,
-        ),
+        Arrivals(journal, pages, around.past, binding, parts),
         SessionCommands(
             *(context, loops, event_handler, binding),
             parts,
@@ -287,11 +272,9 @@ def assembled(  # noqa: PLR0913 - the parts of a session
     )
 
 
-def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
+def _model(around: NodeContext, journal: Journal, contents: FileContents | None, llm: LLMClient) -> LLMClient:
     """The model, which is given the files that its prompts name."""
-    if around.intake is None:
-        return llm
-    return WithFiles(llm, journal, around.intake, around.sight, around.habits.transcript_chars)
+    return llm if contents is None else WithFiles(llm, journal, contents, around.habits.transcript_chars)
 
 
 def _times(program: Program) -> Times:

@@ -19,6 +19,7 @@ from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.reminders import Reminders, ZoneOf
 from runtime.execution.execution_context import MayAsk, Told
 from runtime.execution.frames.frame import Executable
+from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.sessions.succession import Succession
@@ -65,6 +66,8 @@ class SessionPart:
     """The kinds of events that are for it, and for no agent."""
     told: Told | None = None
     """What a model is told of it."""
+    contents: FileContents | None = None
+    """The files that models and programs are given."""
     may_ask: MayAsk | None = None
     """Why no model may be asked, where it decides that."""
 
@@ -84,6 +87,10 @@ class SessionPart:
     async def settled(self) -> None:
         """Do what is left to do in a session whose work is over. It may have ended."""
 
+    async def prepare(self, event: InboxEvent, /) -> InboxEvent:
+        """An event made ready before the session takes it. Raises StorageError: then it is made ready again."""
+        return event
+
     async def turned_away(self, _event: InboxEvent, /) -> bool | None:
         """Whether what was done in another place is no business of the session; then it was answered there. None for
         what was done elsewhere."""
@@ -101,7 +108,7 @@ class SessionPart:
         return False
 
     def take(self, event: InboxEvent, /) -> None:
-        """Note what belongs into the commit that takes an event."""
+        """Note what belongs into the commit that takes an event, as it was made ready."""
 
     def undoing(self, after: int, /) -> None:
         """Take back what came after a fact: another session goes on from there."""

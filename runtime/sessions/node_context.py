@@ -12,23 +12,18 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import SCRATCH, Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
-from runtime.execution.calls.describing import Describer
-from runtime.execution.calls.files import FileAccess
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient, Sight
+from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.features import NodePart, alone
 from runtime.sessions.idle import Resting
-from runtime.sessions.inbound.past import PastSource
-from runtime.sessions.inbound.received_files import FileIntake
+from runtime.sessions.inbound.arrivals import PastSource
 from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.sessions import PlaceStore, SessionStore
-from runtime.voice.listener import Listener
-from runtime.voice.speaker import VoiceSpeaker
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -41,7 +36,6 @@ _ALONE: Mapping[str, Any] = {
     "mailboxes": NoMailboxes(),
     "places": None,
     "seen": False,
-    "speaker": None,
     "task_places": {},
 }
 """What a session does without in a scratch room."""
@@ -81,18 +75,8 @@ class NodeContext:
     llm: LLMClient
     clock: Clock
     bus: Bus
-    files: FileAccess | None = None
-    intake: FileIntake | None = None
-    """Reads what people send; None where files are only named to models."""
     past: PastSource | None = None
     """Knows what was said in a place before; None where nobody is asked."""
-    listener: Listener | None = None
-    """Puts recordings into words; None where they stay files."""
-    speaker: VoiceSpeaker | None = None
-    """Speaks answers; None where they are only read."""
-    sight: Sight = field(default_factory=Sight)
-    describes: bool = False
-    """Whether another model describes pictures for one that takes none."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     habits: ProgramHabits = field(default_factory=ProgramHabits)
@@ -109,11 +93,6 @@ class NodeContext:
     versions: Versions = field(default_factory=NoVersions)
     seen: bool = False
     """Whether other programs see events of these sessions."""
-
-    @property
-    def describer(self) -> Describer:
-        """Who puts files into words."""
-        return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform. Of what a scratch room does, nothing goes anywhere else."""

@@ -196,17 +196,17 @@ class Session:
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
-        self._parts.binding.meet(first.event)
+        self._parts.arrivals.meet(first.event)
         self._parts.undo.begin(succession)
         if self._broken is None:
             self._parts.questions.ask_again()
 
     async def _begin(self, entry: InboxEntry) -> None:
-        program, event = self._program, await self._parts.received_files.of(entry.event)
+        program, event = self._program, await self._parts.arrivals.prepare(entry.event)
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
-        self._consume(entry)
-        event = self._parts.received_files.note(event)
+        self._parts.arrivals.meet(event)
+        self._consume(entry, event)
         if event.kind == TASK and (part := await self._parts.concerned(event)) is not None:
             await part.take_own(event)
             await self._taken(entry)
@@ -291,17 +291,18 @@ class Session:
         await self._taken(entry)
 
     async def _take(self, entry: InboxEntry) -> None:
-        event = await self._parts.received_files.of(entry.event)
+        event = await self._parts.arrivals.prepare(entry.event)
         since = self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         concerned = await self._parts.concerned(event)
-        self._consume(entry)
+        if concerned is None:
+            self._parts.arrivals.meet(event)
+        self._consume(entry, event)
         self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or not self._parts.is_own(event)
         if concerned is not None:
             await concerned.take_own(event)
             await self._taken(entry)
             return
-        event = self._parts.received_files.note(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):
@@ -346,15 +347,15 @@ class Session:
                 backlog.put_back(stop.passed)
                 stop = Stop(stop.entry)
             else:
-                self._parts.binding.meet(stop.entry.event)
+                self._parts.arrivals.meet(stop.entry.event)
                 await self._parts.commands.stop(stop)
             for entry in stop.entries:
                 self._consume(entry)
             await self._taken(*stop.entries)
 
-    def _consume(self, entry: InboxEntry) -> None:
-        """Take `entry` out of the inbox with the commit that carries what it leads to."""
-        self._parts.take(entry.event)
+    def _consume(self, entry: InboxEntry, event: InboxEvent | None = None) -> None:
+        """Take `entry` out of the inbox with the commit that carries what it leads to; `event` is it, made ready."""
+        self._parts.take(event or entry.event)
         self._journal.consume(entry.entry_id)
 
     async def _taken(self, *entries: InboxEntry) -> None:

@@ -90,6 +90,12 @@ stop."""
 RETRY_S = 1.0
 """The pause before another try with a full inbox."""
 
+REMARKS = "remarks"
+CLAIMED = "claimed"
+SECONDS = "seconds"
+"""Keys of an attachment of an event whose files were read: what its sender is told of it, the type that its platform
+has for it, and the length of a sound, by what its container says."""
+
 
 @dataclass(frozen=True, slots=True)
 class InboxEvent:

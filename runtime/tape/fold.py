@@ -160,7 +160,7 @@ def _branch(state: SessionState, seq: int, fact: facts.SessionBranched) -> None:
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.words, state.words_taken = [], {}
-    state.broken, state.failures, state.voices.speeches = None, [], {}
+    state.broken, state.failures = None, []
     kept = [part.branched(fact.why) for part in state.parts.values()]
     state.parts = {part.name: part for part in kept if part is not None}
     if state.order is not None:

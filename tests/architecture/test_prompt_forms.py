@@ -16,7 +16,7 @@ WRITERS = (
     *sorted((EXECUTION / "processor").glob("*.py")),
     EXECUTION / "questions" / "form.py",
     *sorted((EXECUTION / "free").glob("*.py")),
-    EXECUTION / "calls" / "describing.py",
+    ROOT / "gateway" / "features" / "files" / "describing.py",
     EXECUTION / "compaction.py",
     ROOT / "runtime" / "tape" / "state" / "frames.py",
 )

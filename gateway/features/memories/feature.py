@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gateway.feature import EntrancePart, Feature, FeatureGround, ServingGround
+from gateway.feature import EntrancePart, Feature, FeatureGround, ServingGround, TriedGround
 from gateway.features.memories import facts as facts  # their kinds and rules
 
 if TYPE_CHECKING:
     from gateway.inbound.routing import Routes
     from gateway.settings.tree import Settings
-    from runtime.core.clock import Clock
     from runtime.language.program import Program
     from runtime.sessions.features import NodePart
 
@@ -40,10 +39,10 @@ def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     return open_node(ground, serving)
 
 
-def _tried(settings: Settings, program: Program, clock: Clock) -> NodePart:
+def _tried(ground: TriedGround) -> NodePart:
     from gateway.features.memories.node import tried
 
-    return tried(settings, program, clock)
+    return tried(ground)
 
 
 memories = Feature("memories", calls=_calls, judge=_judge, entrance=_entrance, node=_node, tried=_tried)

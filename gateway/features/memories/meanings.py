@@ -13,8 +13,8 @@ from typing import Protocol
 import anyio.lowlevel
 
 from gateway.features.memories.books import AT_ONCE, indexed_text
+from gateway.models.answers import Payer
 from runtime.stores.memories import Memory, Scope, VectorStore
-from runtime.voice.listener import Payer
 
 IN_FULL = 24
 """So many vectors are compared in full."""

@@ -12,14 +12,13 @@ from typing import Final
 
 from adapters.adapter import Inbound
 from adapters.records import Records
-from gateway.feature import FeatureGround, ServingGround
+from gateway.feature import FeatureGround, ServingGround, TriedGround
 from gateway.features.memories.books import Memories, current_of
 from gateway.features.memories.meanings import Meanings
 from gateway.features.memories.session import NodeMemories
 from gateway.features.memories.session_memory import OTHERS
 from gateway.inbound.entrance import CarryOut, CommandAnswer, GivenCommand
-from gateway.models.answers import counted
-from gateway.settings.tree import Settings
+from gateway.models.answers import Payer, counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError, LLMError
@@ -34,7 +33,6 @@ from runtime.storage.memory.memories import MemoryMemories
 from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.memories import NOBODY, Memory, Scope
-from runtime.voice.listener import Payer
 
 PAUSE_S: Final = 60.0
 """After a failure the model is left alone for so long: every question would wait for it."""
@@ -130,10 +128,11 @@ class _Nobody:
         """Talks have no such command."""
 
 
-def tried(settings: Settings, program: Program, clock: Clock) -> NodeMemories:
+def tried(ground: TriedGround) -> NodeMemories:
     """The memories of a session that is held in memory alone."""
-    on = remembers({program.name: program}, {}, otherwise=settings.memory.on)
-    return NodeMemories(Memories(MemoryMemories(), clock, on.get, _Nobody(), settings.memory.limits))
+    program, own = ground.program, ground.settings.memory
+    on = remembers({program.name: program}, {}, otherwise=own.on)
+    return NodeMemories(Memories(MemoryMemories(), ground.clock, on.get, _Nobody(), own.limits))
 
 
 class RecordedSilence:

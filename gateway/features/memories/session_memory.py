@@ -12,6 +12,7 @@ from gateway.features.memories.books import Book, Memories
 from gateway.features.memories.facts import MadeMemories, MadeMemory, MemoryMade
 from gateway.features.memories.index import runs
 from gateway.features.memories.meanings import Meanings
+from gateway.models.answers import Payer
 from runtime.core.address import Address
 from runtime.execution.standing import (
     Standing,
@@ -25,7 +26,6 @@ from runtime.language.program import Program
 from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
 from runtime.tape.journal import Journal
 from runtime.tape.state.frames import FrameState
-from runtime.voice.listener import Payer
 
 MAX_CHARS = 500
 """The longest memory."""

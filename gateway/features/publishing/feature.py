@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature, FeatureGround, ServingGround
+from gateway.feature import Feature, FeatureGround, ServingGround, TriedGround
 
 if TYPE_CHECKING:
-    from gateway.settings.tree import Settings
-    from runtime.core.clock import Clock
-    from runtime.language.program import Program
     from runtime.sessions.features import NodePart
 
 
@@ -25,7 +22,7 @@ def _node(ground: FeatureGround, _: ServingGround) -> NodePart:
     return open_node(ground)
 
 
-def _tried(_: Settings, __: Program, ___: Clock) -> NodePart:
+def _tried(_: TriedGround) -> NodePart:
     from gateway.features.publishing.node import NodePublishing
 
     return NodePublishing()

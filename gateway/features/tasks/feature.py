@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.feature import Feature, FeatureDoor, FeatureGround, ServingGround
+from gateway.feature import Feature, FeatureDoor, FeatureGround, ServingGround, TriedGround
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-    from gateway.settings.tree import Settings
-    from runtime.core.clock import Clock
-    from runtime.language.program import Program
     from runtime.sessions.features import NodePart
 
 
@@ -28,10 +25,10 @@ def _node(ground: FeatureGround, serving: ServingGround) -> NodePart:
     return open_node(ground, serving)
 
 
-def _tried(settings: Settings, _: Program, __: Clock) -> NodePart:
+def _tried(ground: TriedGround) -> NodePart:
     from gateway.features.tasks.node import NodeTasks
 
-    return NodeTasks(settings.tasks.limits)
+    return NodeTasks(ground.settings.tasks.limits)
 
 
 def _views(ground: FeatureGround, door: FeatureDoor) -> Sequence[BaseRoute]:

@@ -18,10 +18,9 @@ from gateway.assembly.parts import open_sandbox
 from gateway.capabilities import tried
 from gateway.extensions.loading import Extensions, load_extensions
 from gateway.extensions.node import extending
-from gateway.files.intake import IntakeLimits, StoredFileIntake
-from gateway.outbound.file_source import Files
+from gateway.feature import TriedGround
 from gateway.programs.loading import remote_servers
-from gateway.settings.tree import Settings, process_environment
+from gateway.settings.tree import Settings
 from gateway.talks.staging.clock import TalkClock
 from gateway.talks.staging.tools import ReplayedServers
 from runtime.bus import Bus
@@ -33,8 +32,6 @@ from runtime.core.ids import SessionId
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
-from runtime.files.process import WorkerReader
-from runtime.files.reading import ReadLimits
 from runtime.language.program import Program
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import CallOutcome, Evaluation, GuestError, HostCall, Sandbox, Snippet
@@ -201,22 +198,18 @@ class Stage:
 
     def context(self, program: Program, ports: Ports, *, alone: bool) -> NodeContext:
         """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
-        program = with_calls(program, self.extensions.calls)
+        program, model = with_calls(program, self.extensions.calls), StoppingModel(ports.llm, ports.clock)
+        around = TriedGround(self.settings, program, ports.clock, model, ports.bus, self.texts, ports.files)
         return NodeContext(
             {program.name: program},
             ports.store,
             ports.outbox,
             StoppingSandbox(self.sandbox, ports.clock),
-            StoppingModel(ports.llm, ports.clock),
+            around.llm,
             ports.clock,
             ports.bus,
             resting=Resting(idle_s=float("inf")),
-            files=ports.files.source(),
-            intake=ports.files.intake(self.settings, self.texts),
-            features=[
-                *tried(self.settings, program, ports.clock),
-                extending(self.extensions, ports.bus, ports.tasks),
-            ],
+            features=[*tried(around), extending(self.extensions, ports.bus, ports.tasks)],
             texts=self.texts,
             servers=ports.tools or remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules if ports.tools is None else ports.tools.rules,
@@ -282,31 +275,3 @@ class TalkFiles:
         size_bytes = (await file.stat()).st_size
         url = "" if size_bytes > MAX_FILE_BYTES else FILE_URL + await self.keep(await file.read_bytes(), media_type)
         return asdict(Attachment(path.name, media_type, url, size_bytes))
-
-    def source(self) -> Files:
-        """The files for calls of programs."""
-        return Files({}, self)
-
-    def intake(self, settings: Settings, texts: Texts) -> StoredFileIntake:
-        """Who reads what people send."""
-        own = settings.files
-        reader = WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars))
-        limits = IntakeLimits(own.per_message, own.per_day)
-        return StoredFileIntake(self.source(), self, reader, _Counts(), limits, lambda _: texts, SystemClock())
-
-
-class _Counts:
-    """The sums of one talk. Implements `gateway.inbound.usage_limits.Counters`."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, float] = {}
-        self._known: set[tuple[str, str]] = set()
-
-    async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
-        if (name, once) not in self._known:
-            self._known.add((name, once))
-            self._sums[name] = self._sums.get(name, 0.0) + amount
-        return self._sums[name]
-
-    async def read(self, names: Sequence[str], /) -> Sequence[float]:
-        return [self._sums.get(name, 0.0) for name in names]

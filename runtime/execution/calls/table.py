@@ -9,8 +9,7 @@ from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
-from runtime.execution.calls.describing import DescribeCalls
-from runtime.execution.calls.files import FileCalls, ProgramFiles
+from runtime.execution.calls.files import ProgramFiles
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.reminders import Reminders
@@ -32,7 +31,7 @@ class Control:
 
 _OWNERS = (
     *(Utterances, Questions, Builtins, Reminders, AgentCalls, MeetingCalls),
-    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
+    *(ProgramFiles, ArtifactCalls, LogCalls, Control),
 )
 
 SIGNATURES: dict[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from runtime.core.errors import ContextTooLong, LLMKeyRefused, LLMRefused
-from runtime.core.files import FILE_URL
+from runtime.core.files import FILE_URL, PICTURE_TYPE
 from runtime.core.message import Attachment, FilePart
 from runtime.core.prompt_forms import Form, foreign, foreign_line
 from runtime.execution.prompt.file_names import referred
-from runtime.files.reading import PICTURE_TYPE
 from runtime.llm.client import (
     ChatMessage,
     Completion,
@@ -48,7 +47,10 @@ _SUMMARY: Final = "summarize"
 
 
 class FileContents(Protocol):
-    """Parley's own store of files, for reading."""
+    """Parley's own store of files, for reading, and which models see pictures."""
+
+    @property
+    def sight(self) -> Sight: ...
 
     async def content(self, url: str, /) -> bytes | None:
         """The bytes at an own url; None when they are no longer kept. Raises StorageError."""
@@ -58,14 +60,12 @@ class FileContents(Protocol):
 class WithFiles:
     """A client that fills in the files of one session."""
 
-    def __init__(
-        self, client: LLMClient, journal: Journal, contents: FileContents, sight: Sight, budget_chars: int
-    ) -> None:
+    def __init__(self, client: LLMClient, journal: Journal, contents: FileContents, budget_chars: int) -> None:
         """Files beyond `budget_chars` in one request are left out, those named longest ago first."""
         self._client = client
         self._journal = journal
         self._contents = contents
-        self._sight = sight
+        self._sight = contents.sight
         self._budget_chars = budget_chars
 
     @property

@@ -11,7 +11,6 @@ from runtime.core.ids import SessionId
 from runtime.sessions.features import SessionParts
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.meetings.places import MeetingPlaces
-from runtime.sessions.spoken_answers import withdraw_speeches
 from runtime.sessions.succession import Succession, name_within, words_within
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.session import ResultReturned
@@ -66,7 +65,6 @@ class Undo:
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
             _, unread = await self._loops.stop()
         self._event_handler.stopped(unread, ())
-        withdraw_speeches(self._journal)
         self._pages.withdraw()
         for exchange in undoing.exchanges:
             for message in (exchange.message, *exchange.also):

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
-from runtime.core.message import Attachment, attachment_from
+from runtime.core.message import attachment_from
 from runtime.language.syntax.humans import HumanSpec
-from runtime.stores.inbox import InboxEvent
+from runtime.stores.inbox import REMARKS, InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
 from runtime.tape.state.people import PersonState
 
 Tell: TypeAlias = Callable[[str, Address | None], None]
 """Shows people a sentence, in the session's own conversation or in a place."""
-
-REMARKS: Final = "remarks"
-"""The key of an attachment's remarks in an event."""
 
 MAX_NAME_CHARS = 80
 """The length to which a name is kept. Chosen: longer than people's names are, and short in a line of text."""
@@ -57,13 +54,6 @@ class Binding:
             )
             for remark in data.get(REMARKS, ()):
                 self._tell(remark, event.place)
-
-    def file_before(self, event: InboxEvent, url: str) -> Attachment | None:
-        """The file at this address, where the message that an event changes may have brought it: nothing about it is
-        new.
-        """
-        files = self._journal.state.files if event.kind == "edit" else ()
-        return next((file for file in files if file.url == url), None)
 
     def _meet_author(self, event: InboxEvent) -> None:
         id_, name = event.author, plain_name(event.person_name) or event.person_id

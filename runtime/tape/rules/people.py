@@ -53,35 +53,6 @@ def _fetched(state: SessionState, _: int, fact: MessagesFetched) -> None:
     take_messages(state, fact.agent, list(fact.messages))
 
 
-@rule(facts.VoiceTranscribed)
-def _transcribed(state: SessionState, _: int, fact: facts.VoiceTranscribed) -> None:
-    heard = state.voices.heard
-    known = heard.get(fact.page)  # it is corrected: what quotes it stays
-    heard[fact.page] = states.VoiceState(
-        fact.message, fact.person, fact.spoken, known.parts if known is not None else []
-    )
-    while len(heard) > states.MAX_VOICES:
-        del heard[next(iter(heard))]
-
-
-@rule(facts.VoiceSwitched)
-def _switched(state: SessionState, _: int, fact: facts.VoiceSwitched) -> None:
-    state.voices.listeners = [person for person in state.voices.listeners if person != fact.person]
-    if fact.on:
-        state.voices.listeners.append(fact.person)
-
-
-@rule(facts.SpeechWanted)
-def _wanted(state: SessionState, _: int, fact: facts.SpeechWanted) -> None:
-    state.voices.speeches[fact.page] = states.SpeechState(fact.agent, fact.text, fact.place)
-
-
-@rule(facts.SpeechMade)
-def _made(state: SessionState, _: int, fact: facts.SpeechMade) -> None:
-    state.voices.speeches.pop(fact.page, None)
-    state.voices.fails = not fact.note
-
-
 def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
     known.pop(key, None)
     known[key] = value
@@ -204,8 +175,8 @@ def _sent(state: SessionState, _: int, fact: facts.PartSent) -> None:
         _remember(
             state.said, fact.platform_id, states.SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model)
         )
-    if fact.page in state.voices.heard:
-        state.voices.heard[fact.page].parts.append(fact.platform_id)
+    for part in state.parts.values():
+        part.said(fact.page, fact.platform_id)
     if fact.page in state.closed:
         state.closed[fact.page].parts[fact.part] = fact.platform_id
     for question in state.questions.values():

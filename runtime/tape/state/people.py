@@ -8,10 +8,7 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment, SpokenMessage
-
-MAX_VOICES = 50
-"""Spoken messages of one conversation that can be corrected, the latest ones."""
+from runtime.core.message import Attachment
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
@@ -26,38 +23,6 @@ PageStatus = Literal["open", "held", "final", "closed"]
 
 NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
 """The ending of a name that tells two people apart who show the same one."""
-
-
-@dataclass(slots=True)
-class VoiceState:
-    """A message that was spoken, by the platform's id, and the platform's ids of the quotation of its words."""
-
-    message: str
-    person: PersonId
-    spoken: SpokenMessage
-    parts: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class SpeechState:
-    """A page that is to be spoken: what of it can be read aloud, who says it, and where."""
-
-    agent: AgentId
-    text: str
-    place: Address | None = None
-
-
-@dataclass(slots=True)
-class Voices:
-    """Words that people said, by the pages that quote it; who wants answers spoken; and what is to be spoken, by pages.
-
-    `fails`: the last speech failed, which people were told.
-    """
-
-    heard: dict[str, VoiceState] = field(default_factory=dict)
-    listeners: list[PersonId] = field(default_factory=list)
-    speeches: dict[str, SpeechState] = field(default_factory=dict)
-    fails: bool = False
 
 
 @dataclass(slots=True)

@@ -22,7 +22,6 @@ from runtime.tape.state.people import (
     QuestionState,
     SaidState,
     ThreadState,
-    Voices,
     plain_name,
 )
 from runtime.tape.state.tasks import FailureState, OrderState, PublishedState, ReminderState, TaskState, WordState
@@ -99,6 +98,9 @@ class StatePart:
     def failed(self, seq: int, error: tuple[str, str], /) -> None:
         """What an agent began has failed by fact `seq`, and nobody catches that."""
 
+    def said(self, page: str, platform_id: str, /) -> None:
+        """A part of a page has been shown, as a message of this id."""
+
 
 Part = TypeVar("Part", bound=StatePart)
 
@@ -157,7 +159,6 @@ class SessionState:
     """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
-    voices: Voices = field(default_factory=Voices)
     exchanges: list[ExchangeState] = field(default_factory=list)
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
@@ -299,8 +300,8 @@ class SessionState:
         return answers or tells or words or any(task.to_post for task in self.tasks.values())
 
     def owes_word(self) -> bool:
-        """Whether others are to hear of a failure, or of what a feature keeps, or people a spoken answer."""
-        if self.failures or self.voices.speeches:
+        """Whether others are to hear of a failure, or of what a feature keeps."""
+        if self.failures:
             return True
         return bool(self.parts) and any(part.owes(self) for part in self.parts.values())
 

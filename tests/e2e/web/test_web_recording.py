@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from playwright.async_api import Browser, async_playwright, expect
 
-from runtime.files.worker.sounds import measure_matroska
+from gateway.features.files.worker.sounds import measure_matroska
 from tests.e2e.browsing import LIMIT_MS
 from tests.e2e.conftest import QUIET
 from tests.e2e.web.test_web_page import enter, listening

@@ -37,6 +37,7 @@ from runtime.stores.inbox import InboxEntry, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.tape import Fact
 from tests.fakes.crashes.world import Crash, TurboClock, event_of, surroundings
+from tests.fakes.files_and_voices import with_files
 from tests.fakes.people.player import Player, WatchedMailboxes
 from tests.fakes.platforms.rich_platform import RichPlatform, rich_capabilities
 
@@ -396,9 +397,16 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     more["busy"] = {program.name: more["busy"]}
     async with anyio.create_task_group() as tasks:
         outbox = RigOutbox(rig, tasks)
-        more = {"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}
+        more = with_files({"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}, llm, bus)
         around = NodeContext(
-            {program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **surroundings(more)
+            {program.name: program},
+            rig.store,
+            outbox,
+            sandbox,
+            llm,
+            rig.clock,
+            bus,
+            **surroundings(more),
         )
         rig.player.done = rig.rested
         tasks.start_soon(rig.player.run)

@@ -24,10 +24,10 @@ from runtime.bus import Bus
 from runtime.channels.outbox import Done, PageRecord, PageSpec, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
+from runtime.core.files import FileAccess
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Mark
 from runtime.core.quote import Quote
-from runtime.execution.calls.files import FileAccess
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
@@ -40,6 +40,7 @@ from runtime.stores.orders import TaskLimits
 from runtime.stores.sessions import Commit, HeldPlace, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in, tape_owner
+from tests.fakes.files_and_voices import with_files
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.player import Player, WatchedMailboxes
 
@@ -646,10 +647,9 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         world.clock,
         bus,
         servers=world.servers,
-        files=world.files,
         mailboxes=world.mailboxes,
         places=world.places,
-        **surroundings(more),
+        **surroundings(with_files({"files": world.files, **more}, llm, bus)),
     )
     lease = Lease(0, 1)
     async with anyio.create_task_group() as tasks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from runtime.voice.listener import Payer
+from gateway.models.answers import Payer
 
 NUMBERS = 256
 SUBJECTS = (

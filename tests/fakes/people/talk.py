@@ -23,6 +23,7 @@ from runtime.sessions.registry import Registry
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crashes.world import ADDRESS, World, surroundings
+from tests.fakes.files_and_voices import with_files
 
 
 @dataclass(frozen=True)
@@ -182,14 +183,14 @@ async def talking(
 ) -> AsyncIterator[Talk]:
     """A process that runs until the block ends. Give `world` again to go on in another one.
 
-    `more` are fields of the surroundings.
+    `more` are fields of the surroundings, and what `with_files` makes features of.
     """
     world = world or World(())
     bus = Bus(world.clock)
     events: list[Event] = []
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
-    more = {"mailboxes": world.mailboxes, **more}
+    more = with_files({"mailboxes": world.mailboxes, **more}, model, bus)
     around = NodeContext(programs, world, world, sandbox, model, world.clock, bus, **surroundings(more))
     async with anyio.create_task_group() as tasks:
         world.player.done = world.look

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from gateway.features.files.intake import TakenFile
 from runtime.core.address import Address
 from runtime.core.files import FILE_URL, file_id
 from runtime.core.message import Attachment, FilePart
-from runtime.sessions.inbound.received_files import TakenFile
+from runtime.llm.client import Sight
 
 
 class ScriptedIntake:
@@ -23,6 +24,7 @@ class ScriptedIntake:
         remarks: dict[str, str] | None = None,
         point: Callable[[], object] = lambda: None,
     ) -> None:
+        self.sight = Sight()
         self._pictures = frozenset(pictures)
         self._texts = texts or {}
         self._remarks = remarks or {}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import anyio
 
-from runtime.voice.listener import Payer, Sound, Transcript, Unheard
+from gateway.features.voice.listening import Sound, Transcript, Unheard
+from gateway.models.answers import Payer
 
 
 class ScriptedListener:

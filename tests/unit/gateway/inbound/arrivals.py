@@ -17,6 +17,7 @@ from gateway.features.memories.node import MemoryCommand, RecordedSilence
 from gateway.features.reports.decisions import Decisions, Outcome
 from gateway.features.reports.desk import CHOICES
 from gateway.features.usage.ledger import Ledger
+from gateway.features.voice.speaking import VoiceCommand
 from gateway.inbound.earlier import HeardPlaces
 from gateway.inbound.entrance import CommandAnswer, Entrance, GivenCommand, Origins
 from gateway.inbound.late import LateMessages
@@ -24,7 +25,6 @@ from gateway.inbound.router import InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.settings.operation import LimitSettings
-from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Choice, Mark

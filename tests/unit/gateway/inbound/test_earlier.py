@@ -18,7 +18,7 @@ from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
-from runtime.sessions.inbound.past import EarlierWords
+from runtime.sessions.inbound.arrivals import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.kept_words import MemoryKeptWords

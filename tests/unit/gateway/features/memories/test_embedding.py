@@ -14,7 +14,7 @@ from runtime.events.happening import Happening
 from runtime.llm.client import EMBED, Usage
 from tests.fakes.clock import HastyClock
 from tests.fakes.people.talk import Model, Reply
-from tests.unit.gateway.voice.test_listening import PAYER
+from tests.unit.gateway.features.voice.test_listening import PAYER
 
 pytestmark = pytest.mark.anyio
 

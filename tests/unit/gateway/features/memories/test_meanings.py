@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.features.memories.meanings import MADE_AT_ONCE, Meanings
+from gateway.models.answers import Payer
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.stores.memories import Memory, Scope
-from runtime.voice.listener import Payer
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.models.meanings import Embedding
 

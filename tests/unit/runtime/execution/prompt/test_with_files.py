@@ -21,6 +21,9 @@ pytestmark = pytest.mark.anyio
 class Shelf:
     """Contents by url; the text of one is its url."""
 
+    def __init__(self) -> None:
+        self.sight = Sight()
+
     async def content(self, url: str, /) -> bytes | None:
         return None if "lost" in url else url.encode()
 
@@ -33,7 +36,7 @@ def file(name: str, *kinds: str) -> Attachment:
 
 def client(model: Model, *files: Attachment, budget_chars: int = 10_000) -> WithFiles:
     journal = cast("Journal", SimpleNamespace(state=SimpleNamespace(files=list(files))))
-    return WithFiles(model, journal, Shelf(), Sight(), budget_chars)
+    return WithFiles(model, journal, Shelf(), budget_chars)
 
 
 def naming(*files: Attachment) -> CompletionRequest:

@@ -12,7 +12,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.crashes.world import World
 from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.sampling import sample
-from tests.unit.runtime.sessions.calls.test_files import FilesAtHand
+from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.test_crashes import run
 from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human, with_people

@@ -10,8 +10,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
 from runtime.tape.state.session import SessionState
 from tests.fakes.people.talk import Model, talking
+from tests.unit.gateway.features.files.test_files import FilesAtHand
 from tests.unit.runtime.execution.processor.walking import compiled
-from tests.unit.runtime.sessions.calls.test_files import FilesAtHand
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, still
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -9,11 +9,11 @@ import pytest
 from runtime.core.message import Attachment
 from runtime.core.quote import Quote
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbound.past import EarlierWords
+from runtime.sessions.inbound.arrivals import EarlierWords
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.platforms.file_intake import ScriptedIntake
-from tests.unit.runtime.sessions.inbound.test_received_files import CLERK, words
+from tests.unit.gateway.features.files.test_received_files import CLERK, words
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from runtime.core.message import Attachment
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crashes.world import ADDRESS
-from tests.unit.runtime.sessions.calls.test_files import CSV, FilesAtHand
+from tests.unit.gateway.features.files.test_files import CSV, FilesAtHand
 from tests.unit.runtime.sessions.meetings.places.test_meeting_places import PLACE, Stage, opened, shown_at, there
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -1,1 +1,0 @@
-"""The files that people send, on their way to sessions."""

@@ -1,1 +1,0 @@
-"""Voices: recordings put into words, and texts spoken."""

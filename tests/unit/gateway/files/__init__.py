@@ -1,1 +1,0 @@
-"""Files that people send, on their way to sessions."""
