@@ -20,8 +20,7 @@ class SessionFiles(SessionPart):
     """The files of one session: those that come, those that models and programs are given, and those that are sent."""
 
     def __init__(self, parts: SessionParts, files: FileAccess, intake: FileIntake, describer: Describer) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
+        super().__init__(parts)
         self._intake = intake
         self._describer = describer
         self.contents = intake

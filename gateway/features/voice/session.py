@@ -61,9 +61,7 @@ class SessionVoices(SessionPart):
     def __init__(
         self, parts: SessionParts, files: FileAccess, listener: Listener | None, speaker: VoiceSpeaker | None
     ) -> None:
-        self._record = parts.record
-        self._journal = parts.journal
-        self._pages = parts.pages
+        super().__init__(parts)
         self._files = files
         self._listener = listener
         self._speaker = speaker
