@@ -44,6 +44,9 @@ LOOKED_AT = 1_000
 _LAST_FACTS = 60
 """The last facts of a session among which its last words are looked for."""
 
+_FIRST_FACTS = 60
+"""The first facts of a session among which its first words are looked for."""
+
 _WORDS = 160
 
 _LOOKING = "parley-debug"
@@ -121,15 +124,19 @@ class SessionRoutes:
             async with anyio.create_task_group() as tasks:
                 for row, known in zip(rows, found, strict=True):
                     if await self.door.rooms.words(client.scopes, known.record):
-                        tasks.start_soon(self._add_last, row, known)
+                        tasks.start_soon(self._add_words, row, known)
         return answer({"sessions": rows, "next": next_ or None, "all": await self.catalog.count()})
 
     async def look(self, request: Request) -> Response:
-        self.door.reader(request)
+        """One session. It has its first words for who may read them."""
+        client = self.door.reader(request)
         known = await self.catalog.find(_session_in(request))
         if known is None:
             raise HTTPException(404, "There is no such session.")
-        return answer((await self._shown([known]))[0])
+        [row] = await self._shown([known])
+        if client.scopes.content and await self.door.rooms.words(client.scopes, known.record):
+            row["first"] = await self._first(known)
+        return answer(row)
 
     async def _shown(self, found: Sequence[KnownSession]) -> list[dict[str, Any]]:
         """Sessions with what they have cost."""
@@ -183,8 +190,21 @@ class SessionRoutes:
 
         return await among_sessions(self.catalog, after, limit, fitting, LOOKED_AT)
 
-    async def _add_last(self, row: dict[str, Any], known: KnownSession) -> None:
-        row |= await self._last(known)
+    async def _add_words(self, row: dict[str, Any], known: KnownSession) -> None:
+        row |= {**await self._last(known), "first": await self._first(known)}
+
+    async def _first(self, known: KnownSession) -> str | None:
+        """The first words of a person in a session."""
+        if known.record.archived:
+            return None
+        try:
+            async for fact in self.tapes.read_session(known.record.id, until=_FIRST_FACTS):
+                heard = read_as(fact, MessageHeard)
+                if heard is not None and heard.text:
+                    return heard.text[:_WORDS]
+        except (ArchiveUnavailable, TapeConflict, LookupError):
+            return None
+        return None
 
     async def _last(self, known: KnownSession) -> dict[str, Any]:
         """The last words of a session, who said them, and the people who spoke lately."""

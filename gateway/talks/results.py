@@ -16,6 +16,8 @@ from gateway.talks.checks import Difference
 from gateway.talks.staging.answers import TalkRecording
 from gateway.talks.staging.record import BeatRecord, StepPlace
 from gateway.talks.talk import Talk
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.explain import explain
 from runtime.language.program import Program
 
 PASSED, FAILED = "✓", "✗"
@@ -67,7 +69,7 @@ class Coverage:
 
     @property
     def every(self) -> Sequence[tuple[StepPlace, str, str]]:
-        """Each step that can be reached, with its place in the file and its text."""
+        """Each step that can be reached, with its place in the file and what it does in English."""
         return list(self._steps())
 
     def _steps(self) -> Iterator[tuple[StepPlace, str, str]]:
@@ -77,7 +79,8 @@ class Coverage:
                     continue
                 for step in playbook.walk_steps():
                     place = f"{step.span.file}:{step.span.line}"
-                    yield (agent.name, playbook.name, step.line), place, step.text
+                    does = " ".join(part.text for part in explain(decode(step)))
+                    yield (agent.name, playbook.name, step.line), place, does
 
     @property
     def missed(self) -> Sequence[tuple[StepPlace, str, str]]:
@@ -141,8 +144,8 @@ def summary_lines(results: Sequence[TalkResult], coverages: Sequence[Coverage], 
             continue
         yield f"{coverage.program.name}: {len(steps) - len(missed)} of {len(steps)} steps reached."
         shown = missed if every else missed[:_MISSED_SHOWN]
-        for (agent, playbook, number), place, text in shown:
-            yield f"  {place}  {agent}.{playbook}:{number}  {_short(text)}"
+        for (agent, playbook, _), place, does in shown:
+            yield f"  {place}  {agent}.{playbook}: {_short(does)}"
         if len(shown) < len(missed):
             yield f"  and {len(missed) - len(shown)} more; --coverage lists all"
 

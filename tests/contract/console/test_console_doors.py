@@ -171,9 +171,11 @@ async def test_owners_read_words_and_other_roles_do_not(valkey_socket: Path) -> 
             assert (seen.status_code, "a secret" in seen.text) == (200, False)
             rows = (await told_of(world, owner, "/sessions", words=1))["sessions"]
             assert rows[0]["last"] == {"who": "Ada", "text": "a secret"}
+            assert rows[0]["first"] == (await told_of(world, owner, f"/sessions/{SESSION}"))["first"] == "a secret"
+            assert "first" not in await told_of(world, operator, f"/sessions/{SESSION}")
             rows = (await told_of(world, operator, "/sessions", words=1))["sessions"]
             assert [row["session"] for row in rows] == [SESSION]
-            assert "last" not in rows[0]
+            assert {"first", "last"}.isdisjoint(rows[0])
 
 
 async def test_only_an_owner_changes_something_and_only_where_the_settings_say_so(valkey_socket: Path) -> None:

@@ -17,6 +17,8 @@ import {useStrip} from "../session/window.js";
 import {html, useEffect, useMemo, useState} from "../ui.js";
 import {ago, count, dollars, exact, plural, programNamed} from "../words.js";
 
+const TITLE_CHARS = 60;
+
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
   const page = Number(query.get("page")) || 0;
@@ -51,7 +53,7 @@ export function Session({rest, query}) {
 
   return html`
     <p class="path"><a href="#/sessions">Sessions</a></p>
-    <h1>${about?.conversation ?? "Session"} ${about && html`<small class=${`state ${about.state}`}>${about.state}</small>`}</h1>
+    <h1>${about?.first ? html`<bdi>${about.first.slice(0, TITLE_CHARS)}</bdi> <small>${about.conversation}</small>` : about?.conversation ?? "Session"} ${about && html`<small class=${`state ${about.state}`}>${about.state}</small>`}</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
     ${about && html`<p class="quiet" title=${about.node ? `At node ${about.node}` : null}>Program <b>${programNamed(about.program)}</b>, ${plural(about.facts, "entry", "entries")}, began ${exact(about.started_at)},
       last active ${ago(about.last_at)}.${about.spent.answers > 0 && html` Models: ${plural(about.spent.answers, "answer")}, ${count(about.spent.tokens_in)} tokens in, ${count(about.spent.tokens_out)} out, ${dollars(about.spent.usd, about.spent.unpriced)}.`}

@@ -72,7 +72,8 @@ function Row({one}) {
   return html`
     <div class="session-row">
       <span class=${`state ${one.state}`}>${one.state}</span>
-      <span class="conversation"><b>${one.conversation}</b>${one.people?.length ? html`<span class="quiet">${one.people.map(isolated).join(", ")}</span>` : ""}</span>
+      <span class="conversation"><b><bdi>${one.first || one.conversation}</bdi></b>
+        <span class="quiet">${[one.first && one.conversation, ...(one.people ?? []).map(isolated)].filter(Boolean).join(", ")}</span></span>
       <span class="program quiet">${programNamed(one.program)}</span>
       <span class="words">${one.last ? html`${one.last.who ? html`<b><bdi>${one.last.who}</bdi>: </b>` : ""}<bdi>${one.last.text}</bdi>` : ""}</span>
       <span class="when quiet" title=${exact(one.last_at)}>${ago(one.last_at)}${one.spent.answers ? ` · ${dollars(one.spent.usd, one.spent.unpriced)}` : ""}</span>

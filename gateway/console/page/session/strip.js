@@ -10,6 +10,8 @@ const NARROWEST = 16;
 const WIDEST = 44;
 const LANE = 44;
 const SPARE = 40;
+const LONGEST = 180; // of words, in pixels
+const WITH_WORDS = ["said", "heard", "word", "call", "model"];
 const LANES = {people: "People", session: "Parley"};
 const NAMES = {
   heard: "heard", said: "said", model: "asked a model", call: "executed", wait: "waited for", step: "came to step",
@@ -43,7 +45,7 @@ export const momentOf = (mark) => mark.last ?? mark.first;
 export function Strip({marks, at, classes, onMoment, earlier, later}) {
   const box = useRef(null);
   const [view, setView] = useState({left: 0, width: 1000});
-  const {columns, lanes} = useMemo(() => laidOut(marks), [marks]);
+  const {columns, lanes, rooms} = useMemo(() => laidOut(marks), [marks]);
   const wide = Math.max(NARROWEST, Math.min(WIDEST, view.width / (columns.length + 2)));
   const width = (columns.length + 2) * wide;
   useLayoutEffect(() => {
@@ -91,7 +93,7 @@ export function Strip({marks, at, classes, onMoment, earlier, later}) {
             return html`
               <div key=${mark.key} class=${`mark ${mark.kind}${mark.ok ? "" : " bad"}${mark === current ? " current" : ""}`}
                 title=${`${time(mark.at)} ${sentence(mark, classes)}`.slice(0, 300)} onClick=${() => onMoment(momentOf(mark))}
-                style=${{left: `${from * wide}px`, top: `${row * LANE + OFFSET[mark.kind]}px`, width: `${Math.max(1, to - from) * wide - 2}px`}}>
+                style=${{left: `${from * wide}px`, top: `${row * LANE + OFFSET[mark.kind]}px`, width: `${Math.max(Math.max(1, to - from) * wide, Math.min(LONGEST, (rooms.get(mark.key) ?? 0) * wide)) - 2}px`}}>
                 ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "word" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : mark.kind === "model" ? html`<span>model</span>` : ""}
               </div>`;
           })}
@@ -112,7 +114,15 @@ function laidOut(marks) {
   const lanes = [...new Set(marks.map((mark) => mark.lane))].filter((lane) => lane !== "session");
   lanes.sort((a, b) => (a === "people" ? -1 : b === "people" ? 1 : Number(a) - Number(b)));
   if (marks.some((mark) => mark.lane === "session")) lanes.push("session");
-  return {columns, lanes};
+  const ends = new Map();
+  const rooms = new Map(); // the columns up to the next words of the lane
+  for (const mark of [...marks].reverse()) {
+    if (!WITH_WORDS.includes(mark.kind)) continue;
+    const [from] = spanOf(columns, mark);
+    if (mark.kind !== "call") rooms.set(mark.key, (ends.get(mark.lane) ?? columns.length + 2) - from);
+    ends.set(mark.lane, from);
+  }
+  return {columns, lanes, rooms};
 }
 
 /** The column of a fact, or of the last one before it. */

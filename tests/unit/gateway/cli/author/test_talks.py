@@ -84,6 +84,18 @@ def test_what_cannot_be_run_ends_with_code_2(
     assert (found.exit_code, told in found.stderr) == (2, True), found.stderr
 
 
+def test_steps_that_no_talk_reached_are_named_in_english(tmp_path: Path) -> None:
+    steps = (
+        "- Ask the user for their $name\n- If $name is empty\n  - Tell the user that one has a name\n- End program\n"
+    )
+    (tmp_path / "it.pb").write_text(f"# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n{steps}")
+    (tmp_path / "it.test.md").write_text("## A\n- Desk writes: Who?\n- wait 1 hour\n")
+    said = CliRunner().invoke(app, ["test", str(tmp_path)]).stdout
+    assert f"{tmp_path}/it.pb:9  Desk.Main: A message to the user: Tell the user that one has a name" in said, said
+    assert "Say(user" not in said
+    assert "Main:02" not in said
+
+
 @pytest.mark.anyio
 async def test_answers_are_recorded_once_and_replayed_without_a_model(tmp_path: Path) -> None:
     replies = [Reply("What is your name?"), Reply("Ada"), Reply("Nice to meet you, Ada!")]
