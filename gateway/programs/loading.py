@@ -24,9 +24,8 @@ from runtime.execution.calls.extensions import with_calls
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.participants import participants
 from runtime.language.program import AgentSpec, Program
-from runtime.language.remote import RemoteSpec, remote_of
+from runtime.language.remote import RemoteSpec, participants, remote_of
 
 Value = TypeVar("Value")
 

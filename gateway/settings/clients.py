@@ -11,8 +11,8 @@ from pydantic import Field, SecretStr, field_validator
 from gateway.clients.scopes import Scopes, scopes_from
 from gateway.settings.forms import FilePath, Section, Words
 from runtime.core.errors import ConfigError
-from runtime.language.participants import PARTICIPANT_NAME, participants
 from runtime.language.program import Program
+from runtime.language.remote import PARTICIPANT_NAME, participants
 
 MIN_TOKEN_CHARS = 16
 

@@ -24,8 +24,8 @@ from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameOpened, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
-from runtime.language.participants import participant_of
 from runtime.language.program import Program
+from runtime.language.remote import participant_of
 from runtime.sessions.conversation import Conversation
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import PARTICIPANT, SESSION_COMMANDS, TASK, InboxEvent, shard_of

@@ -15,8 +15,8 @@ from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.prompt.message_text import PAST_VARIABLE, past_lines
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import human_of
-from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, Program
+from runtime.language.remote import participant_of
 from runtime.language.syntax.humans import humans_of
 from runtime.tape.facts.session import AgentCreated
 from runtime.tape.journal import Journal

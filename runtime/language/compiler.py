@@ -15,13 +15,12 @@ import anyio
 from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
-from runtime.language.diagnostics import Diagnostic, Span
+from runtime.language.diagnostics import Diagnostic, Problems, Span
 from runtime.language.locking.lock_file import NO_LOCKS, LockedStep, Locks, read_locks
 from runtime.language.locking.locked_steps import unused_entries, with_locked
 from runtime.language.lowering.lowerer import Lowered, Lowerer, LoweringReport, Unclassified
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
-from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.humans import check_people
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram

@@ -1,4 +1,4 @@
-"""The server of a remote agent: the `remote:` block of a program."""
+"""Agents that run in another process: participants, and servers, the `remote:` block of a program."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from runtime.language.problems import Problems, SourceLine
-from runtime.language.program import AgentSpec, Program
+from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.program import AgentKind, AgentSpec, Program
 
 Transport = Literal["stdio", "streamable-http", "memory", "a2a"]
 
@@ -28,6 +28,9 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _EXAMPLE = "For example: transport: streamable-http and url: https://example.org/mcp."
 _A2A_EXAMPLE = "For example: url: https://example.org"
 _NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKEN"
+
+PARTICIPANT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+"""The form of a participant's name in programs and settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +205,19 @@ def _is_list(value: Any) -> bool:
 def _is_time(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value) and 0 < value <= MAX_TIMEOUT_S
+
+
+def named_participant(klass: str, metadata: Mapping[str, Any]) -> str:
+    """The participant's name of such an agent: `participant:`, else its class in lower case."""
+    return str(metadata.get("participant") or klass.lower())
+
+
+def participant_of(agent: AgentSpec) -> str | None:
+    """The participant's name of an agent; None for one that runs here."""
+    return named_participant(agent.name, agent.metadata) if agent.kind is AgentKind.REMOTE else None
+
+
+def participants(program: Program) -> dict[str, str]:
+    """The names of the participants in other processes, by agent class."""
+    found = ((agent.name, participant_of(agent)) for agent in program.agents)
+    return {klass: name for klass, name in found if name is not None}

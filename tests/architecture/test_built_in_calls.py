@@ -16,7 +16,7 @@ from runtime.execution.free.prompt import signature
 from runtime.execution.free.statement import CONTROL
 from runtime.language.first_implementation import KEYWORDS
 from runtime.language.instructions import fence
-from runtime.language.lint.called_names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
+from runtime.language.lint.names import AGENT_ARGUMENTS, PERSON_ARGUMENTS, TASK_ARGUMENTS
 from runtime.language.lowering import phrases
 from runtime.playbooks import module
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runtime.language.compiler import CompileResult
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.formatting.program import formatted
+from runtime.language.formatting import formatted
 from tests.language.case import read_cases
 from tests.language.test_anything import changed, some_text, taken
 

@@ -86,7 +86,7 @@ async def laid_out(path: Path, content: bytes) -> str:
     """The text of a program or of talks, laid out. Raises ProgramRejected where that cannot be done."""
     from gateway.talks.parsing.document import formatted_talks
     from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-    from runtime.language.formatting.program import formatted_program
+    from runtime.language.formatting import formatted_program
     from runtime.language.syntax.source import MAX_FILE_BYTES, TALKS, is_compiled
 
     if path.name.endswith(TALKS):

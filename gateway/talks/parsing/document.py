@@ -32,8 +32,7 @@ from gateway.talks.talk import (
     Talk,
     Waited,
 )
-from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Diagnostic, Problems, ProgramRejected, SourceLine, Span
 from runtime.language.program import Program
 from runtime.language.syntax.source import TALKS
 

@@ -23,8 +23,8 @@ from gateway.talks.talk import (
     WorkReturns,
     check_wording,
 )
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.instructions.conditions.reading import read_condition
-from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 
 _OTHERS = re.compile(r"(?:…|\.\.\.)\s*\)$")

@@ -32,8 +32,8 @@ from gateway.talks.talk import (
 )
 from runtime.core.address import GATEWAY
 from runtime.core.cloud_event import event_from, matches
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.event_triggers import begun_on_events
-from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, Program
 
 Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]

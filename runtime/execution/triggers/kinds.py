@@ -18,11 +18,11 @@ from cronsim import CronSim, CronSimError
 from runtime.core.message import Message, MessageType
 from runtime.core.times import read_times
 from runtime.language.diagnostics import Span
+from runtime.language.event_triggers import event_trigger
 from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Trigger, TriggerKind
-from runtime.language.trigger_words import event_trigger
 from runtime.language.variable_names import VARIABLE, variable_name
 from runtime.language.vocabulary.phrase import phrase
 

@@ -11,8 +11,8 @@ from itertools import islice
 from runtime.language.instructions.decode import decode_text
 from runtime.language.instructions.evaluation import FUNCTIONS
 from runtime.language.instructions.model import Call, Wait
-from runtime.language.lint.called_names import CalledNames
 from runtime.language.lint.findings import Finding, SourceLines, as_written, did_you_mean
+from runtime.language.lint.names import CalledNames
 from runtime.language.placeholders import plain_names
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, Step
 from runtime.language.syntax.signature import parse_python

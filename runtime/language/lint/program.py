@@ -7,19 +7,19 @@ from itertools import islice
 
 from runtime.language.diagnostics import Diagnostic
 from runtime.language.first_implementation import lint_of_first_implementation
-from runtime.language.lint.beginnings import misread_times, misspelt_beginnings, never_begins
+from runtime.language.lint.beginnings import (
+    ReachabilityLint,
+    misread_times,
+    misspelt_beginnings,
+    never_begins,
+    unseen_words,
+)
 from runtime.language.lint.calls import CallLint
-from runtime.language.lint.fences import missing_modules
 from runtime.language.lint.findings import Finding, SourceLines
-from runtime.language.lint.headings import before_joining, hidden_by_built_in, wrong_attendees
-from runtime.language.lint.loops import endless_loops
-from runtime.language.lint.names import NameLint
+from runtime.language.lint.names import NameLint, before_joining, hidden_by_built_in, wrong_attendees
 from runtime.language.lint.placeholders import PlaceholderLint
-from runtime.language.lint.reachability import ReachabilityLint
-from runtime.language.lint.readings import two_readings
-from runtime.language.lint.steps import in_steps, unknown_notes
+from runtime.language.lint.steps import endless_loops, in_steps, missing_modules, two_readings, unknown_notes
 from runtime.language.lint.unfinished import unfinished_steps
-from runtime.language.lint.unseen_words import unseen_words
 from runtime.language.lint.variables import VariableLint
 from runtime.language.program import Program
 

@@ -1,18 +1,40 @@
-"""Probable mistakes in a playbook's steps and prose: conditions without content, unknown types."""
+"""Probable mistakes in steps: no content, unknown types, two readings, loops without an end, and Python in fences."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 
 from runtime.language.diagnostics import Span
 from runtime.language.flow import is_else, is_loop
+from runtime.language.instructions.conditions.reading import condition_readings, in_symbols, read_condition
 from runtime.language.instructions.decode import decode
-from runtime.language.instructions.model import Leave, Loop
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import (
+    Ask,
+    Call,
+    Condition,
+    End,
+    Free,
+    Jump,
+    Leave,
+    Loop,
+    LoopKind,
+    Prose,
+    Return,
+    Wait,
+)
 from runtime.language.instructions.text import STRING
+from runtime.language.instructions.uses import sets
 from runtime.language.lint.findings import Finding, did_you_mean
-from runtime.language.program import NOTE, Op, Param, PlaybookSpec, Step
+from runtime.language.program import NOTE, AgentSpec, Op, Param, PlaybookSpec, PythonFence, Step
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
+from runtime.language.syntax.signature import parse_python
 from runtime.language.vocabulary.phrase import phrase, words_of
 from runtime.language.vocabulary.word_list import WORD
 
@@ -49,6 +71,10 @@ _SECTIONS = words_of("sections")
 _NO_SECTIONS = words_of("no sections")
 _CODED = re.compile(r"\d+(?:\.\d+)*:([A-Za-z]{3,5})\s")
 _MARKS = "*_`#- \t"
+
+_MOST = 3
+_SUBJECT = 1
+"""The gaps between words before which nothing is compared."""
 
 
 def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -140,3 +166,96 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
         elif loose_setting(bare, PLAYBOOK_KEYS):
             hint = f"Write it on a separate line: {bare}"
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
+
+
+def two_readings(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """The conditions of a playbook's steps that a model judges though they look exact: those with more than one
+    meaning, and those of which only the beginning has one."""
+    if playbook.kind != "llm":
+        return
+    for step in playbook.walk_steps():
+        for part in decode(step).parts:
+            test = part.test if isinstance(part, Condition | Jump) else part.over if isinstance(part, Loop) else None
+            if not isinstance(test, Prose):
+                continue
+            readings = condition_readings(test.text)
+            if len(readings) > 1:
+                ways = " or ".join(f"`{in_symbols(one)}`" for one in readings[:_MOST])
+                yield Finding(
+                    step.span,
+                    "this condition can be read in two ways, so a model is asked which holds",
+                    f"Write what you mean: {ways}.",
+                    test.text,
+                )
+            elif exact := _exact_beginning(test.text):
+                message = f"a model judges this condition: `{exact}` is exact, and what follows is not"
+                yield Finding(step.span, message, word=test.text[len(exact) :].strip(" ,"), severity="note")
+
+
+def _exact_beginning(text: str) -> str:
+    """The longest beginning of a condition that compares something and is exact; "" for none."""
+    for cut in reversed([at for at, char in enumerate(text) if char.isspace()][_SUBJECT:]):
+        found = read_condition(text[:cut].rstrip(","))
+        if found is not None and isinstance(found.tree, ast.Compare | ast.BoolOp):
+            return text[:cut].rstrip(",")
+    return ""
+
+
+def endless_loops(playbook: PlaybookSpec) -> Iterator[Finding]:
+    """The loops of a playbook that go on in the same way for ever. Only those whose test is exact are looked at."""
+    for step in playbook.walk_steps() if playbook.walked else ():
+        head = decode(step).head
+        if not isinstance(head, Loop) or head.kind not in (LoopKind.WHILE, LoopKind.UNTIL):
+            continue
+        if isinstance(head.over, Expression) and " " in step.text and _is_endless(step, head, head.over.names):
+            changes = " or ".join(f"${name}" for name in sorted(head.over.names))
+            hint = f"Ask or wait for somebody in it, or {f'change {changes}' if changes else 'break'}."
+            yield Finding(step.span, "nothing in this loop waits, or changes what it tests", hint, step.text)
+
+
+def _is_endless(step: Step, loop: Loop, tested: Collection[str]) -> bool:
+    if loop.waits or loop.at_most is not None or not step.children:
+        return False
+    for inner in (one for child in step.children for one in child.walk()):
+        found = decode(inner)
+        if sets(found) & {*tested}:
+            return False
+        for part in found.parts:
+            leaves = isinstance(part, Jump) and not (part.line == step.line or part.line.startswith(f"{step.line}."))
+            leaves = leaves or (isinstance(part, Leave) and not part.next_round)
+            if leaves or isinstance(part, Ask | Wait | Call | Free | End | Return):
+                return False
+    return True
+
+
+def missing_modules(agent: AgentSpec) -> Iterator[Finding]:
+    """Modules that fences import and that are neither installed nor beside the program."""
+    for fence in agent.fences:
+        for node in parse_python(fence.source).body:
+            for name in dict.fromkeys(_imported(node)):
+                if not (name == "playbooks" or _installed(name) or _beside(name, fence)):
+                    span = replace(fence.span, line=fence.span.line + node.lineno - 1)
+                    hint = "Install it in the environment that runs Parley."
+                    yield Finding(span, f"there is no module {name}", hint, name)
+
+
+def _imported(node: ast.stmt) -> Iterator[str]:
+    """The top-level modules that a statement imports."""
+    match node:
+        case ast.Import(names=names):
+            yield from (one.name.partition(".")[0] for one in names)
+        case ast.ImportFrom(module=str(module), level=0):
+            yield module.partition(".")[0]
+
+
+@lru_cache(maxsize=1024)
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return True
+
+
+def _beside(name: str, fence: PythonFence) -> bool:
+    place = Path(fence.span.file).parent / name
+    return place.with_suffix(".py").exists() or place.is_dir()

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from runtime.core.errors import CompileError
 from runtime.events.frames import LLMAnswered, LLMAnsweredInPart
 from runtime.events.happening import Tell
-from runtime.language.diagnostics import Span
+from runtime.language.diagnostics import Problems, Span
 from runtime.language.lowering.lowerer import Unclassified
 from runtime.language.pbasm.step_lines import read_steps
-from runtime.language.problems import Problems
 from runtime.language.program import Op, Step
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage

@@ -2,28 +2,74 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
+from runtime.core.errors import CompileError
 from runtime.events.happening import Tell
-from runtime.language.diagnostics import Span
-from runtime.language.locking.acceptance import with_reading
-from runtime.language.locking.context import context_of, normalised
+from runtime.language.diagnostics import Problems, Span
+from runtime.language.instructions.decode import decode
+from runtime.language.instructions.fence import names_playbook
+from runtime.language.instructions.model import Free
+from runtime.language.instructions.speaking_of import speaks_of_ending
 from runtime.language.locking.decisions import decisions_on
 from runtime.language.locking.lock_file import SUFFIX, LockedStep, Locks
+from runtime.language.lowering import phrases
+from runtime.language.lowering.checks.lost_words import lost_clauses
+from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
 from runtime.language.lowering.read_back import read_lowered
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm.notation import write_agent
+from runtime.language.pbasm.notation import signature, write_agent
 from runtime.language.pbasm.step_lines import read_steps
-from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Op, Step
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.vocabulary.phrase import PhrasePattern, phrase
 from runtime.llm.client import LLMClient
 
 _ROW = re.compile(r"((?:\.\d+)*):([A-Z]{3}) ?(.*)", re.DOTALL)
+
+_WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
+_SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
+_EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
+_SPEAKS = phrase("reason to speak")
+_REASONS: Mapping[Op, PhrasePattern] = {
+    Op.TNK: phrase("reason to think"),
+    Op.RET: phrase("reason to return"),
+    Op.JMP: phrase("reason to jump"),
+    Op.CND: phrase("reason for a condition"),
+}
+"""Words that give a reason for a code."""
+
+
+def normalised(text: str) -> str:
+    """A step's words with single blanks."""
+    return " ".join(text.split())
+
+
+def context_of(playbook: ParsedPlaybook, line: int) -> str | None:
+    """The digest of what stands around the step that is written in `line`: its playbook's heading, the steps above it
+    that it belongs to, its own line, and the step before it. None where no step begins in that line.
+    """
+    found = next(_ways(playbook.steps, line, ()), None)
+    if found is None:
+        return None
+    digest = hashlib.sha256()
+    for part in map(normalised, (signature(playbook), *found)):
+        digest.update(len(part).to_bytes(8, "big") + part.encode(errors="surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def _ways(items: tuple[ListItem, ...], line: int, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    before = ""
+    for item in items:
+        if item.span.line == line:
+            yield (*above, before, item.text)
+        yield from _ways(item.children, line, (*above, item.text))
+        before = item.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +178,68 @@ def _rows(step: Step, line: str) -> Iterator[str]:
         if one.op is Op.JMP and (text == line or text.startswith((f"{line}.", f"{line} "))):
             text = f"@{text.removeprefix(line)}"
         yield f"{one.line.removeprefix(line)}:{one.op} {text}"
+
+
+def with_reading(
+    spec: AgentSpec, note: Unclassified, steps: Sequence[Step], source: ParsedAgent, program: ParsedProgram
+) -> AgentSpec | None:
+    """The agent with a model's steps in place of a free one; None if they are not what its author wrote."""
+    playbook = spec.playbook(note.playbook)
+    old = playbook.step(note.line) if playbook else None
+    if playbook is None or old is None or len(steps) != 1 or not _names_are_known(steps[0], note, source, program):
+        return None
+    if (old.children and steps[0].children) or not _has_reasons(steps[0], note.text):
+        return None
+    new = replace(steps[0], span=old.span, children=steps[0].children or old.children)
+    changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
+    agent = replace(spec, playbooks=tuple(changed if one is playbook else one for one in spec.playbooks))
+    rows = [f"{inner.op} {inner.text}" for inner in new.walk()]
+    stays_free = new.op is Op.EXE or (new.op is not Op.CHK and isinstance(decode(new).head, Free))
+    if stays_free or lost_clauses(note.text, rows) or lost_names(note.text, "\n".join(rows)):
+        return None
+    try:
+        return read_lowered(write_agent(agent), source)
+    except CompileError:
+        return None
+
+
+def _with(step: Step, new: Step) -> Step:
+    if step.line == new.line:
+        return new
+    return replace(step, children=tuple(_with(child, new) for child in step.children))
+
+
+def _names_are_known(step: Step, note: Unclassified, source: ParsedAgent, program: ParsedProgram) -> bool:
+    """Whether steps call and address only names that the program has."""
+    text = "\n".join(inner.text for inner in step.walk())
+    people = {"user", "meeting", *program.names}
+    heard = {*_SAID_TO.findall(text), *_WAITED_FOR.findall(text)}
+    if any(name not in people and not (name.startswith("$") and name in note.text) for name in heard):
+        return False
+    own = {playbook.name for playbook in source.playbooks if names_playbook(note.text, playbook.name)}
+    return all(
+        name in own or name in _EVERYWHERE or f"{name}(" in note.text or _is_named(name, note.text, program)
+        for name in phrases.CALLED.findall(re.sub(r"Say\([^)]*\)", "Say()", text))
+    )
+
+
+def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
+    """Whether a step names a playbook of another agent, and the program has it."""
+    return program.has_playbook(*_split(name)) and names_playbook(text, _split(name)[1])
+
+
+def _has_reasons(step: Step, text: str) -> bool:
+    """Whether the author's words give a reason for the model's version: losing no word is not enough."""
+    back_round = (Op.JMP, step.line)
+    return all((one.op, one.text.strip()) == back_round or _has_reason(one, text) for one in step.walk())
+
+
+def _has_reason(step: Step, text: str) -> bool:
+    reason = _SPEAKS if _SAID_TO.search(step.text) else _REASONS.get(step.op)
+    ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
+    return not ends and (reason is None or reason.inside(text) is not None)
+
+
+def _split(name: str) -> tuple[str, str]:
+    agent, _, playbook = name.rpartition(".")
+    return agent, playbook

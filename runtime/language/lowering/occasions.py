@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from runtime.language.event_triggers import speaks_of_people, trigger_kind
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Say, Wait
 from runtime.language.program import Step, Trigger, TriggerKind
-from runtime.language.trigger_words import speaks_of_people, trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
 _WHENEVER = phrase("whenever")

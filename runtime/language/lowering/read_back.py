@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from runtime.core.errors import CompileError
-from runtime.language.diagnostics import ProgramRejected
+from runtime.language.diagnostics import Problems, ProgramRejected
 from runtime.language.lowering.checks.source_check import compare, relocate
 from runtime.language.pbasm.notation import read_agent
-from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec
 from runtime.language.syntax.nodes import ParsedAgent
 from runtime.language.syntax.parser import parse

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from runtime.language.diagnostics import Problems
+from runtime.language.event_triggers import trigger_kind
 from runtime.language.instructions.decode import decode, decode_text
 from runtime.language.instructions.model import Free, Group, Leave, Loop
 from runtime.language.instructions.steps.course import course_of, starts_over, without_further
@@ -29,11 +31,9 @@ from runtime.language.lowering.occasions import Occasions
 from runtime.language.lowering.scope import Reach
 from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
 from runtime.language.pbasm.step_lines import given_steps
-from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger, TriggerKind
 from runtime.language.syntax.listing import MAX_DEPTH
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
-from runtime.language.trigger_words import trigger_kind
 from runtime.language.vocabulary.phrase import phrase
 
 _VERSION = 47

@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
+from runtime.language.diagnostics import Problems, SourceLine
+from runtime.language.event_triggers import trigger_kind
 from runtime.language.pbasm.step_lines import read_steps
-from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import (
     NOTE,
     AgentKind,
@@ -34,7 +35,6 @@ from runtime.language.syntax.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_K
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
-from runtime.language.trigger_words import trigger_kind
 
 HEADER = "<!-- PBAsm 1 -->"
 _COMMENT = "<!--"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from runtime.language.diagnostics import Problems
 from runtime.language.flow import jump_target
-from runtime.language.problems import Problems
 from runtime.language.program import Op, Step
 from runtime.language.syntax.nodes import ListItem
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 
 _HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _GLUED = re.compile(r"^ {0,3}(#{1,3})([A-Z][A-Za-z0-9_]*(?:[:(].*)?)\s*$")

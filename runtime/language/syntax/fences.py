@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.program import Param, PythonFence
 from runtime.language.syntax.blocks import Fence
 from runtime.language.syntax.metadata import PLAYBOOK_KEYS, misspelt_key

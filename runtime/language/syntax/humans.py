@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.nodes import ParsedAgent
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.syntax.blocks import Block, Fence, Text
 from runtime.language.syntax.nodes import ListItem
 from runtime.language.syntax.source import is_compiled

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 from runtime.language.remote import check_remote
 from runtime.language.syntax.blocks import Block, Fence, Text
 from runtime.language.syntax.humans import HUMAN_KEYS, check_human

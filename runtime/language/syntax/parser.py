@@ -9,10 +9,9 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from runtime.language.diagnostics import Span
-from runtime.language.participants import PARTICIPANT_NAME
-from runtime.language.problems import Problems
+from runtime.language.diagnostics import Problems, Span
 from runtime.language.program import AgentKind, PythonFence
+from runtime.language.remote import PARTICIPANT_NAME
 from runtime.language.syntax.blocks import Block, Fence, Heading, Section, Text, scan, split, underlined
 from runtime.language.syntax.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.syntax.listing import is_item, is_rule, read_list

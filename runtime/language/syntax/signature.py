@@ -7,7 +7,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from runtime.language.problems import Problems
+from runtime.language.diagnostics import Problems
 from runtime.language.program import Param
 from runtime.language.syntax.blocks import Heading
 from runtime.language.syntax.naming import is_taken, playbook_name

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.core.near_names import file_advice
-from runtime.language.diagnostics import Span
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine, Span
 from runtime.language.syntax.yaml_text import load_mapping
 
 MAX_FILE_BYTES = 1 << 20

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from runtime.language.problems import Problems, SourceLine
+from runtime.language.diagnostics import Problems, SourceLine
 
 _MOST_VALUES = 100_000
 _MOST_LEVELS = 20

@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from runtime.language.diagnostics import Problems
+from runtime.language.event_triggers import trigger_kind
 from runtime.language.flow import jump_target
 from runtime.language.instructions.text import CALL
 from runtime.language.lowering.checks.lost_words import lost_clauses, stands_in
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.pbasm.notation import signature
 from runtime.language.pbasm.step_lines import given_steps
-from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
-from runtime.language.trigger_words import trigger_kind
 
 _CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+|(?:BGN|CND|EVT)(?=\s*[:.-]|\s))\b\s*[:.-]?\s*")
 _VARIABLE = re.compile(r"\$[^\W\d]\w*(?::[A-Za-z]\w*)?")

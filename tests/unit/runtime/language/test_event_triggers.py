@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from runtime.execution.triggers.kinds import judges
+from runtime.language.event_triggers import event_trigger, trigger_kind
 from runtime.language.program import TriggerKind
-from runtime.language.trigger_words import event_trigger, trigger_kind
 from tests.unit.runtime.sessions.programs import agent, python
 
 BUS = Path(__file__).parents[4] / "docs" / "connecting" / "bus.md"

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from gateway.talks.parsing.document import Source, read_talks
 from gateway.talks.talk import Head, Said, Talk
 from runtime.language.compiler import compile_parsed
-from runtime.language.diagnostics import Diagnostic, ProgramRejected
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, SourceLine
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.problems import SourceLine
 from runtime.language.program import Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
