@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.routing import BaseRoute, Mount
 
+    from adapters.adapter import Inbound
     from adapters.web.board import Board
     from gateway.access.admission import Access
     from gateway.access.owner_notices import OwnerNotices
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from runtime.sessions.features import NodePart
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.stores.catalog import SessionCatalog
+    from runtime.stores.inbox import InboxEvent
     from runtime.tape.snapshot import Moments
 
 
@@ -113,17 +115,19 @@ class TriedGround:
 @dataclass(frozen=True, slots=True)
 class EntrancePart:
     """What a feature does where people come in: it carries out commands for which no session lives, by their names, and
-    takes choices that it offered, by the beginnings of their ids. `rates`: thumbs rate what agents said."""
+    takes choices that it offered, by the beginnings of their ids. `rates`: thumbs rate what agents said. `hears` is
+    told of each event that a platform brings, before anything becomes of it, `kept` of each that is in an inbox now."""
 
     commands: Mapping[str, CarryOut] = field(default_factory=dict)
     choices: Mapping[str, CarryOut] = field(default_factory=dict)
     rates: bool = False
+    hears: Sequence[Callable[[Inbound], Awaitable[None]]] = ()
+    kept: Sequence[Callable[[InboxEvent], None]] = ()
 
     def __or__(self, other: EntrancePart) -> EntrancePart:
         """What both do."""
-        return EntrancePart(
-            {**self.commands, **other.commands}, {**self.choices, **other.choices}, self.rates or other.rates
-        )
+        done = {**self.commands, **other.commands}, {**self.choices, **other.choices}, self.rates or other.rates
+        return EntrancePart(*done, [*self.hears, *other.hears], [*self.kept, *other.kept])
 
 
 @dataclass(frozen=True, slots=True)

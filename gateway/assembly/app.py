@@ -48,7 +48,7 @@ from gateway.dev.board import DevBoard
 from gateway.feature import EntrancePart, ServingGround
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.earlier import ContextLimits, EarlierMessages, HeardPlaces
-from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Kept, Origins, unheard
+from gateway.inbound.entrance import CHOSEN_TABLE, ORIGINS_TABLE, Entrance, Origins
 from gateway.inbound.late import Absence, late_messages
 from gateway.inbound.router import InboundRouter
 from gateway.models.answers import answers_on
@@ -187,7 +187,7 @@ async def _start(
         *(HeardPlaces(RedisPlaceStore(connection)), files),
     )
     earlier = _earlier(foundation, platforms)
-    member, gauges, heard_of = _member(replace(foundation, earlier=earlier), cluster, inbox, outbound, serving)
+    member, gauges, own = _member(replace(foundation, earlier=earlier), cluster, inbox, outbound, serving)
     affected, news = Affected(platforms, owners, limits), partial(RedisRoomNews, connection, holder.node)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
     entrance = _entrance(foundation, inbox, outbound, serving)
@@ -195,9 +195,7 @@ async def _start(
         *(chosen, people, records, clock),
         replace(
             entrance,
-            kept=heard_of,
-            hears=earlier.keep,
-            features=entrance.features | EntrancePart({"reload": reloads.answer}),
+            features=entrance.features | own | EntrancePart({"reload": reloads.answer}, hears=[earlier.keep]),
         ),
     )
     # An agent node has no pages, and hears in the web chat only which nodes do.
@@ -229,19 +227,20 @@ def _member(
     inbox: RedisInbox,
     outbound: Outbound,
     serving: ServingGround,
-) -> tuple[Member, Gauges, Kept]:
-    """What this process is to the others, its gauges, and who hears of each event that is kept."""
+) -> tuple[Member, Gauges, EntrancePart]:
+    """What this process is to the others, its gauges, and what it does where people come in."""
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
-        return front, front_gauges(connection), absence.note
+        return front, front_gauges(connection), EntrancePart(kept=[absence.note])
     for feature in FEATURES:
         part = feature.node(foundation, serving)
         serving.parts.extend(() if part is None else (part,))
     around = node_context_of(foundation, engine, inbox, outbound, serving)
     registry = Registry(around, inbox, serving.tasks)
-    return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
+    gauges = gauges_of(cluster.node, registry, engine.sandbox, connection)
+    return ServingNode(cluster.node, registry), gauges, EntrancePart()
 
 
 def _earlier(foundation: Foundation, platforms: Mapping[str, Platform]) -> EarlierMessages:

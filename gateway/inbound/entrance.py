@@ -20,16 +20,10 @@ from runtime.bus import Bus
 from runtime.core.address import Address, address_from
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox
 
 if TYPE_CHECKING:
     from gateway.feature import EntrancePart
-
-Kept = Callable[[InboxEvent], None]
-"""Hears of each event that is in an inbox now."""
-
-Hears = Callable[[Inbound], Awaitable[None]]
-"""Hears of each event that a platform brings, before anything becomes of it."""
 
 ORIGINS_TABLE = "places:origins"
 """The table from a conversation to the one beside which it was opened."""
@@ -108,14 +102,6 @@ class Origins:
         return readable(address.key, kept, lambda text: address_from(json.loads(text)))
 
 
-def unheard(_event: InboxEvent) -> None:
-    """Nobody hears of it."""
-
-
-async def _unheeded(_event: Inbound) -> None:
-    """Nothing is kept of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entrance:
     """The parts that the routers of all platforms share. `features` is what all features do together."""
@@ -130,5 +116,3 @@ class Entrance:
     owners: OwnerNotices
     places: HeardPlaces
     features: EntrancePart
-    kept: Kept = unheard
-    hears: Hears = _unheeded

@@ -123,7 +123,8 @@ class InboundRouter:
     async def take(self, event: Inbound) -> None:
         """Admit one event and store it, or answer why not."""
         event = tidied(event)
-        await self._entrance.hears(event)
+        for hears in self._entrance.features.hears:
+            await hears(event)
         if not event.person_id:
             return
         if not event.addressed and await self._held(event) is not None:
@@ -329,7 +330,8 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
-                self._entrance.kept(kept)
+                for hears in self._entrance.features.kept:
+                    hears(kept)
 
     async def _held(self, event: Inbound) -> HeldPlace | None:
         """What the conversation is there for, where it belongs to a session that lives elsewhere."""
