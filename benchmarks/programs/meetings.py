@@ -99,7 +99,7 @@ class Meeting:
 
     def empty(self) -> int:
         """Take everything out of the queues; how much there was."""
-        return sum(queue.clear() for queue in self.queues)
+        return sum(len(queue.take(max_messages=len(queue))) for queue in self.queues)
 
 
 async def broadcasts(size: int, *, collected: bool = False) -> tuple[float, float]:

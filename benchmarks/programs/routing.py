@@ -12,7 +12,7 @@ import anyio
 from benchmarks.table import Row, show
 from runtime.bus import Bus
 from runtime.channels.channel import Channel, Channels
-from runtime.channels.message_queue import FromSender, MessageQueue
+from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -23,7 +23,6 @@ MESSAGES = 50_000
 BURST = 500
 CHUNKS = 100_000
 HOPS = 2_000
-SELECTED = 20_000
 ROUNDS = 5
 
 
@@ -104,25 +103,6 @@ async def stream_bare() -> None:
         await counter.on_stream_chunk(StreamChunk(stream_id, "word ", B))
 
 
-async def select() -> None:
-    """Reads by sender behind 5,000 messages of others."""
-    conversation = Conversation()
-    for number in range(5_000):
-        conversation.queue.put(conversation.message(number))
-    for number in range(SELECTED):
-        conversation.queue.put(conversation.message(number, C))
-        await conversation.queue.get(FromSender(C))
-
-
-async def select_bare() -> None:
-    """The same number of reads from a queue that holds nothing else."""
-    conversation = Conversation()
-    queue: asyncio.Queue[Message] = asyncio.Queue()
-    for number in range(SELECTED):
-        queue.put_nowait(conversation.message(number, C))
-        await queue.get()
-
-
 async def latency_s() -> float:
     """From one agent's send to the other's having read it, with nothing else going on: the median."""
     conversation = Conversation()
@@ -179,12 +159,10 @@ def run() -> list[Row]:
     """All figures."""
     routed, floor = rates(route, route_bare, MESSAGES)
     chunks, chunk_floor = rates(stream, stream_bare, CHUNKS)
-    selected, select_floor = rates(select, select_bare, SELECTED)
     hop_us, hop_floor_us = anyio.run(latency_s) * 1e6, anyio.run(latency_bare_s) * 1e6
     return [
         Row("messages through channel and queue", routed, "/s", floor, "asyncio.Queue", "> 100,000/s"),
         Row("chunks to one observer", chunks, "/s", chunk_floor, "awaited method", "> 500,000/s"),
-        Row("reads by sender behind 5,000 others", selected, "/s", select_floor, "asyncio.Queue, empty"),
         Row("agent to agent, idle", hop_us, "µs", hop_floor_us, "asyncio.Queue", "< 1,000 µs"),
     ]
 

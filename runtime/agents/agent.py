@@ -186,12 +186,7 @@ class Agent:
         first = await self.queue.get(lambda _message: not self._is_called())
         if first.type in _ALONE or not len(self.queue):
             return [first]
-        rest = await self.queue.get_batch(
-            lambda message: message.type not in _ALONE,
-            min_messages=0,
-            max_messages=MAX_HANDLED_MESSAGES,
-            timeout_s=0.0,
-        )
+        rest = self.queue.take(lambda message: message.type not in _ALONE, max_messages=MAX_HANDLED_MESSAGES)
         return [first, *rest]
 
     def _begin_anew(self, messages: Sequence[Message]) -> None:

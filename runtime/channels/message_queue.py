@@ -8,21 +8,17 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count, islice, takewhile
-from typing import TypeVar
+from itertools import count, islice
 
 import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.clock import Clock
 from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
-from runtime.core.ids import MeetingId, ParticipantId
 from runtime.core.message import Message, MessageType
 
-_Key = TypeVar("_Key")
-
 Match = Callable[[Message], bool]
-"""A selection of messages: FromSender, InMeeting, or any predicate without effects or errors."""
+"""A selection of messages: a predicate without effects or errors."""
 
 MEETING_WAIT_S = 5.0
 """The time, from the first message, in which the talk among agents in a meeting is collected."""
@@ -33,30 +29,9 @@ ADDRESSED_WAIT_S = 0.5
 _BATCH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FromSender:
-    """Messages of one participant, found without a search through others."""
-
-    sender_id: ParticipantId
-
-    def __call__(self, message: Message) -> bool:
-        return message.sender_id == self.sender_id
-
-
-@dataclass(frozen=True, slots=True)
-class InMeeting:
-    """Messages of one meeting, found without a search through others."""
-
-    meeting_id: MeetingId
-
-    def __call__(self, message: Message) -> bool:
-        return message.meeting_id == self.meeting_id
-
-
 @dataclass(eq=False, slots=True)
 class _Waiter:
     match: Match | None
-    least: int
     most: int
     woken: asyncio.Future[list[Message] | None]
     """Completed with messages that have left the queue, or with None after a time limit or when the queue closes."""
@@ -79,10 +54,6 @@ class MessageQueue:
         self._clock = clock
         self._numbers = count()
         self._messages: OrderedDict[int, Message] = OrderedDict()
-        self._by_sender: dict[ParticipantId, OrderedDict[int, Message]] = {}
-        self._by_meeting: dict[MeetingId, OrderedDict[int, Message]] = {}
-        self._indexed = -1
-        """The last message in both indexes. Later ones are added when a reader asks for an indexed selection."""
         self._waiters: dict[_Waiter, None] = {}
         self._closed = False
 
@@ -95,7 +66,7 @@ class MessageQueue:
         """
         if self._closed or len(self._messages) >= self._capacity:
             self._check_room(1)
-        if not self._waiters or not self._hand_over(message, priority):
+        if not self._waiters or not self._hand_over(message):
             self._insert(message, first=priority)
 
     def put_all(self, messages: Sequence[Message]) -> None:
@@ -113,26 +84,14 @@ class MessageQueue:
         return (await self.get_batch(match, max_messages=1, timeout_s=timeout_s))[0]
 
     async def get_batch(
-        self,
-        match: Match | None = None,
-        *,
-        min_messages: int = 1,
-        max_messages: int = 100,
-        timeout_s: float | None = None,
+        self, match: Match | None = None, *, max_messages: int = 100, timeout_s: float | None = None
     ) -> list[Message]:
-        """The oldest messages that match, at most `max_messages`, as soon as there are `min_messages`.
-
-        After a time limit, those that are there; at once without a minimum. Raises QueueTimeout if there are none but a
-        minimum was given, and QueueClosed.
-        """
-        self._check_open()
-        messages: list[Message] = []
-        numbers = self._find(match, max_messages)
-        if len(numbers) < min_messages and (timeout_s is None or timeout_s > 0):
-            messages = await self._wait(_Waiter(match, min_messages, max_messages, _new_future()), timeout_s)
-            numbers = self._find(match, max_messages - len(messages))
-        messages.extend(self._take(numbers))
-        if min_messages and not messages:
+        """The oldest messages that match, at most so many; waits for one. Raises QueueTimeout and QueueClosed."""
+        messages = self.take(match, max_messages=max_messages)
+        if not messages and (timeout_s is None or timeout_s > 0):
+            messages = await self._wait(_Waiter(match, max_messages, _new_future()), timeout_s)
+            messages += self._take(self._find(match, max_messages - len(messages)))
+        if not messages:
             self._check_open()
             raise QueueTimeout(f"no message that was waited for came within {timeout_s} s")
         return messages
@@ -145,10 +104,6 @@ class MessageQueue:
     def remove(self, match: Match) -> int:
         """Discard the messages that match; returns their number."""
         return len(self._take(self._find(match, None)))
-
-    def clear(self) -> int:
-        """Discard all messages; returns their number."""
-        return len(self._take(list(self._messages)))
 
     def close(self) -> list[Message]:
         """Close the queue: it takes and gives nothing more, and waiting readers get QueueClosed. Returns the unread
@@ -174,68 +129,31 @@ class MessageQueue:
         self._messages[number] = message
         if first:
             self._messages.move_to_end(number, last=False)
-            for index in self._indexes(message):
-                index[number] = message
-                index.move_to_end(number, last=False)
-
-    def _indexes(self, message: Message) -> list[OrderedDict[int, Message]]:
-        indexes = [self._by_sender.setdefault(message.sender_id, OrderedDict())]
-        if message.meeting_id is not None:
-            indexes.append(self._by_meeting.setdefault(message.meeting_id, OrderedDict()))
-        return indexes
-
-    def _index(self) -> None:
-        """Add the newest messages to the indexes."""
-        last = list(takewhile(lambda number: number > self._indexed, reversed(self._messages)))
-        for number in reversed(last):
-            message = self._messages[number]
-            for index in self._indexes(message):
-                index.setdefault(number, message)
-        self._indexed = max([self._indexed, *last])
 
     def _find(self, match: Match | None, most: int | None) -> list[int]:
         """The numbers of the oldest messages that match."""
         if match is None:
             return list(islice(self._messages, most))
-        if isinstance(match, FromSender | InMeeting):
-            self._index()
-        if isinstance(match, FromSender):
-            return list(islice(self._by_sender.get(match.sender_id, ()), most))
-        if isinstance(match, InMeeting):
-            return list(islice(self._by_meeting.get(match.meeting_id, ()), most))
         return list(islice((number for number, message in self._messages.items() if match(message)), most))
 
     def _take(self, numbers: Sequence[int]) -> list[Message]:
-        messages: list[Message] = []
-        for number in numbers:
-            message = self._messages.pop(number)
-            messages.append(message)
-            _drop(self._by_sender, message.sender_id, number)
-            if message.meeting_id is not None:
-                _drop(self._by_meeting, message.meeting_id, number)
-        return messages
+        return [self._messages.pop(number) for number in numbers]
 
-    def _hand_over(self, message: Message, priority: bool) -> bool:
-        """Give the message to the first reader that lacks only this one, without a look at other messages."""
+    def _hand_over(self, message: Message) -> bool:
+        """Give the message to the first reader that waits for such a one, without a look at other messages."""
         for waiter in self._waiters:
-            if not waiter.wants(message):
-                continue
-            if waiter.least <= 1:
+            if waiter.wants(message):
                 waiter.woken.set_result([message])
-                return True
-            if len(self._find(waiter.match, waiter.least - 1)) == waiter.least - 1:
-                self._insert(message, first=priority)
-                waiter.woken.set_result(self._take(self._find(waiter.match, waiter.most)))
                 return True
         return False
 
     def _serve(self, added: Sequence[Message]) -> None:
-        """Give a batch to each reader whose batch is complete now that these messages came."""
+        """Give a batch to each reader that waits for such messages as came."""
         for waiter in self._waiters:
             if not any(waiter.wants(message) for message in added):
                 continue
             numbers = self._find(waiter.match, waiter.most)
-            if len(numbers) >= waiter.least:
+            if numbers:
                 waiter.woken.set_result(self._take(numbers))
 
     async def _wait(self, waiter: _Waiter, timeout_s: float | None) -> list[Message]:
@@ -354,12 +272,6 @@ class Batcher:
 
 def _new_future() -> asyncio.Future[list[Message] | None]:
     return asyncio.get_running_loop().create_future()
-
-
-def _drop(index: dict[_Key, OrderedDict[int, Message]], key: _Key, number: int) -> None:
-    messages = index.get(key)
-    if messages is not None and messages.pop(number, None) is not None and not messages:
-        del index[key]
 
 
 def _may_wait(message: Message) -> bool:

@@ -232,7 +232,6 @@ class Builtins:
             try:
                 came = await self._conduits.queue(frame.state.agent).get_batch(
                     lambda message: _ends(wait, message, frame.agent),
-                    min_messages=1,
                     max_messages=at_most,
                     timeout_s=piece_s,
                 )
@@ -268,12 +267,7 @@ class Builtins:
                 return False
             return all_of_them or message.quiet
 
-        others = await self._conduits.queue(frame.state.agent).get_batch(
-            goes_along,
-            min_messages=0,
-            max_messages=at_most - len(came),
-            timeout_s=0.0,
-        )
+        others = self._conduits.queue(frame.state.agent).take(goes_along, max_messages=at_most - len(came))
         places = {message.id: place for place, message in enumerate(frame.agent.queue)}
         return sorted([*came, *others], key=lambda message: places.get(message.id, -1))
 

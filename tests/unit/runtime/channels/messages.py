@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from runtime.channels.message_queue import Match
 from runtime.channels.participant import AgentParticipant
 from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
 from runtime.core.message import Message, MessageType
@@ -40,3 +41,13 @@ def broadcast(text: str, sender: ParticipantId = A, *targets: AgentId, human: bo
 def texts(messages: list[Message]) -> list[str]:
     """What was said."""
     return [message.content for message in messages]
+
+
+def from_sender(sender: AgentId) -> Match:
+    """Messages of one agent."""
+    return lambda message: message.sender_id == sender
+
+
+def of_meeting(message: Message) -> bool:
+    """Whether it is a message of the meeting."""
+    return message.meeting_id == MEETING

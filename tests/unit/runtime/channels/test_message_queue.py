@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.channels.message_queue import FromSender, InMeeting, Match, MessageQueue
+from runtime.channels.message_queue import Match, MessageQueue
 from runtime.core.errors import QueueClosed, QueueFull, QueueTimeout
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from tests.fakes.clock import FakeClock
-from tests.unit.runtime.channels.messages import MEETING, A, B, C, broadcast, direct, texts
+from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, from_sender, of_meeting, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ async def test_messages_are_read_in_the_order_in_which_they_came(queue: MessageQ
 
 @pytest.mark.parametrize(
     "match",
-    [FromSender(C), InMeeting(MEETING), lambda message: message.content == "wanted"],
+    [from_sender(C), of_meeting, lambda message: message.content == "wanted"],
     ids=["sender", "meeting", "any"],
 )
 async def test_a_selective_read_leaves_the_others_in_place(queue: MessageQueue, match: Match) -> None:
@@ -53,19 +53,11 @@ async def test_a_selective_read_leaves_the_others_in_place(queue: MessageQueue, 
     assert texts(await queue.get_batch()) == ["a", "b"]
 
 
-async def test_an_index_holds_only_what_can_be_read_by_it(queue: MessageQueue) -> None:
-    for index in range(50):
-        queue.put(direct(str(index)))
-    queue.put(broadcast("m", C))
-    assert oldest(queue, FromSender(C)) is oldest(queue, InMeeting(MEETING)) is not None
-    assert oldest(queue, FromSender(B)) is None
-
-
 async def test_a_reader_waits_until_what_it_wants_comes(queue: MessageQueue, clock: FakeClock) -> None:
     got: list[Message] = []
 
     async def read() -> None:
-        got.append(await queue.get(FromSender(C)))
+        got.append(await queue.get(from_sender(C)))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read)
@@ -84,7 +76,7 @@ async def test_a_read_that_takes_too_long_raises(queue: MessageQueue, clock: Fak
 
         async def read() -> None:
             with pytest.raises(QueueTimeout):
-                await queue.get(FromSender(C), timeout_s=2)
+                await queue.get(from_sender(C), timeout_s=2)
             raised.set()
 
         tasks.start_soon(read)
@@ -112,53 +104,15 @@ async def test_no_timer_is_left_when_the_message_comes_in_time(queue: MessageQue
         assert clock.sleeping == 0
 
 
-async def test_a_batch_waits_for_its_least_number_and_takes_at_most_its_greatest(
-    queue: MessageQueue, clock: FakeClock
-) -> None:
-    batches: list[list[str]] = []
-
-    async def read() -> None:
-        batches.append(texts(await queue.get_batch(min_messages=3, max_messages=4)))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        await clock.settle()
-        for text in "ab":
-            queue.put(direct(text))
-        await clock.settle()
-        assert batches == []
-        for text in "cde":
-            queue.put(direct(text))
-    assert batches == [["a", "b", "c", "d"]]
-    assert len(queue) == 1
-
-
-async def test_a_batch_whose_time_is_up_is_what_there_is(queue: MessageQueue, clock: FakeClock) -> None:
-    batches: list[list[str]] = []
-
-    async def read() -> None:
-        batches.append(texts(await queue.get_batch(min_messages=3, max_messages=9, timeout_s=5)))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        await clock.settle()
-        queue.put(direct("a"))
-        await clock.advance(4.9)
-        queue.put(direct("b"))
-        assert batches == []
-        await clock.advance(0.1)
-    assert batches == [["a", "b"]]
-
-
 async def test_an_empty_batch_whose_time_is_up_raises(queue: MessageQueue) -> None:
     with pytest.raises(QueueTimeout):
         await queue.get_batch(timeout_s=0)
 
 
-async def test_a_batch_without_a_least_number_is_what_there_is_now(queue: MessageQueue) -> None:
-    assert await queue.get_batch(min_messages=0) == []
+async def test_who_does_not_wait_takes_what_there_is_now(queue: MessageQueue) -> None:
+    assert queue.take() == []
     queue.put(direct("a"))
-    assert texts(await queue.get_batch(min_messages=0)) == ["a"]
+    assert texts(queue.take()) == ["a"]
 
 
 async def test_messages_put_together_are_read_together_by_one_who_waits(queue: MessageQueue, clock: FakeClock) -> None:
@@ -178,18 +132,17 @@ async def test_a_priority_message_comes_first_for_every_reader(queue: MessageQue
     queue.put(broadcast("a"))
     queue.put(broadcast("b"), priority=True)
     assert (
-        texts([m for m in (oldest(queue), oldest(queue, FromSender(A)), oldest(queue, InMeeting(MEETING))) if m])
-        == ["b"] * 3
+        texts([m for m in (oldest(queue), oldest(queue, from_sender(A)), oldest(queue, of_meeting)) if m]) == ["b"] * 3
     )
     assert texts(await queue.get_batch()) == ["b", "a"]
 
 
-async def test_removing_and_clearing_tell_how_many_went(queue: MessageQueue) -> None:
+async def test_removing_tells_how_many_went(queue: MessageQueue) -> None:
     for sender in (A, C, A, B):
         queue.put(direct("x", sender))
-    assert queue.remove(FromSender(A)) == 2
-    assert queue.clear() == 2
-    assert oldest(queue, FromSender(C)) is None
+    assert queue.remove(from_sender(A)) == 2
+    assert queue.remove(lambda _: True) == 2
+    assert oldest(queue, from_sender(C)) is None
 
 
 async def test_readers_are_served_in_order_and_each_message_goes_to_one(queue: MessageQueue, clock: FakeClock) -> None:
@@ -205,36 +158,6 @@ async def test_readers_are_served_in_order_and_each_message_goes_to_one(queue: M
         for text in "abcde":
             queue.put(direct(text))
     assert sorted(got) == list(enumerate("abcde"))
-
-
-async def test_a_reader_of_many_does_not_keep_messages_from_a_reader_of_one(
-    queue: MessageQueue, clock: FakeClock
-) -> None:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: queue.get_batch(min_messages=5))
-        await clock.settle()
-        queue.put(direct("a"))
-        assert (await queue.get()).content == "a"
-        tasks.cancel_scope.cancel()
-
-
-async def test_a_reader_of_many_that_came_first_is_served_oldest(queue: MessageQueue, clock: FakeClock) -> None:
-    got: list[list[str]] = []
-
-    async def read(match: Match | None, least: int) -> None:
-        got.append(texts(await queue.get_batch(match, min_messages=least)))
-
-    async with anyio.create_task_group() as tasks:
-        queue.put(direct("a"))
-        tasks.start_soon(read, None, 2)
-        await clock.settle()
-        tasks.start_soon(read, FromSender(C), 1)
-        await clock.settle()
-        queue.put(direct("b", C))
-        await clock.settle()
-        assert got == [["a", "b"]]
-        queue.put(direct("c", C))
-    assert got == [["a", "b"], ["c"]]
 
 
 async def test_a_reader_that_waits_is_asked_only_about_new_messages(queue: MessageQueue, clock: FakeClock) -> None:
@@ -261,7 +184,7 @@ async def test_closing_wakes_who_waits_and_returns_what_was_not_read(queue: Mess
 
     async def read(timeout_s: float | None) -> None:
         with pytest.raises(QueueClosed):
-            await queue.get(FromSender(C), timeout_s=timeout_s)
+            await queue.get(from_sender(C), timeout_s=timeout_s)
         closed.append(True)
 
     async with anyio.create_task_group() as tasks:
@@ -301,11 +224,11 @@ async def test_a_reader_cancelled_while_it_waits_loses_nothing(queue: MessageQue
 async def test_a_reader_cancelled_as_its_messages_come_gives_them_back_in_order(
     queue: MessageQueue, clock: FakeClock, timeout_s: float | None
 ) -> None:
-    reader = asyncio.create_task(queue.get_batch(min_messages=2, timeout_s=timeout_s))
+    reader = asyncio.create_task(queue.get_batch(timeout_s=timeout_s))
     await clock.settle()
     for text in "abc":
         queue.put(direct(text))
-    assert len(queue) == 1
+    assert len(queue) == 2
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
@@ -342,10 +265,10 @@ def test_the_queue_agrees_with_a_plain_list(operations: list[tuple[str, AgentId 
             queue.put(message, priority=flag)
             model.insert(0 if flag else len(model), message)
         else:
-            match: Match | None = FromSender(sender) if sender else InMeeting(MEETING) if flag else None
+            match: Match | None = from_sender(sender) if sender else of_meeting if flag else None
             expected = [message for message in model if match is None or match(message)]
             assert oldest(queue, match) == (expected[0] if expected else None)
             if match is not None and flag:
                 assert queue.remove(match) == len(expected)
                 model = [message for message in model if message not in expected]
-    assert queue.clear() == len(model)
+    assert len(queue) == len(model)

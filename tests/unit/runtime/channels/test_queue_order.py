@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.channels.message_queue import FromSender, InMeeting, MessageQueue
+from runtime.channels.message_queue import MessageQueue
 from runtime.core.message import Message
 from tests.fakes.clock import FakeClock
-from tests.unit.runtime.channels.messages import MEETING, A, B, C, broadcast, direct
+from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct, from_sender, of_meeting
 
 pytestmark = pytest.mark.anyio
 
@@ -34,9 +34,9 @@ async def test_as_a_list_would_have_it(steps: list[tuple[str, int, bool, bool]])
             queue.put(message, priority=flag)
             expected.insert(0 if flag else len(expected), message)
             continue
-        match = (*map(FromSender, SENDERS), InMeeting(MEETING), None)[which]
+        match = (*map(from_sender, SENDERS), of_meeting, None)[which]
         wanted = [message for message in expected if match is None or match(message)][: 1 if flag else 100]
-        got = await queue.get_batch(match, min_messages=0, max_messages=1 if flag else 100, timeout_s=0.0)
+        got = queue.take(match, max_messages=1 if flag else 100)
         assert got == wanted
         expected = [message for message in expected if message not in got]
-    assert await queue.get_batch(min_messages=0, timeout_s=0.0) == expected
+    assert queue.take() == expected
