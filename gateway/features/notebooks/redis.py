@@ -7,10 +7,8 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
-from redis.asyncio import Redis
 
 from gateway.database import GatewayDatabase
 from gateway.features.notebooks.store import (
@@ -79,13 +77,8 @@ class RedisNotebooks:
     async def find(self, name: str, /) -> Notebook | None:
         keys = keys_of(name)
 
-        async def call(client: Redis) -> Any:
-            async with client.pipeline(transaction=True) as batch:
-                batch.hgetall(keys.notebook)
-                batch.hgetall(keys.branches)
-                return await batch.execute()
-
-        row, branches = await self._connection.retrying(call, keys.notebook)
+        asked = [("hgetall", keys.notebook), ("hgetall", keys.branches)]
+        row, branches = await self._connection.read_at_once(keys.notebook, *asked)
         return _notebook(name, row, branches) if row else None
 
     async def names(self) -> Mapping[str, int]:
