@@ -111,7 +111,6 @@ class Adapter(Protocol):
     @property
     def name(self) -> str:
         """The platform's name, which is `Address.platform` of all its addresses."""
-        ...
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -122,15 +121,12 @@ class Adapter(Protocol):
         An item may be acknowledged to the platform only when the consumer asks for the next one: then it is durable.
         Reconnects on its own. Raises AuthFailed when the token is refused.
         """
-        ...
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """The bucket of calls to this conversation: its key (topics of one chat share one) and its size."""
-        ...
 
     async def check(self) -> str:
         """Whether the token is accepted: one line for a person. Raises AuthFailed or NotDelivered."""
-        ...
 
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
@@ -143,7 +139,6 @@ class Adapter(Protocol):
         nothing else in `text` may ping anybody. Raises RateLimited, NotDelivered, OutcomeUncertain, BadMarkup, and
         ShownDiffers when a final text was answered with another text or another place.
         """
-        ...
 
 
 @runtime_checkable
@@ -155,7 +150,6 @@ class CountsByMethod(Protocol):
 
         `speaker` matters on platforms where agents have buckets of their own.
         """
-        ...
 
 
 @runtime_checkable
@@ -164,7 +158,6 @@ class CanEdit(Protocol):
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """Replace the text. Idempotent. Raises as `send`, and MessageGone."""
-        ...
 
 
 @runtime_checkable
@@ -176,17 +169,14 @@ class CanRecover(Protocol):
 
     def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
         """Whether `recover` may find the post; then it is called in place of `send`."""
-        ...
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
         """Search once, at the cost of one edit: the id of the post, which then shows `text`, or None. Raises as
         `send`.
         """
-        ...
 
     def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
         """Whether a second copy of the post with this nonce may exist. Forgets the nonce."""
-        ...
 
 
 @runtime_checkable
@@ -195,7 +185,6 @@ class HearsShare(Protocol):
 
     def granted(self, share: float, /) -> None:
         """Our share of the shared budgets is now `share`; while it is 1 no other node makes any call."""
-        ...
 
 
 @runtime_checkable
@@ -204,13 +193,11 @@ class CanDoubt(Protocol):
 
     def doubt(self, nonce: str, /) -> None:
         """Another process may have posted the message with this nonce: the next `send` looks for it."""
-        ...
 
     def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
         """After it looked, the next `send` of this nonce posts nothing if its conversation is `away`, another process's
         by then, and raises OutcomeUncertain.
         """
-        ...
 
 
 @runtime_checkable
@@ -219,7 +206,6 @@ class CanDelete(Protocol):
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         """Delete a message of ours; a missing one is no error. Raises as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -230,15 +216,12 @@ class CanStream(Protocol):
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """Post the start and return the message's id. Raises as `send`, and StreamOver where no stream is available."""
-        ...
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Append. Not idempotent. Raises as `send`, and StreamOver: then the message continues by edits."""
-        ...
 
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Append the last piece, which may be empty, and end the stream. Raises as `append`."""
-        ...
 
 
 @runtime_checkable
@@ -247,11 +230,9 @@ class CanPreview(Protocol):
 
     def previews(self, to: Address, /) -> bool:
         """Whether drafts are wanted and available in this conversation."""
-        ...
 
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
         """Show or replace the draft of the message that will be sent with `nonce`. Idempotent. Raises as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -265,7 +246,6 @@ class CanOffer(Protocol):
 
         A press arrives as an Inbound of act "choice". Idempotent. Raises as `CanEdit.edit`.
         """
-        ...
 
 
 @runtime_checkable
@@ -279,13 +259,11 @@ class CanOpenThread(Protocol):
         the same conversation; elsewhere a call whose answer was lost leaves an empty one. Raises RateLimited,
         NotDelivered and OutcomeUncertain.
         """
-        ...
 
     async def link(self, to: Address, /) -> str | None:
         """A link that leads people on the platform to a conversation; None if it has no link. Raises as
         `open_thread`.
         """
-        ...
 
 
 @runtime_checkable
@@ -296,7 +274,6 @@ class CanAnswerAlone(Protocol):
         """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
         Raises as `open_thread`.
         """
-        ...
 
 
 @runtime_checkable
@@ -307,7 +284,6 @@ class CanTellAlone(Protocol):
         """Tell one person of the conversation something, there or in private. It may be lost. Raises as
         `open_thread`.
         """
-        ...
 
 
 @runtime_checkable
@@ -316,7 +292,6 @@ class CanReact(Protocol):
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Put our mark on a message in place of an earlier one; None removes it. Idempotent. Raises as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -327,7 +302,6 @@ class CanUpload(Protocol):
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
         """Post a file with a text, which may be empty, and return the message's id. Raises as `send`."""
-        ...
 
 
 @runtime_checkable
@@ -336,7 +310,6 @@ class CanDownload(Protocol):
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:
         """The content behind `Attachment.url`. Raises NotDelivered when it is gone or longer than `max_bytes`."""
-        ...
 
 
 @runtime_checkable
@@ -347,7 +320,6 @@ class CanShowTyping(Protocol):
         """Show the indicator for `capabilities.typing_lasts_s`; where `status_text` is set, with the current
         activity.
         """
-        ...
 
 
 @runtime_checkable
@@ -358,7 +330,6 @@ class CanShowTask(Protocol):
         self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
     ) -> str:
         """Show a message that is a card, or change this `card`; its id. Raises as `send`, also where there are none."""
-        ...
 
 
 @runtime_checkable
@@ -367,7 +338,6 @@ class CanEndTyping(Protocol):
 
     async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
         """Show that the speaker no longer writes an answer."""
-        ...
 
 
 @runtime_checkable
@@ -379,7 +349,6 @@ class BringsTogether(Protocol):
 
         All of it is acknowledged when the consumer asks for more.
         """
-        ...
 
 
 @runtime_checkable
@@ -388,7 +357,6 @@ class AnswersHttp(Protocol):
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """Check the request's signature or secret and take it; returns once its content is stored or refused."""
-        ...
 
 
 @runtime_checkable
@@ -397,4 +365,3 @@ class HoldsConnections(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections, once nothing more is to be sent."""
-        ...

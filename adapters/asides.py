@@ -22,7 +22,6 @@ class ShowsAnswered(Protocol):
 
     def answers(self, message: str, answered: str, /) -> None:
         """A message of ours that is about to be changed answers that one. Another process may have posted it."""
-        ...
 
 
 @runtime_checkable
@@ -31,7 +30,6 @@ class KnowsWork(Protocol):
 
     def works(self, to: Address, speaker: Speaker, active: bool, /) -> None:
         """A speaker works on an answer there, or has stopped."""
-        ...
 
 
 @runtime_checkable
@@ -45,7 +43,6 @@ class CanReadBack(Protocol):
         Nobody is addressed by any of it, and there are no commands in it. What a bot said has no `person_id`. Raises
         AdapterError.
         """
-        ...
 
 
 @runtime_checkable
@@ -56,4 +53,3 @@ class CanWriteAlone(Protocol):
         """The conversation of the bot with one of the people of a conversation alone; None where there is none. Raises
         AdapterError.
         """
-        ...

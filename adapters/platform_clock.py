@@ -56,7 +56,6 @@ class HasClock(Protocol):
     @property
     def clock(self) -> PlatformClock:
         """The platform's clock, by which its messages are dated."""
-        ...
 
 
 def clock_of(adapter: object, ours: Clock) -> Clock:

@@ -21,7 +21,6 @@ class Records(Protocol):
 
     async def remove(self, name: str, /) -> None:
         """Remove a text; a missing one is no error."""
-        ...
 
 
 class ChangedTogether(Records, Protocol):
@@ -32,7 +31,6 @@ class ChangedTogether(Records, Protocol):
 
         False, without a change, if something else is there; True if it was done before.
         """
-        ...
 
 
 def readable(name: str, text: str | None, read: Callable[[str], _Read]) -> _Read | None:

@@ -61,15 +61,12 @@ class Member(Protocol):
 
     async def run(self, tasks: TaskGroup, /) -> None:
         """Do it in `tasks` until that is cancelled. Returns when it does. Raises StorageUnavailable."""
-        ...
 
     async def drain(self, within_s: float, /) -> None:
         """Give everything back; work in progress may finish within this time."""
-        ...
 
     def at_work(self) -> int:
         """The number of conversations with work in progress."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

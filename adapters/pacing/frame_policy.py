@@ -53,7 +53,6 @@ class FramePolicy(Protocol):
 
     def due_at(self, text: Progress, supplies: Sequence[Supply], now: float, /) -> float:
         """A time up to `now`: due. A later time: the earliest at which it can become due if no chunk comes."""
-        ...
 
 
 class AreaPolicy:

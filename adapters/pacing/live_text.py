@@ -123,11 +123,9 @@ class FrameSource(Protocol):
     @property
     def conversation(self) -> str | None:
         """The key of the conversation whose session speaks; None for texts without a session."""
-        ...
 
     def frame(self, final: bool, /) -> LiveCall | None:
         """The call that brings people closest to the newest text now; None when they see it. Changes nothing."""
-        ...
 
 
 class Attention(Protocol):
@@ -138,11 +136,9 @@ class Attention(Protocol):
 
     def changed(self, text: LiveText, /) -> None:
         """The text has grown, ended or may go on."""
-        ...
 
     def over(self, text: LiveText, /) -> None:
         """Nothing more of it will be shown."""
-        ...
 
 
 class Lane:

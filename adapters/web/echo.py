@@ -50,17 +50,14 @@ class RoomNews(Protocol):
     @property
     def node(self) -> str:
         """This node's name."""
-        ...
 
     async def tell(self, text: str, /, *, to: str | None = None) -> None:
         """Send a text to one node or to all, including this one. Texts of one caller arrive in order."""
-        ...
 
     async def listen(self, on_open: OnOpen, on_news: OnNews, /) -> None:
         """Deliver others' texts, until cancelled. `on_open` is called each time that texts may have been missed
         before.
         """
-        ...
 
 
 class Audience(Protocol):
@@ -68,43 +65,33 @@ class Audience(Protocol):
 
     async def catch_up(self, room: str, /) -> None:
         """A change was stored."""
-        ...
 
     async def catch_up_all(self) -> None:
         """Changes may have been stored in any room."""
-        ...
 
     async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
         """A text has grown; False if its beginning is unknown here."""
-        ...
 
     async def active(self, room: str, seq: int, /) -> None:
         """A room has a new message."""
-        ...
 
     async def chartered(self, room: str, /) -> None:
         """A room's charter has changed."""
-        ...
 
     def people_here(self, room: str, /) -> Presence:
         """Who looks at a room on this node, as far as others are told."""
-        ...
 
     def people_elsewhere(self, node: str, room: str, presence: Presence, /) -> None:
         """Who looks at a room on another node."""
-        ...
 
     def forget_ended(self) -> None:
         """Forget people of whom their node says nothing more."""
-        ...
 
     def show(self, room: str, frame: str, /) -> None:
         """A frame for the pages that show a room."""
-        ...
 
     def show_alone(self, room: str, person_id: str, frame: str, /) -> None:
         """A frame for the pages on which one person looks at a room."""
-        ...
 
 
 class Echo:

@@ -67,15 +67,12 @@ class PageLink(Protocol):
 
     async def receive(self) -> str | None:
         """The next text frame; None when the other side has gone."""
-        ...
 
     def send_at_once(self, frame: str, /) -> bool:
         """Send a text frame now. Returns False, and sends nothing, where that has to wait."""
-        ...
 
     async def send(self, frame: str, /) -> None:
         """Send a text frame; returns when it may be forgotten. Does nothing when the other side has gone."""
-        ...
 
     async def close(self, code: int, reason: str, /) -> None: ...
 

@@ -29,26 +29,21 @@ class ShardServer(Protocol):
 
     async def gained(self, lease: Lease, /) -> None:
         """We now hold a shard. Returns before the first entry under this lease."""
-        ...
 
     def dispatch(self, entry: InboxEntry, lease: Lease, /) -> Awaitable[None] | None:
         """An entry has arrived. The returned awaitable is awaited before the next entry."""
-        ...
 
     def loads(self) -> Mapping[int, int]:
         """The amount of work in each shard; a missing shard has none. Shards with the least are given away first."""
-        ...
 
     async def park(self, shard: int, within_s: float, /) -> None:
         """Let work in progress finish within this time. On return nothing of the shard runs, and everything is stored.
 
         Entries that arrive meanwhile need not be taken.
         """
-        ...
 
     def lost(self, shard: int, /) -> None:
         """Release a shard at once, because another node now holds it."""
-        ...
 
 
 class Node:

@@ -65,19 +65,15 @@ class SpeaksOutside(Protocol):
 
     async def say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         """Tell a conversation, perhaps with choices below."""
-        ...
 
     def tell_alone(self, to: Address, person_id: str, text: str, /) -> object:
         """Tell one person of a conversation in private, where the platform can."""
-        ...
 
     def answer(self, to: Address, person_id: str, text: str, otherwise: str | None = None, /) -> object:
         """Answer one person of a conversation; where others would read it, `otherwise` is said in its place."""
-        ...
 
     def mark(self, to: Address, message_id: str, mark: Mark | None, /) -> object:
         """Put a reaction on a person's message, where the platform can."""
-        ...
 
 
 class Origins:

@@ -56,11 +56,9 @@ class Counters(Protocol):
 
         The sum, and what is known of `once`, vanish `ttl_s` after the first call.
         """
-        ...
 
     async def read(self, names: Sequence[str], /) -> Sequence[float]:
         """The sums of these names, in order; 0 for an unknown one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

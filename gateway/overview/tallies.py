@@ -61,7 +61,6 @@ class _Noted(Protocol):
 
     def data(self) -> Any:
         """It as JSON data, without words of people."""
-        ...
 
 
 class SharedView:

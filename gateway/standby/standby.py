@@ -53,15 +53,12 @@ class Running(Protocol):
     @property
     def was_ready(self) -> bool:
         """Whether it has ever served."""
-        ...
 
     async def ended(self) -> int:
         """Wait for its end; its exit code, or minus the signal that ended it."""
-        ...
 
     def send(self, number: signal.Signals, /) -> None:
         """Send it a signal, unless it has ended."""
-        ...
 
 
 class Supervised:

@@ -29,7 +29,6 @@ class Places(Protocol):
         `people` are those who are asked to come, by id, or by what the program calls somebody who has not taken part
         yet. People are told where it is and what it is about. Called again for the same meeting it changes nothing.
         """
-        ...
 
 
 class MeetingHost:

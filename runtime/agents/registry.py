@@ -33,23 +33,18 @@ class LiveAgent(Protocol):
     @property
     def state(self) -> AgentState:
         """The agent's state on the tape."""
-        ...
 
     def accept(self, message: Message) -> None:
         """Take a message; durable with the next commit. Raises QueueFull."""
-        ...
 
     def forget(self, messages: Collection[str]) -> None:
         """Remove messages from the queue that the tape no longer has in it."""
-        ...
 
     def interrupt(self) -> None:
         """Give up the current work; the tape knows already."""
-        ...
 
     async def live(self) -> None:
         """Work until the program has ended."""
-        ...
 
 
 class AgentRegistry:

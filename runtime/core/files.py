@@ -94,12 +94,10 @@ class FileAccess(Protocol):
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
         """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""
-        ...
 
     async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
         """Keep what is sent in this conversation and return its id; the same content has the same id. Raises
         FileTooLarge."""
-        ...
 
 
 def file_id(data: bytes, media_type: str) -> str:

@@ -48,35 +48,27 @@ class Attendance(Protocol):
 
     def hear(self, agent: AgentId, message: Message) -> None:
         """An agent hears a notice."""
-        ...
 
     def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
         """An agent that has just come hears what was said before, ahead of all that is said from now on."""
-        ...
 
     def brief(self, meeting: MeetingState, message: Message) -> None:
         """The host of a meeting that has just started hears a notice from before its beginning."""
-        ...
 
     def cue(self, meeting: MeetingState, message: Message) -> None:
         """The host of a meeting that has just started is asked to begin."""
-        ...
 
     def announce(self, meeting: MeetingState, text: str) -> None:
         """The people who are in the meeting hear a notice."""
-        ...
 
     def host_reads(self, meeting: MeetingState) -> bool:
         """Whether a model executes the meeting: code would take a notice from before its beginning for an answer."""
-        ...
 
     def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
         """The people where the meeting is held hear for whom it waits."""
-        ...
 
     def waiting_for(self, meeting: MeetingState) -> Sequence[AgentId]:
         """The agents that wait for the meeting, in it or not."""
-        ...
 
 
 class Meetings:

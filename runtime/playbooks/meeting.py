@@ -21,11 +21,9 @@ class MeetingHosting(Protocol):
 
         A text says why it does not take place.
         """
-        ...
 
     async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
         """The playbook of a frame has returned, or failed."""
-        ...
 
 
 class MeetingPlaybook:

@@ -91,7 +91,6 @@ class Execution(Protocol):
 
     async def run(self) -> Any:
         """Execute the frame and return its value. Raises PlaybookError when it fails."""
-        ...
 
 
 class LLMPlaybook:

@@ -85,11 +85,9 @@ class ToolServer(Protocol):
 
     async def tools(self) -> list[Tool]:
         """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
-        ...
 
     async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
         """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
-        ...
 
 
 class Connection:

@@ -41,11 +41,9 @@ class Times(Protocol[Kept]):
 
     async def first(self, shard: int, /) -> float | None:
         """The shard's first time, in seconds since the epoch; None when it has none."""
-        ...
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Kept]:
         """What is due by then, the earliest first."""
-        ...
 
 
 class Bells(Generic[Due]):

@@ -12,11 +12,9 @@ class Versions(Protocol):
 
     async def find(self, digest: str, /) -> Program | None:
         """The program of this digest; None when it is not kept any more."""
-        ...
 
     async def is_newer(self, digest: str, than: Program, /) -> bool:
         """Whether a node took up the program of this digest after any node took up `than`."""
-        ...
 
 
 class NoVersions:

@@ -159,7 +159,6 @@ class PushPost(Protocol):
 
     async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
         """Whether it was taken. Raises nothing for what can go wrong on the way."""
-        ...
 
 
 class Pushes:

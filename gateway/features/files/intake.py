@@ -72,7 +72,6 @@ class FileIntake(FileContents, Protocol):
     ) -> list[TakenFile]:
         """Take the files of one event of a person, `once` its id. What cannot be taken is said in remarks. Raises
         StorageError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,4 +69,3 @@ class FileReader(Protocol):
 
     async def read(self, data: bytes, media_type: str, /) -> Reading:
         """Read one file, said to be of `media_type`."""
-        ...

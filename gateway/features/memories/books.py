@@ -97,15 +97,12 @@ class Silence(Protocol):
 
     async def holds(self, program: str, person: str, /) -> bool:
         """Whether nothing of a person is remembered or used."""
-        ...
 
     async def begin(self, program: str, person: str, /) -> None:
         """Remember and use nothing of a person."""
-        ...
 
     async def end(self, program: str, person: str, /) -> None:
         """Remember and use again what concerns a person."""
-        ...
 
 
 @dataclass(slots=True)

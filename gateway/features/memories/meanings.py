@@ -83,11 +83,9 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The model's name: vectors of another one are of no use."""
-        ...
 
     async def embed(self, texts: Sequence[str], payer: Payer, /) -> Sequence[bytes] | None:
         """A vector of signed bytes for each text, within a time limit; None where there are none now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

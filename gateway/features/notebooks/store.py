@@ -168,13 +168,11 @@ class NotebookStore(Protocol):
 
     async def find(self, name: str, /) -> Notebook | None:
         """A notebook as it is now."""
-        ...
 
     async def names(self) -> Mapping[str, int]:
         """The names of all notebooks, in their order, each with the time of its last change, in milliseconds since the
         epoch, which grows with every change. To be forked or rebased from counts as one.
         """
-        ...
 
     async def append(
         self,
@@ -191,44 +189,36 @@ class NotebookStore(Protocol):
 
         Raises HeadMoved, also where something else was merged meanwhile, and NotebookFull.
         """
-        ...
 
     async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
         """Make a notebook that goes on from another one's entry `at`. False where it is there already, made so.
 
         Raises NotebookExists, NotebookFull, and NotebookGone where the other has no such entry or branch.
         """
-        ...
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
         """Move the head back to entry `to`; the number of the branch that is current then.
 
         Raises HeadMoved, NotebookFull, and NotebookGone where there is no such notebook or entry.
         """
-        ...
 
     async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
         """Have a fork go on from all that `origin` has now, on a new branch; the number of that branch.
 
         Raises HeadMoved, NotebookFull, and NotebookGone where there is no such notebook.
         """
-        ...
 
     async def delete(self, name: str, changed_ms: int, /) -> bool:
         """Delete a notebook for good, unless it has changed since. Forks that see entries of it would lose them."""
-        ...
 
     def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
         """The entries of a view in order, or in reverse."""
-        ...
 
     def anchors(self, view: Sequence[Stretch], /) -> AsyncIterator[int]:
         """The numbers of a view's anchors, the last first."""
-        ...
 
     def following(self, name: str, /) -> AbstractAsyncContextManager[Following]:
         """News of a notebook, whether it is there or not."""
-        ...
 
 
 def cut(view: Sequence[Stretch], last: int, *, after: int = 0) -> tuple[Stretch, ...]:

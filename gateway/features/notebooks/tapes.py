@@ -38,36 +38,28 @@ class Tape(Protocol):
     @property
     def head(self) -> int:
         """The number of the last entry; 0 for none."""
-        ...
 
     @property
     def branch(self) -> int:
         """The number of the branch that is read."""
-        ...
 
     def about(self) -> dict[str, Any]:
         """What there is to know of it, JSON data."""
-        ...
 
     def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[TapeLine]:
         """The entries after number `after`, up to `until`, in order or in reverse."""
-        ...
 
     def file_lines(self) -> AsyncIterator[str]:
         """All entries as the lines of a file."""
-        ...
 
     async def since(self, anchor: str, until: int) -> int | None:
         """The number of the last anchor of this name, of any for `*`, not above `until`."""
-        ...
 
     def following(self) -> AbstractAsyncContextManager[Following]:
         """News of it."""
-        ...
 
     async def shared_with(self, branch: int) -> int:
         """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
-        ...
 
 
 class Tapes:

@@ -76,21 +76,17 @@ class ReportStore(Protocol):
 
         A failure that is added twice in a row, after a crash, counts once.
         """
-        ...
 
     async def all(self) -> Sequence[Report]:
         """The kept reports, the latest last."""
-        ...
 
     async def get(self, number: int, /) -> Report | None: ...
 
     async def decide(self, number: int, decided: Decision, /) -> None:
         """Note the outcome of a report; one that is gone is left alone."""
-        ...
 
     async def tell(self, number: int, /) -> None:
         """Note that the owners have been told of it."""
-        ...
 
 
 class RedisReports:

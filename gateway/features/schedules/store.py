@@ -68,38 +68,30 @@ class ScheduleStore(Protocol):
 
         An event that is kept already keeps its number. None where the conversation has `bound` schedules.
         """
-        ...
 
     async def all(self, conversation: Address, /) -> Sequence[KeptSchedule]:
         """The schedules of a conversation, by number."""
-        ...
 
     async def remove(self, lease: Lease, conversation: Address, number: int, /) -> bool:
         """Forget a schedule; False when there is none of that number."""
-        ...
 
     async def zone(self, conversation: Address, /) -> str:
         """The name of the conversation's time zone; "" where nobody has set one."""
-        ...
 
     async def set_zone(self, lease: Lease, conversation: Address, zone: str, dues: Mapping[int, float], /) -> None:
         """Set the time zone, and with it when schedules are due next, by their numbers."""
-        ...
 
     async def first(self, shard: int, /) -> float | None:
         """The time of the shard's next schedule; None when it has none."""
-        ...
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[KeptSchedule]:
         """The schedules due by then, the earliest first."""
-        ...
 
     async def passed(self, kept: KeptSchedule, next_s: float | None, /) -> None:
         """The time of a schedule was dealt with: it is due next at `next_s`, or is over.
 
         Nothing changes where it was set to another time, or removed, meanwhile.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +123,18 @@ class RunStore(Protocol):
 
     async def begin(self, schedule: str, run: ScheduleRun, /) -> ScheduleRun:
         """Keep a run unless it is known; the one that is kept."""
-        ...
 
     async def put(self, schedule: str, run: ScheduleRun, /) -> None:
         """Keep a run in the place of what was known of it."""
-        ...
 
     async def of(self, schedule: str, /) -> Sequence[ScheduleRun]:
         """The kept runs, the earliest first."""
-        ...
 
     async def pause(self, schedule: str, /, *, paused: bool) -> None:
         """Have the schedule skip its times, or no longer."""
-        ...
 
     async def is_paused(self, schedule: str, /) -> bool:
         """Whether it skips its times."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

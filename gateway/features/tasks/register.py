@@ -38,7 +38,6 @@ class TaskInbox(Inbox, Protocol):
 
     async def known(self, address: Address, event_id: str, /) -> KnownEvent | None:
         """An event that was taken in there within the time that ids are remembered."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

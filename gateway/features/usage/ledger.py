@@ -67,11 +67,9 @@ class UsageStore(Protocol):
 
     async def add(self, used: Used, amounts: Amounts, /) -> None:
         """Add to the sums of a day. They vanish KEPT_DAYS later."""
-        ...
 
     async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
         """All sums of these days, in no order."""
-        ...
 
 
 class RedisUsage:

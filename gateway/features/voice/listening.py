@@ -80,7 +80,6 @@ class Listener(Protocol):
     async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
         """The words of a recording; `once` is its own, so that it is counted once. Raises StorageError and nothing
         else."""
-        ...
 
 
 class ModelListener:

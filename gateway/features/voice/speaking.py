@@ -46,15 +46,12 @@ class VoiceSpeaker(Protocol):
     @property
     def max_chars(self) -> int:
         """How many characters of an answer are spoken."""
-        ...
 
     async def wanted(self, person: str, /) -> bool | None:
         """Whether a person wants answers spoken; None where they have not said. Raises StorageUnavailable."""
-        ...
 
     async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
         """The text as a voice note; None where that failed or is not allowed now."""
-        ...
 
 
 class VoiceCommand:

@@ -81,15 +81,12 @@ class EditorDesk(Protocol):
 
     def reserve(self, editor: Editor, /) -> bool:
         """Become the only editor; False if there is another."""
-        ...
 
     def attach(self, editor: Editor, /) -> None:
         """From now on sessions stop at the editor's breakpoints."""
-        ...
 
     def detach(self, editor: Editor, /) -> None:
         """Let every stopped session continue."""
-        ...
 
 
 class Editor:

@@ -82,11 +82,9 @@ class DebuggerPost(Protocol):
     @property
     def idle(self) -> bool:
         """Whether no editor is attached or expected."""
-        ...
 
     async def expected(self) -> None:
         """Return when the editor that must connect before execution has connected."""
-        ...
 
     def left(self, watch: SessionWatch, /) -> None: ...
 

@@ -37,19 +37,15 @@ class Answers(Protocol):
     @property
     def client(self) -> LLMClient:
         """Answers requests."""
-        ...
 
     def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
         """A talk begins. `asker` names the agent of a request; `on_fault` is told what must not be in a test."""
-        ...
 
     def begin(self, replies: Sequence[Reply], /) -> None:
         """A beat begins, in which the talk has these answers."""
-        ...
 
     def unused(self) -> Sequence[Reply]:
         """Answers of the beat that nobody asked for."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,23 +35,18 @@ class LogIn(Protocol):
 
     async def person(self, connection: HTTPConnection, /) -> Person | None:
         """Who a request or a WebSocket comes from; None for a stranger. Raises StorageUnavailable."""
-        ...
 
     def device(self, connection: HTTPConnection, /) -> str:
         """What the log-in of a request is known by, which is no secret; empty where people have no log-ins here."""
-        ...
 
     async def is_logged_in(self, person_id: str, device: str, /) -> bool:
         """Whether a person is logged in still by this log-in. Raises StorageUnavailable."""
-        ...
 
     async def about(self, person: Person | None, /) -> Mapping[str, object]:
         """What the page needs to know to log this person in. Raises StorageUnavailable."""
-        ...
 
     def routes(self) -> Sequence[Route]:
         """Where people come and go."""
-        ...
 
 
 class Attempts:

@@ -65,27 +65,21 @@ class RemoteServers(Protocol):
 
     async def ready(self, program: Program, /) -> None:
         """Return when each server of the program was asked for its tools, in vain perhaps; within a time limit."""
-        ...
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
         """Wait until one agent's server is ready."""
-        ...
 
     def equipped(self, program: Program, /) -> Program:
         """The program, its remote agents with the tools that are known now as their playbooks."""
-        ...
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
         """One agent with its tools; an agent with its own playbooks as it is."""
-        ...
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
         """Why the agent's tools are not known; None when they are."""
-        ...
 
     def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
         """The agent's playbook of this name; None while it is not known."""
-        ...
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
         """Have the server do it, under a key that is the same at every repetition; the result as JSON data.
@@ -93,7 +87,6 @@ class RemoteServers(Protocol):
         Raises ToolFailed, RemoteFault, RemoteTimeout and RemoteUnavailable; and OutcomeUnknown, at once and without
         repeating it, when it may or may not have happened and is not `repeatable`.
         """
-        ...
 
 
 class NoRemoteServers:

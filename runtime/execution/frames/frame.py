@@ -71,19 +71,15 @@ class FrameBody(Protocol):
 
     async def quiet(self) -> None:
         """Return when the code can go no further without a result, or has ended."""
-        ...
 
     def take_calls(self) -> Sequence[FrameCall]:
         """Calls made since the last asking, in the order of their evaluation."""
-        ...
 
     def take_cancelled(self) -> Sequence[FrameCall]:
         """Calls that the code gave up since the last asking."""
-        ...
 
     async def hand(self, result: Handed, /) -> None:
         """Give the code one result."""
-        ...
 
     @property
     def ended(self) -> bool: ...
@@ -109,7 +105,6 @@ class Executable(Protocol):
     @property
     def kind(self) -> str:
         """ "llm", "python" or "remote": what executes it."""
-        ...
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -118,18 +113,15 @@ class Executable(Protocol):
 
         Raises PlaybookError that names what does not fit.
         """
-        ...
 
     async def adopt(self, frame: Frame, /) -> None:
         """See whether a frame that was begun with another version can go on with this one. Nothing happens by it.
 
         Raises ProgramChanged with the reason when it cannot.
         """
-        ...
 
     async def run(self, frame: Frame, /) -> Any:
         """Execute the frame to its value. Raises PlaybookError when it fails."""
-        ...
 
 
 class FrameHost(HostCalls, Protocol):
@@ -138,13 +130,11 @@ class FrameHost(HostCalls, Protocol):
     def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
-        ...
 
     async def run_child(
         self, frame: Frame, call: FrameCall, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; `hidden` from the code of the frame."""
-        ...
 
 
 class Frame:

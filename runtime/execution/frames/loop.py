@@ -29,7 +29,6 @@ class Counted(Protocol):
 
     def refuse(self, what: str, /) -> NoReturn:
         """The code is about to wait for something that no journal records. Raises Unjournaled."""
-        ...
 
 
 @dataclass

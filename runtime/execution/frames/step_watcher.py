@@ -27,44 +27,34 @@ class StepWatcher(Protocol):
 
     async def entered(self, frame: Frame, /) -> None:
         """A playbook is about to start, or to continue after a restart."""
-        ...
 
     async def about_to_step(self, frame: Frame, /) -> None:
         """Control has reached an instruction (`frame.state.at`), which runs next."""
-        ...
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
         """A statement of a reply was accepted and runs next."""
-        ...
 
     async def about_to_say(self, frame: Frame, /) -> None:
         """A text starts to appear while the model writes it, before its statement is complete."""
-        ...
 
     async def about_to_call(self, frame: Frame, call: FrameCall, /) -> None:
         """Code has made a host call, which is executed next: a playbook in Python, whose call has a place, or a
         statement of a reply."""
-        ...
 
     async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
         """The model's reply was refused."""
-        ...
 
     async def returned(self, frame: Frame, value: Any, /) -> None:
         """A playbook has its value, which its caller gets next."""
-        ...
 
     async def failed(self, frame: Frame, error: Exception, /) -> None:
         """A playbook has failed, which its caller learns next."""
-        ...
 
     def noted(self, fact: Content, /) -> None:
         """A fact was noted."""
-        ...
 
     def left(self) -> None:
         """The session has left memory."""
-        ...
 
 
 WatchSession = Callable[[Watched], StepWatcher]

@@ -40,14 +40,12 @@ class AuthorsPython(Protocol):
 
     def names(self) -> Collection[str]:
         """The names that its placeholders may use."""
-        ...
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
         """The value of an expression, with `values` by name. The positions of its calls begin with `prefix`.
 
         Raises whatever the author's code raises.
         """
-        ...
 
 
 class Description:

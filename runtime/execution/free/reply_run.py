@@ -48,28 +48,22 @@ class Executor(Protocol):
 
     async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
         """Run a verified statement, preceded by `remarks`."""
-        ...
 
     async def open_stream(self, target: str, /) -> LiveStream | None:
         """Start to show a message to `target`."""
-        ...
 
     def position(self) -> Position:
         """The frame's current position."""
-        ...
 
     def value_of(self, name: str, /) -> Any:
         """A variable as the next statement sees it. Raises KeyError."""
-        ...
 
     @property
     def halted(self) -> bool:
         """Whether nothing more of this reply may run."""
-        ...
 
     async def say_plainly(self, text: str, /) -> None:
         """Treat a reply without statements as a message."""
-        ...
 
 
 class ReplyRun:

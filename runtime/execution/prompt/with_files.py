@@ -54,7 +54,6 @@ class FileContents(Protocol):
 
     async def content(self, url: str, /) -> bytes | None:
         """The bytes at an own url; None when they are no longer kept. Raises StorageError."""
-        ...
 
 
 class WithFiles:

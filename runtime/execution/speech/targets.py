@@ -64,24 +64,19 @@ class Population(Protocol):
     @property
     def humans(self) -> Sequence[HumanSpec]:
         """The humans that the program declares."""
-        ...
 
     def classes(self) -> tuple[str, ...]:
         """The names of all agent classes that can be spoken to."""
-        ...
 
     @property
     def guests(self) -> Collection[str]:
         """The names of the participants that extensions add."""
-        ...
 
     def ensure(self, klass: str) -> AgentId:
         """An agent of this class, made if there is none. Raises UnknownTarget."""
-        ...
 
     def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
         """A new agent of this class. Raises UnknownTarget."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

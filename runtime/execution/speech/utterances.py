@@ -51,11 +51,9 @@ class Conduits(Protocol):
     @property
     def acknowledgements(self) -> Acknowledgements:
         """The acknowledgements in the channels."""
-        ...
 
     def channel(self, agent: AgentId, target: Target) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
-        ...
 
     def queue(self, agent: AgentId) -> MessageQueue: ...
 

@@ -55,8 +55,6 @@ class Lowerer(Protocol):
     @property
     def fingerprint(self) -> str:
         """The inputs of its output besides the source: its name and version, prompt and model."""
-        ...
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
         """The PBAsm of `source`, one of the agents of `program`."""
-        ...

@@ -33,7 +33,6 @@ class PastSource(Protocol):
         """What was said before an event in its place, by those who may be heard there. Raises nothing: where nobody can
         be asked, nothing was said.
         """
-        ...
 
 
 class Arrivals:
