@@ -22,7 +22,7 @@ from runtime.playbooks import module
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [
-    text if isinstance(text, str) else statement_rules._line(*text)
+    statement_rules._told(text)
     for name, text in vars(statement_rules).items()
     if name.isupper() and (isinstance(text, str) or all(isinstance(call, str) for call in text))
 ]

@@ -82,17 +82,10 @@ call it `self.current_meeting.shared_state`.\
 """
 
 
-def _line(*calls: str) -> str:
-    """The rule of built-in calls, as they are declared."""
-    return f"\n- {'; '.join(SIGNATURES[name].told for name in calls)}."
-
-
-_FILES = _line("ReadFile", "Describe", "SendFile")
-_ASK = _line("Ask")
-_REMINDERS = _line("Remind")
-_LOG = _line("Log")
-
-# Features declare these, which may be read later.
+_FILES = ("ReadFile", "Describe", "SendFile")
+_ASK = ("Ask",)
+_REMINDERS = ("Remind",)
+_LOG = ("Log",)
 _TASKS = ("Spawn", "Result", "Tasks", "Cancel")
 _WORDS = ("Tell",)
 _EVENTS = ("Publish",)
@@ -110,6 +103,11 @@ _NAMED = (
     (phrase("artifacts"), _ARTIFACTS),
 )
 """What a program names, and the rule for it, or the calls that it is about."""
+
+
+def _told(rule: str | tuple[str, ...]) -> str:
+    """A rule, or that of built-in calls as they are declared: those of features may be read after this module."""
+    return rule if isinstance(rule, str) else f"\n- {'; '.join(SIGNATURES[name].told for name in rule)}."
 
 
 def rules(program: Program, agent: AgentSpec, shown: str) -> str:
@@ -134,7 +132,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
         yield _STEPS
     if judged:
         yield _TRIGGERS
-    yield from (rule if isinstance(rule, str) else _line(*rule) for named, rule in _NAMED if named.inside(shown))
+    yield from (_told(rule) for named, rule in _NAMED if named.inside(shown))
     if any(playbook.meeting for playbook in agent.playbooks):
         yield _MEETINGS
 
@@ -142,9 +140,9 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
 def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool = False) -> str:
     """The rules for what came up during a session, and which `system` lacks: people sent `files`, the agent is in a
     `meeting`, it has a `memory`, `now` shows artifacts."""
-    remembers = _line(*_MEMORY) if memory else ""
-    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, remembers), ("LoadArtifact(" in now, _ARTIFACTS))
-    return "".join(rule for is_so, rule in cases if is_so and rule not in system).strip()
+    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, _MEMORY), ("LoadArtifact(" in now, _ARTIFACTS))
+    told = [_told(rule) for is_so, rule in cases if is_so]
+    return "".join(rule for rule in told if rule not in system).strip()
 
 
 def written_in_statements(playbook: PlaybookSpec) -> bool:
