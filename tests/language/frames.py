@@ -1,4 +1,5 @@
-"""Programs whose steps were judged by hand, and what the product does with each of them, in a few words."""
+"""Programs whose steps were judged by hand, and what the product does with each of them, in a few words:
+`free` for those below one that is free."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ async def done_otherwise(
             for step in playbook.walk_steps():
                 done.setdefault(step.span.line, []).append(decode(step))
         for number, (said, means) in enumerate(steps, len(head.splitlines()) + 1):
-            found = (done_by or _done)(done[number])
+            found = (done_by or _done)(done[number]) if number in done else "free"
             wrong += [(f"- {said.strip(' -')}", found)] if found != means else []
     return sorted(wrong)
 

@@ -30,6 +30,7 @@ _FINDS_OUT = phrase("finds out from somebody")
 _LISTS = frozenset({"add", "append"})
 _BOUND = phrase("at most")
 _OVER_TIME = phrase("over time")
+_MEANWHILE = phrase("meanwhile")
 _ENDS = ("; YLD for exit", "; YLD for return")
 
 
@@ -106,10 +107,10 @@ class Certainty:
             why = f"{acts[:40]!r} is something else to be done"
         elif found.op is Op.EXE and found.known and _FINDS_OUT.begins(phrases.PREFIX.without(plain)):
             why = "who is asked is part of the sentence"
-        elif found.op is Op.CND and says_that_nothing_came(unquoted(found.text)):
+        elif found.op is Op.CND and says_that_nothing_came(_condition(unquoted(found.text))):
             why = "a time limit for an answer is part of the sentence"
-        elif found.loop and messages.lasts_until_a_time(found.text):
-            why = messages.NO_CLOCK
+        elif found.loop:
+            why = _of_a_loop(found.text)
         elif found.talk is not None and not found.after:
             ends = any(end in found.text for end in _ENDS)
             why = ("" if ends else _beside_fixed_words(text)) or _of_a_message(text, asks=found.talk.asks, ends=ends)
@@ -117,6 +118,18 @@ class Certainty:
             if not why and found.talk.asks and not phrases.ASK_ALWAYS.begins(plain) and lasts_a_time(plain):
                 why = "how long it lasts is part of the sentence"
         return free(text, why, whole=found.op is Op.CND) if why else None
+
+
+def _of_a_loop(heading: str) -> str:
+    if _MEANWHILE.begins(heading):
+        return "it may be for that time, and done once"
+    return messages.NO_CLOCK if messages.lasts_until_a_time(heading) else ""
+
+
+def _condition(text: str) -> str:
+    """The condition of a sentence, without what is done."""
+    first = phrases.CLAUSE_START.search(text)
+    return text[: first.start()] if first and " " in text[: first.start()] else text
 
 
 def _acts(head: str, tail: str) -> bool:

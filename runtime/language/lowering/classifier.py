@@ -17,6 +17,7 @@ from runtime.language.instructions.model import Call, End, Jump, Leave, Return, 
 from runtime.language.instructions.steps.course import course_of, jump_behind, without_further
 from runtime.language.instructions.steps.repeating import (
     begins_loop,
+    branch_of,
     is_limit,
     loop_of,
     repeats_steps,
@@ -201,9 +202,11 @@ class Classifier:
                 break
             if is_limit(rest):
                 continue  # how often belongs to the condition
-            if not rest or phrases.BRANCH.begins(rest):
-                continue
             several = phrases.ELSE_INSIDE.search(open_text(rest)) is not None
+            if not rest or (
+                phrases.BRANCH.begins(rest) and not (self._is_exact(text[: match.start()]) and not several)
+            ):
+                continue
             if self.classify(rest).known:
                 return (text, None) if several else (text[: match.start()], rest)
             if not several and self._begins_to_act(rest):
@@ -211,6 +214,12 @@ class Classifier:
             if match[0].startswith(":"):
                 return text, None
         return self._split_at_verb(text) or (text, None)
+
+    @staticmethod
+    def _is_exact(heading: str) -> bool:
+        """Whether a condition before another one is whole: "If $a is 3, then if …"."""
+        branch = branch_of(heading)
+        return branch is not None and read_condition(branch.test) is not None
 
     def _begins_to_act(self, rest: str) -> bool:
         """Whether the condition has ended, because an action begins: "say that it is over, and …"."""

@@ -276,6 +276,9 @@ class Compound:
         """
         if found.talk is None or found.talk.asks:
             return None
+        head, lasts, test = text.rpartition(" while ")
+        if lasts and not messages.is_indirect(head) and read_condition(test.rstrip(" .")) is not None:
+            return free(text, "how long it continues is part of the sentence")
         cut = phrases.LASTS.inside(unquoted(text))
         if cut is None or messages.is_indirect(text[: cut.start()]):
             return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.language.event_triggers import speaks_of_people, trigger_kind
+from runtime.language.instructions.conditions.reading import read_condition
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Ask, Call, Free, Say, Wait
 from runtime.language.program import Step, Trigger, TriggerKind
@@ -19,6 +20,7 @@ LATER = "it may be meant for later, and a trigger of a playbook waits for that"
 _ELSEWHERE = phrase("happens elsewhere")
 _TIME_IS_UP = phrase("time is up")
 _WHEN = phrase("when")
+_COMPLETE = phrase("is complete")
 
 
 class Occasions:
@@ -53,5 +55,6 @@ class Occasions:
         speaks = when is not None and (speaks_of_people(rest) or _SOMEBODY.begins(rest) is not None)
         said = when is None or not speaks or (self._called if when["asked"] else self._heard and not self._told)
         said = said and (when is None or not (_ELSEWHERE.inside(rest) or _TIME_IS_UP.begins(rest)))
+        said = said and (speaks or when is None or not _COMPLETE.begins(rest) or read_condition(rest) is not None)
         self._left = not said or _WHENEVER.begins(condition) is not None
         return self._left
