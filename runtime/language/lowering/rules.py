@@ -209,9 +209,13 @@ class _StepLowering:
 
     def _lower(self, item: ListItem, line: str, before: Step | None, above: LoweredInstruction | None) -> Step:
         found, item = self._understood(item)
-        if found.op is Op.JMP and found.text.partition(" ")[0] not in self._lines:
+        if found.op is Op.JMP and (target := found.text.partition(" ")[0]) not in self._lines:
             found = free(item.text, "there is no such step")
-        if found.op is Op.JMP and "repeat step " in item.text.lower() and not _is_next(found.text, line):
+        elif (
+            found.op is Op.JMP
+            and "repeat step " in item.text.lower()
+            and int(target) + 1 != int(line.partition(".")[0])
+        ):
             found = free(item.text, "the steps behind the one that it repeats may not be meant")
         if self._loops and (_may_end_the_loop(found, said := item.text.strip()) or starts_over(said)):
             found = free(item.text, "it may be about the loop, or about the whole playbook")
@@ -325,12 +329,6 @@ def _work_first(found: LoweredInstruction) -> LoweredInstruction:
     if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
-
-
-def _is_next(jump: str, line: str) -> bool:
-    """Whether nothing stands between a step and the one before it to which it goes."""
-    target, own = jump.partition(" ")[0], line.partition(".")[0]
-    return target.isdecimal() and int(target) + 1 == int(own)
 
 
 def _whole(item: ListItem, reason: str) -> tuple[LoweredInstruction, ListItem]:

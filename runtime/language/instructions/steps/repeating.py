@@ -26,8 +26,9 @@ _ITEMS = frozenset(
 _LONGEST_END = 9
 """The most words of a limit, or of what leads to the steps below a heading."""
 _GOES_ON = frozenset({"to", "down", "as", "by", "and", "or", "but"})
-_NAMED = {"list": "named", "order": "ordered"}
+_NAMED = ("named", "ordered")
 """The rules for what a loop goes through that has a name."""
+_Takes = Literal["items", "numbers", "named", "ordered", "noun"]
 _LAST_OF_AN_ENDING = frozenset({"then", "do", "this", "these", "following", "steps", "below"})
 _ENDLESS = exact("True")
 
@@ -53,7 +54,7 @@ class _Opening:
     at_most: int | None = None
     behind: bool = False
     of: bool = False
-    takes: Literal["items", "numbers", "list", "order", "noun"] = "items"
+    takes: _Takes = "items"
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +79,8 @@ def loop_of(text: str) -> Loop | None:
     for end, openings in sorted(chart.ends("opening", 0).items(), reverse=True):
         rest = source[tokens[end - 1].end :].strip()
         for one in openings if rest else ():
-            loop = _tested(one, rest) if one.kind is not LoopKind.EACH else _each(one, rest)
+            tested = None if one.kind is LoopKind.EACH else Loop(one.kind, condition_of(rest), body_first=one.behind)
+            loop = tested or _each(one, rest)
             if loop is not None:
                 return replace(loop, at_most=one.at_most or at_most or None)
     return None
@@ -99,7 +101,7 @@ def begins_loop(text: str) -> bool:
     if tokens[0].text in _firsts("AGAIN"):
         return True
     for end, openings in chart.ends("opening", 0).items():
-        if any(chart.begins(_NAMED[one.takes], end) if one.takes in _NAMED else True for one in openings):
+        if any(one.takes not in _NAMED or chart.begins(one.takes, end) for one in openings):
             return True
     return any(end == len(tokens) or tokens[end].text[0] in ",:" for end in chart.ends("loop", 0))
 
@@ -211,18 +213,14 @@ def _starts(text: str) -> Iterator[int]:
     return reversed([at := text.rindex(word, 0, at) for word in reversed(words)])
 
 
-def _tested(opening: _Opening, rest: str) -> Loop:
-    return Loop(opening.kind, condition_of(rest), None, None, opening.behind)
-
-
 def _each(opening: _Opening, rest: str) -> Loop | None:
     chart, tokens = _chart(rest)
     if opening.takes == "noun":  # "For each guest": who that is is left to a model
         alone = len(tokens) == 1 and tokens[0].kind == "WORD"
         return Loop(LoopKind.EACH, Prose(rest), _noun(rest.lower())) if alone else None
     if opening.takes in _NAMED:
-        named = chart.meanings(_NAMED[opening.takes])
-        return Loop(LoopKind.EACH, operand_of(named[0][0]), variable_of(named[0][1] or "$item")) if named else None
+        named = chart.meanings(opening.takes)
+        return Loop(LoopKind.EACH, operand_of(named[0][0]), variable_of(named[0][1])) if named else None
     if numbers := chart.meanings("range"):
         return Loop(LoopKind.EACH, exact(numbers[0]), _item(opening, ""))
     first = tokens[1] if tokens[0].text == "the" and tokens[1:] and tokens[1].kind == "OPERAND" else tokens[0]
@@ -230,18 +228,10 @@ def _each(opening: _Opening, rest: str) -> Loop | None:
     prose = isinstance(over, Prose)
     if prose and (first.kind == "OPERAND" or "," in rest):
         return None
-    sure = opening.takes == "items" and _fits(opening, rest, prose=prose)
-    return Loop(LoopKind.EACH, over, _item(opening, rest)) if sure else None
-
-
-def _fits(opening: _Opening, rest: str, *, prose: bool) -> bool:
-    """Whether a noun names the items of a list, and not some of them: "each pair of", "every second $guest in"."""
-    noun = opening.noun
-    if not noun or prose:
-        return not opening.variable or not noun
-    return (
-        not (opening.of or opening.variable) or noun in _ITEMS or noun.removesuffix("y") in f"{opening.variable} {rest}"
-    )
+    some = opening.noun and (opening.variable or (opening.of and not prose))  # "each pair of", "every second $guest in"
+    whose = f"{opening.variable} {rest}"
+    sure = not some or (not prose and (opening.noun in _ITEMS or opening.noun.removesuffix("y") in whose))
+    return Loop(LoopKind.EACH, over, _item(opening, rest)) if sure and opening.takes == "items" else None
 
 
 def _item(opening: _Opening, rest: str) -> Variable:
@@ -281,28 +271,21 @@ def _at_most(*parts: Any) -> int | None:
     return int(often.code) if often.code.isdigit() else 0
 
 
-def _opens(kind: LoopKind | None = None, **more: Any) -> Callable[..., _Opening]:
-    def opening(*parts: Any) -> _Opening:
-        most = next((part for part in parts if isinstance(part, int) and not isinstance(part, bool)), None)
-        return _Opening(kind or LoopKind(parts[-1]), at_most=most, **more)
-
-    return opening
+def _opens(*parts: Any, behind: bool = False) -> _Opening:
+    most = next((part for part in parts if isinstance(part, int) and not isinstance(part, bool)), None)
+    return _Opening(LoopKind(parts[-1]), at_most=most, behind=behind)
 
 
-def _each_place(*parts: Any, takes: Literal["items", "numbers"] = "items") -> _Opening:
-    words = (part.text for part in parts if isinstance(part, ConditionToken) and part.kind == "WORD")
-    word = next((word for word in words if word != "for"), "")
-    place = next(part for part in parts if isinstance(part, str) and part.startswith("$"))
-    return _Opening(LoopKind.EACH, place, word, takes=takes)
+def _each_opens(*parts: Any, takes: _Takes = "items", of: bool = False) -> _Opening | None:
+    words = [part.text for part in parts if isinstance(part, ConditionToken) and part.text not in ("for", "of", "=")]
+    noun, place = words[-1] if words else "", next((str(part) for part in parts if str(part)[:1] == "$"), "")
+    sure = place or noun not in _firsts("NO_ITEM") | _firsts("PARTS")
+    return _Opening(LoopKind.EACH, place, noun, of=of, takes=takes) if sure else None
 
 
-def _each_word(*parts: Any, of: bool = False) -> _Opening | None:
-    words = [part.text for part in parts if isinstance(part, ConditionToken) and part.text not in ("for", "of")]
-    return _Opening(LoopKind.EACH, noun=words[-1], of=of) if _named(words[-1]) else None
-
-
-def _named(word: str) -> bool:
-    return word not in _firsts("NO_ITEM") | _firsts("PARTS")
+def _given_place(*parts: Any) -> tuple[str, str]:
+    places = [part for part in parts if isinstance(part, str) and part.startswith("$")]
+    return places[0], places[-1] if places[1:] else "$item"
 
 
 def _branches(side: Side) -> Callable[..., BranchReading]:
@@ -316,24 +299,18 @@ _ACTIONS: Mapping[str, Callable[..., Any]] = {
     "counted_rounds": _rounds,
     "at_most": _at_most,
     "again": lambda *_: True,
-    "tests": _opens(),
-    "tests_behind": _opens(behind=True),
-    "each": _each_place,
-    "each_number": lambda *parts: _each_place(*parts, takes="numbers"),
-    "each_word": _each_word,
-    "each_part": lambda *parts: _each_word(*parts, of=True),
-    "each_item": lambda *_: _Opening(LoopKind.EACH, takes="list"),
-    "each_in_order": lambda *_: _Opening(LoopKind.EACH, takes="order"),
+    "tests": _opens,
+    "tests_behind": lambda *parts: _opens(*parts, behind=True),
+    "each": _each_opens,
+    "each_number": lambda *parts: _each_opens(*parts, takes="numbers"),
+    "each_part": lambda *parts: _each_opens(*parts, of=True),
+    "each_item": lambda *_: _Opening(LoopKind.EACH, takes="named"),
+    "each_in_order": lambda *_: _Opening(LoopKind.EACH, takes="ordered"),
     "each_noun": lambda *_: _Opening(LoopKind.EACH, takes="noun"),
     "placed": lambda token: token.text if token.kind == "TYPED" or token.form == "variable" else None,
-    "given_place": lambda *parts: _given(parts),
+    "given_place": _given_place,
     "numbers": _numbers,
     "branches": _branches(Side.IF),
     "branches_else": _branches(Side.ELSE_IF),
     "other_side": lambda *_: BranchReading(Side.ELSE, ""),
 }
-
-
-def _given(parts: tuple[Any, ...]) -> tuple[str, str]:
-    places = [part for part in parts if isinstance(part, str) and part.startswith("$")]
-    return places[0], places[1] if len(places) > 1 else ""

@@ -23,9 +23,9 @@ _SMALL = (
     " they them their theirs one also just please now next first second third finally lastly afterwards s t ll re ve d"
 )
 _STOOD_FOR = {
-    "CND": "provided only if when whenever whether while until till unless else otherwise check see verify determine find"
-    " out test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds attempts"
-    " tries up most more no maximum doing go iterate over through step steps down by"
+    "CND": "provided only if when whenever whether while until till unless else otherwise check see verify determine"
+    " find out test look yes not true case so repeat times loop iterate keep long active meeting iterations rounds"
+    " attempts tries up most more no maximum doing go iterate over through step steps down by"
     " following forever endlessly once twice thrice x every each passes cycles of"
     " doesnt dont didnt isnt arent wasnt werent hasnt havent",
     "QUE Say": "say same show print display tell ask output reply respond answer announce write send greet"
