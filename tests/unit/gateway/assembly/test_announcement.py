@@ -1,4 +1,4 @@
-"""What a start says of what is open to whom, and of a jail that is missing."""
+"""What a start says of what is open to whom, and of a jail that is missing. What `parley check` asks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import pytest
 from gateway.access.admission import Access, AccessRules
 from gateway.access.people import People
 from gateway.assembly.announcement import door_lines
+from gateway.assembly.probes import probes
 from gateway.settings.platforms import WebSettings
+from gateway.settings.tree import Settings
 from runtime.sandbox.wrapping import Wrapping
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 
 JAIL = Wrapping(Path("/tmp/worker"), "workers run inside bwrap")
+
+pytestmark = pytest.mark.anyio
 
 
 def test_a_start_says_who_may_talk_in_the_web_chat() -> None:
@@ -43,3 +47,10 @@ def test_a_platform_says_to_whom_it_is_open(rules: AccessRules, said: str) -> No
     assert (
         Access("test", rules, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock).open_to == said
     )
+
+
+async def test_nothing_that_says_nothing_of_its_settings_is_shown_as_not_set_up() -> None:
+    settings = Settings(model="openai/x", model_base_url="http://127.0.0.1:9/v1")
+    names = [probe.name for probe in await probes(settings)]
+    assert "schedules" in names
+    assert not {"feedback", "mcp", "a2a"} & {*names}

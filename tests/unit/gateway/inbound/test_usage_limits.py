@@ -1,20 +1,26 @@
-"""How much a person and a conversation may use."""
+"""How much a person and a conversation may use. Limits of single people, in place of what the settings have for
+everybody.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 
 from gateway.access.people import Role
-from gateway.inbound.usage_limits import TOLD_EVERY_S
+from gateway.inbound.usage_limits import TOLD_EVERY_S, Limits, PersonLimits
+from gateway.settings.operation import LimitSettings
 from runtime.core.address import Address
+from runtime.core.texts import english
 from runtime.events.frames import LLMAnswered
 from runtime.stores.orders import Spent
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
 
 pytestmark = pytest.mark.anyio
@@ -199,3 +205,42 @@ async def test_answers_of_models_are_heard_on_the_bus() -> None:
         tasks.cancel_scope.cancel()
     await at.take(event("a"), event("b", chat="2"))
     assert [text for _, text, _ in at.kept] == ["b"]
+
+
+async def nobody(_person: str) -> bool:
+    return False
+
+
+def limits(**settings: Any) -> tuple[Limits, PersonLimits]:
+    clock, own = FakeClock(), PersonLimits(MemoryRecords())
+    return Limits(LimitSettings(**settings), MemoryCounters(clock), nobody, english(), clock, own), own
+
+
+async def test_a_limit_of_ones_own_counts_from_the_next_message_and_for_nobody_else() -> None:
+    found, own = limits()
+    ada, bob = event("a", person="1"), event("b", person="2")
+    assert await found.take(ada, Role.MEMBER) is None
+    await own.set(ada.person_id, {"messages_per_day": 1})
+    assert await found.take(replace(ada, event_id="2"), Role.MEMBER) is None
+    assert await found.take(replace(ada, event_id="3"), Role.MEMBER) is not None
+    assert await found.take(replace(bob, event_id="4"), Role.MEMBER) is None
+    await own.set(ada.person_id, {})
+    assert await found.take(replace(ada, event_id="5"), Role.MEMBER) is None
+
+
+async def test_it_stands_in_the_place_of_the_settings_and_zero_lifts_theirs() -> None:
+    found, own = limits(person_messages_per_day=1, conversation_messages_per_day=3)
+    ada = event("a", person="1")
+    await own.set(ada.person_id, {"messages_per_day": 0})
+    taken = [await found.take(replace(ada, event_id=str(number)), Role.MEMBER) for number in range(4)]
+    assert [over is None for over in taken] == [True, True, True, False]  # the conversation's stays
+
+
+async def test_spending_of_a_person_ends_at_the_limit_of_their_own() -> None:
+    found, own = limits()
+    ada = event("a", person="1")
+    await own.set(ada.person_id, {"usd_per_day": 0.5})
+    assert await found.allowance(ada.address, ada.person_id) is None
+    await found.spend(answer(cost_usd=0.5, participant_id=ada.person_id))
+    assert "may spend in a day" in str(await found.allowance(ada.address, ada.person_id))
+    assert await found.allowance(ada.address, "test:2") is None

@@ -1,4 +1,6 @@
-"""Log lines: one per event, readable or JSON, without secrets and without what people wrote."""
+"""Log lines: one per event, readable or JSON, without secrets and without what people wrote. Secrets in texts that
+others read.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from typing import Any, Literal
 import pytest
 
 from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs
-from gateway.observability.watching import Masking
+from gateway.observability.watching import MASK, Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import Event
 from tests.fakes.observing.happenings import KINDS, happened
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
+
+TELEGRAM = "8123456789:AAH-abcdefghijklmnopqrstuvwxyz0123456"
 
 
 def _lines(
@@ -132,3 +136,23 @@ def test_level_follows_from_the_name() -> None:
 def test_values_by_name_stay_values_without_their_secrets() -> None:
     (line,) = _lines("program.logged", line="sold", values={"pieces": 3, "api_key": "k", "url": f"x/bot{TOKEN}"})
     assert line["values"] == {"pieces": 3, "api_key": "********", "url": "x/bot********"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"POST /bot{TELEGRAM}/getMe failed", f"POST /bot{MASK}/getMe failed"),
+        ("the key sk-proj-0123456789 is refused", f"the key {MASK} is refused"),
+        ("redis://ada:opensesame@db:6379 is away", f"redis://{MASK}@db:6379 is away"),
+        ("order 4711:12 at 12:30", "order 4711:12 at 12:30"),
+        ("our own word", f"our own {MASK}"),
+    ],
+)
+def test_the_usual_forms_of_secrets_and_those_that_are_known_are_masked(text: str, shown: str) -> None:
+    assert Masking(["word"]).masked(text) == shown
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["1", "1234567:", "sk-", "://", "a-"])
+def test_a_long_text_without_a_secret_is_looked_through_in_a_moment(piece: str) -> None:
+    assert Masking().masked(piece * 200_000)

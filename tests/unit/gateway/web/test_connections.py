@@ -1,9 +1,12 @@
-"""A server under connections that ask slowly, ask for nothing, or are too many: over real sockets."""
+"""A server under connections that ask slowly, ask for nothing, or are too many: over real sockets. The server of the
+pages, where its address is somebody else's.
+"""
 
 from __future__ import annotations
 
 import logging
 import resource
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,6 +28,7 @@ from gateway.web.connections import ConnectionBounds, Connections, raised_descri
 from gateway.web.server import Rarely, ServerRules, few_records, serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.errors import ConfigError
 from runtime.events.service import ConnectionsEnded
 
 pytestmark = pytest.mark.anyio
@@ -298,3 +302,14 @@ def test_a_process_may_have_as_many_descriptors_as_the_system_allows(monkeypatch
     bounds = ConnectionBounds.of_process()
     assert bounds.total == 8_192 - connections.KEPT_BACK
     assert bounds.per_address == bounds.total // 2
+
+
+async def test_a_port_that_is_in_use_is_named_once_with_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError) as failure:
+            await serve(Starlette(), "127.0.0.1", port)
+    assert str(failure.value) == (
+        f"web: cannot listen on 127.0.0.1 port {port}: Address already in use. "
+        "Choose another with --port or PARLEY_WEB__PORT"
+    )

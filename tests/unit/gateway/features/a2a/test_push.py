@@ -1,8 +1,10 @@
-"""What is new of a task reaches the URLs of its client, until it is taken."""
+"""What is new of a task reaches the URLs of its client, until it is taken. Posting to servers that
+answer in every way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,6 +13,7 @@ import anyio
 import pytest
 from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
+from anyio.abc import ByteStream, SocketAttribute
 
 from gateway.features.a2a.push import GIVE_UP_S, MAX_CONFIGS, PIECES_S, HttpPost, Pushes, http_client
 from runtime.core.errors import ArchiveUnavailable
@@ -27,6 +30,8 @@ pytestmark = pytest.mark.anyio
 
 URL = "https://hooks.example.org/parley"
 HERE = LeaseHolder("here", 10.0)
+
+ENDLESS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1000\r\n" + b"x" * 4096 + b"\r\n"
 
 
 class Server:
@@ -302,3 +307,47 @@ async def test_a_task_has_a_bounded_number_of_urls_and_without_hosts_there_are_n
 async def test_nothing_is_sent_to_a_private_address(host: str) -> None:
     async with http_client() as http:
         assert not await HttpPost(http, private=False)(f"http://{host}:9/", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("answer", "taken"),
+    [
+        (b"HTTP/1.1 204 No Content\r\n\r\n", True),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", False),
+        (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", False),
+        (b"what is this", False),
+        (b"", False),
+        (ENDLESS, True),
+    ],
+)
+async def test_only_an_answer_of_success_is_taking_it(answer: bytes, taken: bool) -> None:
+    heard: list[bytes] = []
+
+    async def serve(stream: ByteStream) -> None:
+        async with stream:
+            heard.append(await stream.receive())
+            await stream.send(answer)
+            if answer is ENDLESS:
+                await stream.receive()  # it says nothing more, and does not end
+
+    listener = (await anyio.create_tcp_listener(local_host="127.0.0.1")).listeners[0]
+    port = listener.extra(SocketAttribute.local_port)
+    async with listener, http_client() as http, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, _quietly(serve))
+        with anyio.fail_after(10):
+            post = HttpPost(http, private=True)
+            assert await post(f"http://127.0.0.1:{port}/x", {"a": "ä"}, {"authorization": "Bearer b"}) is taken
+        tasks.cancel_scope.cancel()
+    said = b"".join(heard)
+    assert b"authorization: Bearer b" in said
+    assert b"content-type: application/a2a+json" in said
+
+
+def _quietly(serve: Callable[[ByteStream], Awaitable[None]]) -> Callable[[ByteStream], Awaitable[None]]:
+    async def served(stream: ByteStream) -> None:
+        try:
+            await serve(stream)
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return
+
+    return served

@@ -1,12 +1,17 @@
-"""Memories are found by what they mean, with vectors that are made when somebody asks."""
+"""Memories are found by what they mean, with vectors that are made when somebody asks. A newer memory about the same
+thing replaces an older one. The nearest of many vectors.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
 
-from gateway.features.memories.meanings import MADE_AT_ONCE, Meanings
+from benchmarks.programs.memories import MOST_MS, made_vectors, nearest_ms
+from gateway.features.memories.books import replaced_by
+from gateway.features.memories.meanings import MADE_AT_ONCE, Meanings, Vectors
 from gateway.models.answers import Payer
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
@@ -110,3 +115,84 @@ async def test_nothing_is_asked_where_there_is_nothing_to_find() -> None:
     assert await found(Meanings(store, model, 0.3), []) == []
     assert await found(Meanings(store, model, 0.3), own, "  ") == []
     assert model.asked == []
+
+
+def memory(text: str, owner: str = "a", about: str = "") -> Memory:
+    """A memory of this text, which is its id."""
+    return Memory(text, Scope("person", "p", "a"), owner, about, text, 1.0, "c", SessionId("s"))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user lives in Oslo", "The user lives in Bergen now"),
+        ("The user lives in Oslo", "Moved to Bergen in May"),
+        ("The user works at Acme", "The user works at Initech"),
+        ("The user is called Jo", "The user is called Joanna"),
+        ("The user's favourite colour is blue", "The user's favourite colour is green"),
+        ("Their birthday is 2 May", "Their birthday is 3 May"),
+        ("The user is vegetarian", "The user is vegan"),
+        ("The user eats fish", "The user no longer eats fish"),
+        ("Prefers window seats on flights", "Prefers aisle seats on flights"),
+        ("likes tea", "The user likes tea"),
+    ],
+)
+def test_of_two_about_the_same_thing_the_newer_one_counts(older: str, newer: str) -> None:
+    assert replaced_by(newer, "a", "", [memory(older)]) == (older,)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The user likes tea", "The user likes jazz"),
+        ("The user lives in Oslo", "The user works at Acme"),
+        ("The user has a dog", "The user has a cat"),
+        ("The user is vegetarian", "The user eats out on Fridays"),
+        ("The user's favourite colour is blue", "The user's favourite food is pasta"),
+        ("Has a dog named Rex", "Has a sister named Anna"),
+    ],
+)
+def test_what_is_about_different_things_stays(one: str, other: str) -> None:
+    assert replaced_by(other, "a", "", [memory(one)]) == ()
+
+
+def test_what_belongs_to_another_or_is_about_another_is_not_replaced() -> None:
+    known = [memory("The user lives in Oslo", owner="b"), memory("lives in Oslo", about="Carol")]
+    assert replaced_by("The user lives in Bergen", "a", "", known) == ()
+
+
+def signed(numbers: list[int]) -> bytes:
+    return bytes(number & 0xFF for number in numbers)
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    ours, theirs = (memoryview(vector).cast("b") for vector in (one, other))
+    product = sum(a * b for a, b in zip(ours, theirs, strict=True))
+    return float(product / (sum(a * a for a in ours) * sum(b * b for b in theirs)) ** 0.5)
+
+
+def test_the_nearest_come_first_and_none_that_is_farther_than_asked_for() -> None:
+    rng, vectors = random.Random(3), Vectors()
+    asked = signed([rng.randint(-127, 127) for _ in range(256)])
+    near = [signed([n if rng.random() < part else rng.randint(-127, 127) for n in asked]) for part in (0.9, 0.6, 0.75)]
+    others = [signed([rng.randint(-127, 127) for _ in range(256)]) for _ in range(500)]
+    all_of_them = [*others[:200], *near, *others[200:]]
+    for vector in all_of_them:
+        vectors.add(vector)
+    found = vectors.nearest(asked, 8, 0.4)
+    assert found == sorted(found, key=lambda number: -cosine(all_of_them[number], asked))
+    assert set(found) == {number for number, one in enumerate(all_of_them) if cosine(one, asked) >= 0.4}
+    assert vectors.nearest(asked, 2, 0.4) == found[:2]
+
+
+def test_a_vector_of_nothing_is_near_to_nothing() -> None:
+    vectors = Vectors()
+    assert vectors.nearest(b"\x01\x02", 8, 0.1) == []
+    vectors.add(b"\x00\x00")
+    assert vectors.nearest(b"\x01\x02", 8, 0.1) == []
+
+
+def test_one_of_ten_thousand_is_found_within_its_time() -> None:
+    vectors, asked, wanted = made_vectors(random.Random(1))
+    assert vectors.nearest(asked, 8, 0.3)[0] == wanted
+    assert nearest_ms(vectors, asked) < 4 * MOST_MS

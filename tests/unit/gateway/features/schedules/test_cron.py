@@ -1,4 +1,6 @@
-"""Schedules of the settings: read with their lines, checked at the start, and said to programs at their times."""
+"""Schedules of the settings: read with their lines, checked at the start, and said to programs at their times. All
+schedules with their runs, and a run that is wanted now.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,16 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.features.schedules.cron import Schedule, build_schedules, check_schedules
+from gateway.features.schedules.cron import (
+    CronEntry,
+    Schedule,
+    all_schedules,
+    begin_run,
+    build_schedules,
+    check_schedules,
+)
 from gateway.features.schedules.schedules import Runs
+from gateway.features.schedules.store import ScheduleRun
 from gateway.inbound.routing import Routes, build_routes
 from gateway.jobs.runner import Jobs
 from gateway.settings.execution import read_routes
@@ -22,8 +32,10 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.observing.records import MemoryRecords
+from tests.unit.gateway.features.schedules.test_schedules import Desk
 
 PLATFORMS = ("web", "telegram", "slack")
 STANDUP = """
@@ -44,6 +56,8 @@ chat = -42
 thread = 7
 program = "a"
 """
+
+pytestmark = pytest.mark.anyio
 
 
 def read(tmp_path: Path, toml: str) -> Settings:
@@ -178,3 +192,36 @@ async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_pat
     assert await times() == ["00:10", "00:20", "00:30"]
     await nodes(600)
     assert await times() == ["00:10", "00:20", "00:30", "05:30"]
+
+
+async def listed(desk: Desk, runs: MemoryRuns, tmp_path: Path) -> list[CronEntry]:
+    return await all_schedules(read(tmp_path, STANDUP).cron, desk.store, runs, at("2026-11-23T12:00"))
+
+
+async def test_schedules_of_the_settings_and_of_conversations_are_listed_with_their_runs(tmp_path: Path) -> None:
+    desk, runs = Desk(), MemoryRuns()
+    await desk.open()
+    await desk.says("every hour look")
+    await runs.pause("schedule:standup", paused=True)
+    await runs.begin(f"{ADDRESS.key} schedule.1", ScheduleRun("r", 1.0, "answered", 1.0, 2.0))
+    standup, hourly = await listed(desk, runs, tmp_path)
+    assert (standup.name, standup.when, standup.paused) == ("standup", "0 9 * * 1-5 (Europe/Berlin)", True)
+    assert standup.next_at == at("2026-11-24T08:00")
+    assert (hourly.name, hourly.when, hourly.text) == ("test:1/1", "every hour", "look")
+    assert [run.status for run in hourly.runs] == ["answered"]
+
+
+async def test_a_run_that_is_wanted_now_is_a_message_of_whoever_made_the_schedule(tmp_path: Path) -> None:
+    desk, runs = Desk(), MemoryRuns()
+    await desk.open()
+    await desk.says("every hour look")
+    standup, hourly = await listed(desk, runs, tmp_path)
+    assert standup.event(desk.clock.now()) is None
+    event = hourly.event(desk.clock.now())
+    assert event is not None
+    assert await begin_run(hourly, event, runs, desk.inbox)
+    assert not await begin_run(hourly, event, runs, desk.inbox)
+    (entry,) = await desk.inbox.read({shard_of(ADDRESS.key): "0"}, wait_s=0)
+    assert (entry.event.kind, entry.event.text, entry.event.person_name) == ("message", "look", "Ada")
+    (_, again) = await listed(desk, runs, tmp_path)
+    assert [run.status for run in again.runs] == ["waiting"]

@@ -1,8 +1,9 @@
-"""Talk files that are wrong: each mistake is told with its line, and with what to do."""
+"""Talk files that are wrong: each mistake is told with its line, and with what to do. Talk files laid out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.talks.parsing.document import Source, read_talks
+from gateway.talks.parsing.document import Source, formatted_talks, read_head, read_talks, source_of
+from gateway.talks.running import Loader
 from gateway.talks.talk import Head, Said, Talk
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, SourceLine
@@ -19,6 +21,66 @@ from runtime.language.program import Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from tests.unit.gateway.talks.rig import GREETER, loaded, refused
+
+ROOT = Path(__file__).parents[4]
+TALKS = sorted(ROOT.glob("examples/**/*.test.md"))
+LOOSE = """\
+---
+people: Ada
+
+---
+#  Talks
+Prose  stays,
+
+
+as it is.
+## One ##
+
+
+
+* Ada: Hello,
+
+    - over   lines
+  and on
+  +  Shop: Hi
+3) wait 1 minute
+
+
+
+-   model:
+    ```python
+    x =  1
+
+    ```
+"""
+NEAT = """\
+---
+people: Ada
+
+---
+
+# Talks
+
+Prose  stays,
+
+
+as it is.
+
+## One
+
+- Ada: Hello,
+
+    - over   lines
+  and on
+  +  Shop: Hi
+3) wait 1 minute
+
+- model:
+    ```python
+    x =  1
+
+    ```
+"""
 
 
 @pytest.mark.parametrize(
@@ -243,3 +305,40 @@ def test_a_talk_whose_first_line_is_a_persons_begins_with_it(tmp_path: Path) -> 
 def test_a_person_may_have_a_name_like_an_agents_where_the_head_says_so(tmp_path: Path) -> None:
     [talk] = loaded(tmp_path, GREETER, "---\npeople: Gretter\n---\n## A\n- Gretter: Hello\n").file.talks
     assert talk.people == ("Gretter",)
+
+
+def test_headings_marks_and_blank_lines_are_laid_out_and_nothing_else() -> None:
+    path = Path("a.test.md")
+    assert formatted_talks(LOOSE.encode(), path) == NEAT
+    assert formatted_talks(NEAT.encode(), path) == NEAT
+
+
+@pytest.mark.parametrize("path", TALKS, ids=lambda path: path.name)
+def test_talks_say_the_same_and_stay_laid_out(path: Path) -> None:
+    loose = path.read_bytes().replace(b"\n- ", b"\n\n\n*   ").replace(b"\n## ", b"\n##   ")
+    new = formatted_talks(loose, path)
+    assert formatted_talks(new.encode(), path) == new
+    assert talks(new.encode(), path) == talks(path.read_bytes(), path)
+
+
+def talks(content: bytes, path: Path) -> list[str]:
+    """What the talks of a file say, without the numbers of their lines."""
+    source = source_of(content, path)
+    head = read_head(source)
+    program = anyio.run(Loader().program, head)
+    return [without_lines(talk) for talk in read_talks(source, head, program)]
+
+
+def without_lines(talk: Talk) -> str:
+    return repr(
+        [
+            (talk.title, [replace(beat.act, line=0) if beat.act else None for beat in talk.beats]),
+            [[replace(one, line=0) for one in (*beat.replies, *beat.shown, *beat.expected)] for beat in talk.beats],
+            [replace(one, line=0) for one in talk.never],
+        ]
+    )
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ProgramRejected, match="never closed"):
+        formatted_talks(b"---\npeople: Ada\n", Path("a.test.md"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.clients.scopes import Scopes
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.settings.clients import client_scopes, client_tokens, publisher_scopes
 from gateway.settings.tree import changed, load, secrets
 from runtime.core.errors import ConfigError
 
@@ -92,3 +92,19 @@ def test_a_token_in_the_place_of_its_file_is_refused_and_not_shown(tmp_path: Pat
 def test_a_standard_without_clients_is_refused_with_what_to_write(tmp_path: Path, standard: str) -> None:
     with pytest.raises(ConfigError, match=rf"{standard}\.on is true without clients.*docs/connecting/{standard}\.md"):
         load(config=config(tmp_path, f"[{standard}]\non = true"), environment={}, directory=tmp_path)
+
+
+def test_a_program_may_publish_what_its_table_says(tmp_path: Path) -> None:
+    file = tmp_path / "parley.toml"
+    file.write_text('[publishers.shop]\ntypes = ["orders.>"]\nbegins = ["restock"]\n')
+    settings = load(config=file, environment={}, directory=tmp_path)
+    scopes = publisher_scopes(settings.publishers)
+    assert scopes == {"shop": Scopes(events_write=("orders.>",), triggers=("restock",))}
+
+
+@pytest.mark.parametrize("table", ['types = ["orders..x"]', 'scopes = ["events:write:>"]'])
+def test_what_is_no_pattern_or_no_key_is_an_error(table: str, tmp_path: Path) -> None:
+    file = tmp_path / "parley.toml"
+    file.write_text(f"[publishers.shop]\n{table}\n")
+    with pytest.raises(ConfigError, match="publishers"):
+        load(config=file, environment={}, directory=tmp_path)
