@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import anyio
 
-from runtime.channels.outbox import Done, PageRecord, PageSpec, QuietPage, unheard
+from runtime.channels.outbox import Done, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Mark
+from runtime.core.page import PageRecord, PageSpec
 
 
 class Unseen(QuietPage):

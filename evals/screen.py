@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from evals.models import Meter
 from evals.record import Happening, Shown
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
+from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
 from runtime.core.address import GATEWAY
+from runtime.core.page import PageRecord, PageSpec
 
 
 @dataclass(eq=False)

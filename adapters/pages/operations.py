@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn
 
 from adapters.adapter import CanEdit
-from adapters.pages.part import AGED_FROM, Line, PagePart
-from adapters.pages.platform_context import PageFile, PlatformContext, Record
+from adapters.pages.part import AGED_FROM, PagePart
+from adapters.pages.platform_context import PageFile, PlatformContext
 from runtime.core.errors import (
     AdapterError,
     AuthFailed,
@@ -25,6 +25,7 @@ from runtime.core.errors import (
     ShownDiffers,
     StreamOver,
 )
+from runtime.core.page import PageRecord, PageSpec
 from runtime.events.talk import AdapterRateLimited, PageDiverged, PageOrphaned, PageRefused
 
 KEEP_ALIVE_FROM = 0.75
@@ -42,7 +43,7 @@ class PageOperations:
     news of its text.
     """
 
-    def __init__(self, stage: PlatformContext, spec: Line, record: Record) -> None:
+    def __init__(self, stage: PlatformContext, spec: PageSpec, record: PageRecord) -> None:
         self.parts: dict[int, PagePart] = {}
         self.on_stands: Callable[[], None] = lambda: stage.begun(spec)
         self._stage = stage
@@ -222,7 +223,7 @@ class PageOperations:
                 self._spec.address,
                 part.platform_id,
                 text,
-                self._spec.extras.choices,
+                self._spec.choices,
                 speaker=self._spec.speaker,
                 nonce=self._nonce(number),
             )
@@ -310,7 +311,7 @@ class PageOperations:
         if doubter is not None:
             doubter.unless(self._nonce(number), lambda: self._stage.is_away(self._spec))
         if not part.opened:
-            if self._spec.extras.stands and doubter is not None:
+            if self._spec.stands and doubter is not None:
                 doubter.doubt(self._nonce(number))
             await self._record.opening(number, text)
             part.opened = True

@@ -14,27 +14,26 @@ from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.pacing.live_text import LiveCall
 from adapters.pages.operations import SURPLUS, PageOperations
-from adapters.pages.part import Line, PagePart, ends_at, fit, is_aged, listed, steady
-from adapters.pages.platform_context import PlatformContext, Record
+from adapters.pages.part import PagePart, ends_at, fit, is_aged, listed, steady
+from adapters.pages.platform_context import PlatformContext
+from runtime.core.page import PageRecord, PageSpec
 from runtime.events.talk import PageChecked
 
 
 class Page:
     """One utterance. Its parts are messages of the platform, posted and changed by `PageOperations`."""
 
-    def __init__(
-        self, stage: PlatformContext, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool
-    ) -> None:
+    def __init__(self, stage: PlatformContext, spec: PageSpec, record: PageRecord, *, held: bool) -> None:
         self.spec = spec
         self._stage = stage
         self._text = ""
-        self._stands = spec.extras.stands
+        self._stands = spec.stands
         self._calls = PageOperations(stage, spec, record)
         self._parts = self._calls.parts
-        self._calls.know(parts)
+        self._calls.know(spec.parts)
         self._measure = measure_of(stage.capabilities.text_unit)
-        self._offers = bool(spec.extras.choices) and stage.offerer is not None
-        self._offers = self._offers and fit(spec.extras.choices, stage.capabilities)
+        self._offers = bool(spec.choices) and stage.offerer is not None
+        self._offers = self._offers and fit(spec.choices, stage.capabilities)
         self._ends = False
         self._cut: dict[bool, tuple[tuple[str, int, Mapping[int, Room]], list[Cut]]] = {}
         self._mentioned: dict[bool, tuple[str, str | None, str]] = {}
@@ -60,7 +59,7 @@ class Page:
             self._stands = self._text
         self._text = text
         grows = self._stage.editor is not None or self._calls.previews
-        if grows and self.spec.extras.file is None:
+        if grows and self.spec.file is None:
             self._live.said(len(text))
 
     def ends(self) -> None:
@@ -111,7 +110,7 @@ class Page:
         """
         if final:
             return self._frame(final=True)
-        if self.spec.extras.file is not None or (self._parts and self._comes_again()):
+        if self.spec.file is not None or (self._parts and self._comes_again()):
             return None
         frame = self._frame(final=False)
         if frame is None:
@@ -219,7 +218,7 @@ class Page:
         if part.shown is not None:
             before, after = part.shown[0], text
         elif self._text.startswith(self._stands):  # an earlier process has shown it
-            said = with_mentions(self._stands, self.spec.extras.people, growing=True)
+            said = with_mentions(self._stands, self.spec.people, growing=True)
             before, after = said[cut.start : cut.end], text[cut.head :]
         else:
             return False
@@ -342,16 +341,16 @@ class Page:
         """The text with its mentions; when finished, also with choices that have no other place, and with the file's
         trouble.
         """
-        text, extras, trouble = self._text, self.spec.extras, self._calls.file.trouble if final else None
+        text, spec, trouble = self._text, self.spec, self._calls.file.trouble if final else None
         known = self._mentioned.get(final)
         if known is not None and known[:2] == (text, trouble):
             return known[2]
         said = text
-        if final and extras.choices and not self._offers:
-            said = listed(said, extras.choices)
+        if final and spec.choices and not self._offers:
+            said = listed(said, spec.choices)
         if trouble is not None:
             said = "\n\n".join(piece for piece in (said.rstrip(), trouble) if piece)
-        said = with_mentions(said, extras.people, growing=not final)
+        said = with_mentions(said, spec.people, growing=not final)
         self._mentioned[final] = (text, trouble, said)
         return said
 
@@ -359,7 +358,7 @@ class Page:
         """Compare what the finished page shows with what was said, and report a difference or a message left over."""
         if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
             self._calls.diverges("another text than was said")
-        needed = len(cuts) + (self.spec.extras.file is not None)
+        needed = len(cuts) + (self.spec.file is not None)
         surplus = [part for number, part in self._parts.items() if number >= needed and part.platform_id is not None]
         if not all(part.gone or part.shown == (SURPLUS, True) for part in surplus):
             self._calls.diverges("left over")

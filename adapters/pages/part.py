@@ -1,54 +1,18 @@
-"""One platform message of a page: its state, what a stream may take, and choices; and the attributes of a page besides
-its text. A stream cannot take text back.
-"""
+"""One platform message of a page: its state, what a stream may take, and choices. A stream cannot take text back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from adapters.capabilities import Capabilities, Measure, StreamLimits
 from adapters.markdown.paging import Cut
-from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment, Choice
+from runtime.core.message import Choice
 
 AGED_FROM = 0.8
 """The part of its lifetime after which a stream is closed and a new one started. Chosen: calls may be slow."""
 TORN_FROM = 0.7
 """The part of a page's limit from which its last word may still move to the next page (`paging.TORN_MAX`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """The attributes of a page besides its text: see the fields of the same names of
-    `runtime.channels.outbox.PageSpec`.
-    """
-
-    reply_to: str | None = None
-    people: Mapping[str, str] = field(default_factory=dict)
-    choices: tuple[Choice, ...] = ()
-    file: Attachment | None = None
-    leased: bool = False
-    home: Address | None = None
-    stands: str = ""
-
-
-NO_EXTRAS = Extras()
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The id, place and speaker of a page."""
-
-    id: str
-    address: Address
-    speaker: Speaker
-    extras: Extras = NO_EXTRAS
-
-    @property
-    def conversation(self) -> str | None:
-        """The key of the conversation whose session speaks; None for texts without a session."""
-        return (self.extras.home or self.address).key if self.extras.leased else None
 
 
 @dataclass(slots=True)

@@ -27,12 +27,12 @@ from adapters.asides import ShowsAnswered
 from adapters.capabilities import Budget, Capabilities, StreamLimits
 from adapters.markdown.paging import Cut
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.part import Line
 from adapters.recent import Recent
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import NotDelivered
 from runtime.core.message import Attachment
+from runtime.core.page import PageSpec
 from runtime.core.texts import Texts, english
 from runtime.events.happening import Tell
 
@@ -57,23 +57,14 @@ class FileSource:
     texts: Texts = field(default_factory=english)
 
 
-class Record(Protocol):
-    """Records what became visible. Each call returns when the record is durable; its errors end the page."""
-
-    async def opening(self, part: int, text: str, /) -> None: ...
-    async def grows(self, text: str, /) -> None:
-        """Called before this much of an unfinished page is shown."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
-
-
 class WaitingPage(Protocol):
     """A page in its conversation's queue."""
 
     @property
-    def spec(self) -> Line: ...
+    def spec(self) -> PageSpec: ...
     def release(self) -> None:
         """The page may start now."""
+        ...
 
 
 class PlatformContext:
@@ -119,7 +110,7 @@ class PlatformContext:
         """None where there are no streams."""
         return self.capabilities.stream if self.streamer is not None else None
 
-    def draws(self, spec: Line, call: Call) -> Sequence[tuple[str, Budget]] | None:
+    def draws(self, spec: PageSpec, call: Call) -> Sequence[tuple[str, Budget]] | None:
         """The buckets of a call; None means the conversation's and the bot's."""
         if self._counter is not None:
             return self._counter.draws(spec.address, call, speaker=spec.speaker)
@@ -144,11 +135,11 @@ class PlatformContext:
         """Whether another page of this conversation has to go first."""
         return address.key in self._lines
 
-    def is_away(self, spec: Line) -> bool:
+    def is_away(self, spec: PageSpec) -> bool:
         """Whether another node may have the page's conversation by now."""
         return not self.scheduler.may_show(spec.conversation)
 
-    def begun(self, spec: Line) -> None:
+    def begun(self, spec: PageSpec) -> None:
         """The page has its first message, all of them if it is complete, or needs none: the next one may start."""
         line = self._lines.get(spec.address.key)
         page = next((one for one in line or () if one.spec is spec), None)
@@ -161,7 +152,7 @@ class PlatformContext:
         elif was_head:
             line[0].release()
 
-    def claim(self, spec: Line, platform_id: str) -> bool:
+    def claim(self, spec: PageSpec, platform_id: str) -> bool:
         """Whether the message may be this page's; False when it is another's."""
         key = (spec.address.conversation, platform_id)
         owner = self._owners.get(key)
@@ -169,17 +160,17 @@ class PlatformContext:
             self._owners.keep(key, spec.id)
         return owner in (None, spec.id)
 
-    def answered(self, spec: Line, number: int) -> str | None:
+    def answered(self, spec: PageSpec, number: int) -> str | None:
         """What a message of the page answers: the first one does, where messages can."""
-        return spec.extras.reply_to if number == 0 and self.capabilities.quotes else None
+        return spec.reply_to if number == 0 and self.capabilities.quotes else None
 
-    def remind(self, spec: Line, number: int, platform_id: str) -> None:
+    def remind(self, spec: PageSpec, number: int, platform_id: str) -> None:
         """Tell the platform what a message answers before it is changed, where its text shows that."""
         answered = self.answered(spec, number)
         if answered is not None and self._shows_answered is not None:
             self._shows_answered.answers(platform_id, answered)
 
-    def landed(self, spec: Line) -> None:
+    def landed(self, spec: PageSpec) -> None:
         """A part of the page has become visible."""
         for hear in self.heard:
             hear(spec.address, spec.speaker)
@@ -197,7 +188,7 @@ class PlatformContext:
 class PageFile:
     """The file. `trouble` says why it cannot be sent; None while it can, and for a page without one."""
 
-    def __init__(self, stage: PlatformContext, spec: Line) -> None:
+    def __init__(self, stage: PlatformContext, spec: PageSpec) -> None:
         self.trouble: str | None = None
         self._stage = stage
         self._spec = spec
@@ -206,14 +197,14 @@ class PageFile:
         """The number of the message that the file is: the first, with a short text beside it, else the one after the
         text.
         """
-        if self._spec.extras.file is None or self.trouble is not None:
+        if self._spec.file is None or self.trouble is not None:
             return None
         beside = len(cuts) <= 1 and sum(len(cut.text) for cut in cuts) <= BESIDE_FILE_CHARS
         return 0 if beside else len(cuts)
 
     async def loaded(self) -> File | None:
         """The page's file; None after `trouble` was set."""
-        wanted, most = self._spec.extras.file, self._stage.capabilities.max_file_bytes
+        wanted, most = self._spec.file, self._stage.capabilities.max_file_bytes
         if wanted is None:
             return None
         trouble, file = "out.file_too_large", None
@@ -231,7 +222,7 @@ class PageFile:
 
     def fail(self, key: str) -> None:
         """Give the file up; the text of this key says so."""
-        file = self._spec.extras.file
+        file = self._spec.file
         name = "" if file is None else file.name
         megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
         self.trouble = self._stage.file_source.texts(key, name=name, megabytes=megabytes)

@@ -4,7 +4,6 @@ one final post. What people see of a part by edits is always well-formed Markdow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -17,10 +16,11 @@ from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import Room, cut_pages
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import NO_EXTRAS, Extras, Line, fit, shown
-from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext, Record
-from runtime.core.address import GATEWAY, Address, Speaker
+from adapters.pages.part import fit, shown
+from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext
+from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import Clock
+from runtime.core.page import PageRecord, PageSpec
 from runtime.events.happening import Tell, unheard
 
 
@@ -43,21 +43,11 @@ class Presenter:
         self.adapter = adapter
         self._stage = PlatformContext(adapter, scheduler, clock, on_event, tasks, file_source or FileSource())
 
-    def page(
-        self,
-        page_id: str,
-        address: Address,
-        speaker: Speaker,
-        parts: Mapping[int, str],
-        record: Record,
-        *,
-        extras: Extras = NO_EXTRAS,
-    ) -> Page:
-        """A page. `parts` are already on the platform: they are edited and never sent again."""
-        choices = shown(extras.choices, self.adapter.capabilities)
-        spec = Line(page_id, address, speaker, replace(extras, choices=choices))
-        begins = 0 not in parts
-        page = Page(self._stage, spec, parts, record, held=begins and self._stage.is_busy(address))
+    def page(self, spec: PageSpec, record: PageRecord) -> Page:
+        """A page. Its parts that are already on the platform are edited and never sent again."""
+        spec = replace(spec, choices=shown(spec.choices, self.adapter.capabilities))
+        begins = 0 not in spec.parts
+        page = Page(self._stage, spec, record, held=begins and self._stage.is_busy(spec.address))
         self._stage.enter(page, begins=begins)
         return page
 
@@ -75,7 +65,9 @@ class Presenter:
             found.append(await adapter.open_thread(to, title, nonce=nonce))
 
         key, budget = adapter.budget(to)
-        await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(Line(nonce, to, GATEWAY), "send"))
+        await self._stage.scheduler.make(
+            key, budget, call, draws=self._stage.draws(PageSpec(nonce, to, GATEWAY), "send")
+        )
         return found[-1] if found else None
 
     async def link(self, to: Address) -> str | None:
@@ -97,16 +89,16 @@ class Presenter:
         """Answer one person so that the others do not see it; False where that cannot be done. Raises AdapterError."""
         return isinstance(self.adapter, CanAnswerAlone) and await self.adapter.answer_alone(to, person_id, text)
 
-    async def settle(self, spec: Line, parts: Mapping[int, str], text: str, chosen: str) -> None:
+    async def settle(self, spec: PageSpec, text: str, chosen: str) -> None:
         """Put the text `chosen`, where there is room, in the place of a shown page's choices, in its turn.
 
         Raises AdapterError.
         """
-        offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.extras.choices
-        if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
+        offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.choices
+        if offerer is None or not spec.parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
-        said = with_mentions(text, spec.extras.people)
-        number, message = max(parts.items())
+        said = with_mentions(text, spec.people)
+        number, message = max(spec.parts.items())
         last = self._text_of_last(number, said)
         with_chosen = f"{last}\n\n{chosen}" if chosen else last
         has_room = measure_of(limits.text_unit)(with_chosen) <= limits.max_text

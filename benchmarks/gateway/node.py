@@ -24,8 +24,8 @@ from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
-from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
+from runtime.core.page import PageRecord, PageSpec
 from runtime.events.talk import MessageReceived
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program

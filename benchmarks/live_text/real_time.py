@@ -22,9 +22,11 @@ from benchmarks.live_text.traces import Trace, steady_chars, words
 from gateway.catalog import CATALOG, Ground
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings
 from gateway.settings.tree import Settings
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain
+from runtime.core.page import PageSpec
 from runtime.core.texts import load_texts
 from tests.fakes.discord import wire as discord_wire
 from tests.fakes.observing.records import MemoryRecords
@@ -73,12 +75,6 @@ class Shown:
     @property
     def end_visible(self) -> bool:
         return bool(self.heard.seen) and any(self.answer.end in text for text in self.heard.seen[-1].messages)
-
-
-class _Unrecorded:
-    async def opening(self, part: int, text: str, /) -> None: ...
-    async def grows(self, text: str, /) -> None: ...
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
 CLEAN = Wire()
@@ -155,7 +151,7 @@ async def _speak(answer: Answer, address: str, to: Address) -> tuple[float, list
         await _greet(adapter, to)
         begins_at = clock.monotonic() + _READY_S
         await clock.sleep_until(begins_at)
-        page = presenter.page("1", to, GATEWAY, {}, _Unrecorded())
+        page = presenter.page(PageSpec("1", to, GATEWAY), UNRECORDED)
         for chunk in answer.chunks:
             await clock.sleep_until(begins_at + chunk.at)
             lateness.append(clock.monotonic() - begins_at - chunk.at)

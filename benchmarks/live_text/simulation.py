@@ -14,7 +14,9 @@ from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words
 from benchmarks.live_text.virtual_time import LoopClock, run_virtually
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import Address, Speaker
+from runtime.core.page import PageSpec
 from tests.fakes.platforms.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
 
 
@@ -62,12 +64,6 @@ class Setting:
     true_rate: float = 1.0
 
 
-class _Unrecorded:
-    async def opening(self, part: int, text: str, /) -> None: ...
-    async def grows(self, text: str, /) -> None: ...
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
-
-
 def simulate(speeches: Sequence[Speech], setting: Setting) -> Run:
     """Show some texts in one bucket."""
     texts = [speech.text for speech in speeches]
@@ -104,7 +100,7 @@ async def _play(speeches: Sequence[Speech], texts: Sequence[str], setting: Setti
             speech, text = speeches[number], texts[number]
             to = Address("fake", "1", str(number))
             await clock.sleep_until(speech.starts_at)
-            page = presenter.page(str(number), to, Speaker("1000", "Host"), {}, _Unrecorded())
+            page = presenter.page(PageSpec(str(number), to, Speaker("1000", "Host")), UNRECORDED)
             for chunk in speech.chunks:
                 await clock.sleep_until(speech.starts_at + chunk.at)
                 page.update(text[: chunk.length])

@@ -23,10 +23,11 @@ from gateway.observability.watching import Masking
 from gateway.programs.loading import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
+from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId
+from runtime.core.page import PageRecord, PageSpec
 from runtime.core.plain_text import visible
 from runtime.core.texts import load_texts
 from runtime.events.frames import FrameResumed, FrameWaiting, LLMFailed, SandboxFailed

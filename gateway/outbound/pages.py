@@ -10,15 +10,15 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
-from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
 from adapters.pages.signs import Reactions, TypingIndicator
 from gateway.inbound.entrance import Origins
-from runtime.channels.outbox import UNRECORDED, Done, LivePage, PageRecord, PageSpec, QuietPage, unheard
+from runtime.channels.outbox import UNRECORDED, Done, LivePage, QuietPage, unheard
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, UNSEEN, Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered, StorageError
 from runtime.core.message import Choice, Mark
+from runtime.core.page import PageRecord, PageSpec
 from runtime.core.texts import Texts
 
 GROWS_S = 0.5
@@ -150,7 +150,7 @@ class Outbound:
             return _Unreachable(spec.address.platform)
         if spec.alone and not spec.parts:
             return AnswerPage(presenter, spec, lambda: self.page(replace(spec, alone=""), record))
-        return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
+        return presenter.page(spec, record)
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
         typing = self._typing.get(address.platform)
@@ -230,19 +230,14 @@ async def _told_alone(presenter: Presenter, address: Address, person_id: str, te
 
 
 async def _settled(presenter: Presenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:
-    line = Line(page.id, page.address, page.speaker, _extras(page))
     kept = page.address.platform in UNSEEN  # nobody sees choices there that were to be removed
     try:
         with suppress(AdapterError):  # a press that comes too late is answered as such
             if presenter is not None:
-                await presenter.settle(line, page.parts, text, chosen)
+                await presenter.settle(page, text, chosen)
                 kept = True
     finally:
         done(kept)
-
-
-def _extras(spec: PageSpec) -> Extras:
-    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home, spec.stands)
 
 
 class _Unreachable(QuietPage):

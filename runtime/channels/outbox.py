@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from anyio.abc import TaskGroup
 
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment, Choice, Mark
+from runtime.core.message import Mark
+from runtime.core.page import PageRecord, PageSpec
 
 Done = Callable[[bool], None]
 """Hears, once and later, how a call that nobody waits for ended: True when there is nothing left to do for it, False
 where it could not be tried now, so that whoever wants it asks again after a restart."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageSpec:
-    """A page to be shown: one utterance of one speaker in one conversation.
-
-    `parts` are the platform's message ids that are already known, by part number: long text is several messages.
-    `reply_to` is the platform's id of the message it answers. `people` are those who may be mentioned: person ids by
-    name. `choices` are offered under the finished text; `file` is posted with it. `leased` pages are shown only while
-    the lease of the conversation's shard is surely ours; that is the conversation `home`, if it is not `address`.
-    `stands` is what people may see of it already: it stays until the page is longer, where it may become that again.
-    `alone` is the id of the one person who is to see it, where the platform can do that; "" for everybody there.
-    """
-
-    id: str
-    address: Address
-    speaker: Speaker
-    parts: Mapping[int, str] = field(default_factory=dict)
-    reply_to: str | None = None
-    people: Mapping[str, str] = field(default_factory=dict)
-    choices: tuple[Choice, ...] = ()
-    file: Attachment | None = None
-    leased: bool = True
-    home: Address | None = None
-    stands: str = ""
-    alone: str = ""
-
-
-class PageRecord(Protocol):
-    """Keeps what became visible. Each call returns when it is durable."""
-
-    async def opening(self, part: int, text: str, /) -> None:
-        """Before part `part` is sent for the first time, with the text it is sent with."""
-
-    async def grows(self, text: str, /) -> None:
-        """Record that this much of an unfinished page is about to be shown."""
-
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """The platform has part `part` under this id."""
 
 
 def unheard(_kept: bool, /) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import UNRECORDED, PageSpec
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, session_of
 from runtime.core.errors import (
     AdapterError,
@@ -22,6 +22,7 @@ from runtime.core.errors import (
     StorageUnavailable,
 )
 from runtime.core.ids import SessionId
+from runtime.core.page import PageSpec
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.channels.outbox import UNRECORDED, PageSpec
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY, platform_in, session_of
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.message import Choice
+from runtime.core.page import PageSpec
 from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.conversation import Conversation

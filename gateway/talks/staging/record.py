@@ -12,10 +12,11 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from gateway.talks.talk import Arrived
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec, QuietPage, TextsAlone
+from runtime.channels.outbox import LivePage, QuietPage, TextsAlone
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.cloud_event import CloudEvent, matches
 from runtime.core.ids import SessionId
+from runtime.core.page import PageRecord, PageSpec
 from runtime.language.event_triggers import arguments_of, begun_on_events
 from runtime.language.program import Program
 from runtime.stores.orders import Order

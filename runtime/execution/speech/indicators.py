@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from runtime.channels.outbox import Outbox, PageSpec
+from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
+from runtime.core.page import PageSpec
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import QuestionAsked
 from runtime.tape.facts.people import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled

@@ -9,11 +9,12 @@ from typing import Any
 
 import anyio
 
-from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.channels.outbox import LivePage, Outbox
 from runtime.core.address import Address, Speaker, platform_in
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message, StreamObserver, StreamStart
+from runtime.core.page import PageSpec
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.talk import PageCutShort, PageFailed, PageSettled

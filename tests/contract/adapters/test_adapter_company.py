@@ -10,11 +10,10 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import Extras
 from adapters.pages.presenter import Presenter
-from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from runtime.core.page import PageRecord, PageSpec
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
@@ -121,9 +120,7 @@ async def test_what_is_held_back_for_somebody_is_one_message_that_mentions_them(
         presenter = Presenter(stand.adapter, scheduler, clock, tasks=tasks)
 
         def page(spec: PageSpec, record: PageRecord, /) -> Page:
-            return presenter.page(
-                spec.id, spec.address, spec.speaker, spec.parts, record, extras=Extras(spec.reply_to, spec.people)
-            )
+            return presenter.page(replace(spec, choices=(), file=None), record)
 
         talk.world.page = page  # type: ignore[assignment, method-assign]
         for item in items[:2]:

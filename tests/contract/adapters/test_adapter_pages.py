@@ -16,6 +16,7 @@ from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from runtime.core.page import PageSpec
 from runtime.events.happening import Happening
 from tests.contract.stands.parts import needs
 from tests.contract.stands.stand import Seen, Stand, Trouble
@@ -55,7 +56,7 @@ class Show:
     def page(
         self, to: Address, books: Books, *, speaker: Speaker = WRITER, parts: Mapping[int, str] | None = None
     ) -> Page:
-        return self._presenter.page("p1" + speaker.id, to, speaker, parts or {}, books)
+        return self._presenter.page(PageSpec("p1" + speaker.id, to, speaker, parts or {}), books)
 
     def _note(self, what: Happening) -> None:
         self.events.append(what.name)

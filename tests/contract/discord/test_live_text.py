@@ -13,7 +13,9 @@ from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import Address, Speaker
+from runtime.core.page import PageSpec
 from runtime.events.happening import Happening
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock
@@ -53,14 +55,6 @@ class WatchedAdapter(DiscordAdapter):
             self._landed = anyio.Event()
 
 
-class Journal:
-    """A record that nobody reads."""
-
-    async def opening(self, part: int, text: str, /) -> None: ...
-    async def grows(self, text: str, /) -> None: ...
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
-
-
 class Stage:
     """Agents who speak at the same time."""
 
@@ -73,7 +67,7 @@ class Stage:
         self.finished: dict[str, bool] = {}
 
     def page(self, name: str, to: Address) -> Page:
-        return self.presenter.page(name, to, Speaker("1000", name), {}, Journal())
+        return self.presenter.page(PageSpec(name, to, Speaker("1000", name)), UNRECORDED)
 
     async def pass_time(self, seconds: float) -> None:
         for _ in range(round(seconds / STEP_S)):

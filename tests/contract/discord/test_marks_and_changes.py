@@ -12,12 +12,12 @@ from adapters.adapter import CanDelete, CanReact
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.limits import MARKS
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
 from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import GATEWAY
 from runtime.core.clock import SystemClock
 from runtime.core.message import Choice
+from runtime.core.page import PageSpec
 from tests.contract.discord.speaking import HOST, edit, general, listening, new_adapter, private, send
 from tests.fakes.discord.wire import DiscordPlatform
 
@@ -177,15 +177,15 @@ async def test_message_keeps_what_it_answers_when_another_process_goes_on_with_i
     us, world, clock = general(platform), platform.world, SystemClock()
     asked = world.say("well?")
     message = await adapter.send(us, "yes", speaker=HOST, nonce="a.0", final=False, reply_to=asked)
-    extras = Extras(asked, choices=(Choice("1", "so"), Choice("2", "not so")), stands="yes")
+    choices = (Choice("1", "so"), Choice("2", "not so"))
+    spec = PageSpec("a", us, HOST, {0: message}, asked, choices=choices, stands="yes")
     async with aclosing(new_adapter(options)) as later, anyio.create_task_group() as tasks:
         presenter = Presenter(later, EditScheduler(later.capabilities.total_budget, clock, tasks), clock, tasks=tasks)
-        page = presenter.page("a", us, HOST, {0: message}, UNRECORDED, extras=extras)
+        page = presenter.page(spec, UNRECORDED)
         assert await page.finish("yes, indeed")
         async with aclosing(new_adapter(options)) as last:
             scheduler = EditScheduler(last.capabilities.total_budget, clock, tasks)
-            line = Line("a", us, HOST, extras)
-            await Presenter(last, scheduler, clock, tasks=tasks).settle(line, {0: message}, "yes, indeed", "✓ so")
+            await Presenter(last, scheduler, clock, tasks=tasks).settle(spec, "yes, indeed", "✓ so")
         tasks.cancel_scope.cancel()
     above = f"-# ↪ [in answer](https://discord.com/channels/{world.guild.id}/{world.general}/{asked})\n"
     [posted] = world.messages(world.general)

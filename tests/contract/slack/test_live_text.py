@@ -13,7 +13,9 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import Address, Speaker
+from runtime.core.page import PageSpec
 from tests.contract.slack.speaking import thread
 from tests.contract.stands.stand import COMMANDS
 from tests.fakes.clock import FakeClock
@@ -68,14 +70,6 @@ class WatchedAdapter(SlackAdapter):
             self._changed = anyio.Event()
 
 
-class Journal:
-    """A record that nobody reads."""
-
-    async def opening(self, part: int, text: str, /) -> None: ...
-    async def grows(self, text: str, /) -> None: ...
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
-
-
 class Stage:
     """Agents that speak at the same time, each in a thread of its own."""
 
@@ -95,7 +89,7 @@ class Stage:
                 for _ in names:
                     await anext(inbound)
         return [
-            self.presenter.page(name, to, Speaker(name, name), {}, Journal())
+            self.presenter.page(PageSpec(name, to, Speaker(name, name)), UNRECORDED)
             for name, to in zip(names, threads, strict=True)
         ]
 

@@ -18,6 +18,7 @@ from adapters.telegram.outbound.message_ids import TRIES
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain, RateLimited
+from runtime.core.page import PageSpec
 from runtime.events.happening import Happening
 from tests.contract.telegram.speaking import ADA, HOST, US, new_adapter, send
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
@@ -224,7 +225,7 @@ async def test_a_page_stands_once_though_the_answer_to_its_first_text_was_lost(
     await send(adapter, "before")
     platform.fail("sendMessage", "bad_gateway", applied=True)
     async with presented(adapter) as (presenter, shown):
-        assert await presenter.page("p", ADA, HOST, {}, shown).finish("the whole *text*")
+        assert await presenter.page(PageSpec("p", ADA, HOST), shown).finish("the whole *text*")
     assert texts(platform) == ["before", "the whole text"]
     assert (shown.parts[0], shown.events) == (str(platform.messages(PERSON)[1].message_id), ["page.checked"])
 
@@ -235,7 +236,7 @@ async def test_a_page_is_sent_again_where_the_lost_message_is_not_there(
     await send(adapter, "before")
     platform.fail("sendMessage", "bad_gateway")
     async with presented(adapter) as (presenter, shown):
-        assert await presenter.page("p", ADA, HOST, {}, shown).finish("text")
+        assert await presenter.page(PageSpec("p", ADA, HOST), shown).finish("text")
     assert texts(platform) == ["before", "text"]
     assert shown.events == ["page.checked"]
 
@@ -243,6 +244,6 @@ async def test_a_page_is_sent_again_where_the_lost_message_is_not_there(
 async def test_a_copy_that_may_stand_is_told(adapter: TelegramAdapter, platform: TelegramPlatform) -> None:
     platform.fail("sendMessage", "bad_gateway", applied=True)
     async with presented(adapter) as (presenter, shown):
-        assert await presenter.page("p", ADA, HOST, {}, shown).finish("text")
+        assert await presenter.page(PageSpec("p", ADA, HOST), shown).finish("text")
     assert texts(platform) == ["text", "text"]
     assert shown.events == ["page.orphaned", "page.checked"]

@@ -19,13 +19,13 @@ from anyio.lowlevel import checkpoint
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
 from adapters.markdown.closing import MARKS_MAX
 from adapters.pacing.edit_scheduler import EditScheduler
-from adapters.pages.part import Extras, Line
 from adapters.pages.presenter import Presenter
 from runtime.bus import Bus
-from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
+from runtime.channels.outbox import Done, LivePage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, MessageGone, OutcomeUncertain, StorageUnavailable, StreamOver
 from runtime.core.message import Mark
+from runtime.core.page import PageRecord, PageSpec
 from runtime.events.happening import Happening
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
@@ -337,8 +337,7 @@ class RigOutbox:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         if spec.choices:
             self._rig.offered.append(spec)
-        extras = Extras(spec.reply_to, spec.people, spec.choices, spec.file, stands=spec.stands)
-        return self._presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=extras)
+        return self._presenter.page(spec, record)
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         assert doing != ""
@@ -351,8 +350,7 @@ class RigOutbox:
         self._tasks.start_soon(self._settle, page, text, chosen, done)
 
     async def _settle(self, page: PageSpec, text: str, chosen: str, done: Done) -> None:
-        line = Line(page.id, page.address, page.speaker, Extras(page.reply_to, page.people, page.choices, page.file))
-        await self._presenter.settle(line, page.parts, text, chosen)
+        await self._presenter.settle(page, text, chosen)
         done(True)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:

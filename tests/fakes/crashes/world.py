@@ -21,12 +21,13 @@ from gateway.extensions.node import NodeExtensions
 from gateway.features.publishing.node import NodePublishing
 from gateway.features.tasks.node import NodeTasks
 from runtime.bus import Bus
-from runtime.channels.outbox import Done, PageRecord, PageSpec, QuietPage, unheard
+from runtime.channels.outbox import Done, QuietPage, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.files import FileAccess
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Mark
+from runtime.core.page import PageRecord, PageSpec
 from runtime.core.quote import Quote
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program

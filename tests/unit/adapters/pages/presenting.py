@@ -13,12 +13,12 @@ from adapters.adapter import File
 from adapters.capabilities import Budget, Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import NO_EXTRAS, Extras
 from adapters.pages.platform_context import FileSource
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Attachment
+from runtime.core.page import PageSpec
 from runtime.events.happening import Happening
 from tests.fakes.clock import FakeClock
 from tests.fakes.platforms.bucket_platform import PRIVATE, TOTAL, BucketPlatform
@@ -75,8 +75,8 @@ class Show(Generic[Platform]):
         )
         return self.presenter
 
-    def page(self, page_id: str = "p", parts: dict[int, str] | None = None, extras: Extras = NO_EXTRAS) -> Page:
-        return self.presenter.page(page_id, ROOM, HOST, parts or {}, self.journal, extras=extras)
+    def page(self, page_id: str = "p", parts: dict[int, str] | None = None, **others: Any) -> Page:
+        return self.presenter.page(PageSpec(page_id, ROOM, HOST, parts or {}, **others), self.journal)
 
     async def grow(self, page: Page, words: int, *, each_s: float = 0.05, start: str = "") -> str:
         text = start

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from adapters.adapter import Call
-from adapters.pages.part import Extras, Line
 from runtime.core.errors import AdapterError, NotDelivered, ShownDiffers
 from runtime.core.message import Attachment, Choice
+from runtime.core.page import PageSpec
 from tests.fakes.platforms.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, shown_on
 
@@ -19,13 +20,13 @@ PLAIN = rich_capabilities()
 YES_NO = (Choice("q1.y", "Yes"), Choice("q1.n", "No"))
 
 
-def attached(url: str = "store:1", size: int | None = None) -> Extras:
-    return Extras(file=Attachment("report.pdf", "application/pdf", url, size))
+def attached(url: str = "store:1", size: int | None = None) -> Attachment:
+    return Attachment("report.pdf", "application/pdf", url, size)
 
 
 async def test_only_the_first_message_of_a_page_quotes_what_it_answers() -> None:
     async with shown_on(PLAIN) as show:
-        page = show.page(extras=Extras(reply_to="m7"))
+        page = show.page(reply_to="m7")
         text = await show.grow(page, 100)
         show.finish(page, text)
         await show.clock.advance(60)
@@ -34,14 +35,14 @@ async def test_only_the_first_message_of_a_page_quotes_what_it_answers() -> None
 
 async def test_nothing_is_quoted_where_the_platform_cannot() -> None:
     async with shown_on(replace(PLAIN, quotes=False)) as show:
-        show.finish(show.page(extras=Extras(reply_to="m7")), "an answer")
+        show.finish(show.page(reply_to="m7"), "an answer")
         await show.clock.advance(5)
         assert show.platform.quoted == [None]
 
 
 async def test_choices_are_offered_once_under_the_last_message_when_the_text_is_whole() -> None:
     async with shown_on(PLAIN) as show:
-        page = show.page(extras=Extras(choices=YES_NO))
+        page = show.page(choices=YES_NO)
         text = await show.grow(page, 100)
         assert show.platform.offered == {}
         show.finish(page, text)
@@ -56,7 +57,7 @@ async def test_choices_are_offered_once_under_the_last_message_when_the_text_is_
 async def test_choices_are_offered_again_after_an_unclear_answer(fault: tuple[AdapterError, bool]) -> None:
     async with shown_on(PLAIN) as show:
         show.platform.trouble["offer"].append(fault)
-        show.finish(show.page(extras=Extras(choices=YES_NO)), "Shall I?")
+        show.finish(show.page(choices=YES_NO), "Shall I?")
         await show.clock.advance(20)
         assert show.platform.offered == {"1": YES_NO}
         assert show.platform.kinds["offer"] == 2
@@ -65,7 +66,7 @@ async def test_choices_are_offered_again_after_an_unclear_answer(fault: tuple[Ad
 async def test_choices_are_offered_after_a_restart() -> None:
     async with shown_on(PLAIN) as show:
         show.platform.messages["7"] = "Shall I?"
-        show.finish(show.page(parts={0: "7"}, extras=Extras(choices=YES_NO)), "Shall I?")
+        show.finish(show.page(parts={0: "7"}, choices=YES_NO), "Shall I?")
         await show.clock.advance(10)
         assert show.platform.offered == {"7": YES_NO}
         assert show.shown == ["Shall I?"]
@@ -76,7 +77,7 @@ async def test_choices_are_offered_after_a_restart() -> None:
 )
 async def test_choices_without_room_are_a_numbered_list_in_the_text(choices: tuple[Choice, ...]) -> None:
     async with shown_on(PLAIN) as show:
-        page = show.page(extras=Extras(choices=choices))
+        page = show.page(choices=choices)
         show.finish(page, "Which one?")
         await show.clock.advance(10)
         listed = "\n".join(f"{number}. {choice.label}" for number, choice in enumerate(choices, 1))
@@ -91,11 +92,11 @@ async def test_what_was_chosen_takes_the_choices_place_where_there_is_room_and_t
     chosen: str, line: str
 ) -> None:
     async with shown_on(PLAIN) as show:
-        extras = Extras(choices=YES_NO, people={"Anna": "fake:1"})
-        show.finish(show.page(extras=extras), "Shall I, @Anna?")
+        said: dict[str, Any] = {"choices": YES_NO, "people": {"Anna": "fake:1"}}
+        show.finish(show.page(**said), "Shall I, @Anna?")
         await show.clock.advance(10)
         show.tasks.start_soon(
-            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "Shall I, @Anna?", chosen
+            show.presenter.settle, PageSpec("p", ROOM, HOST, show.journal.sent_parts, **said), "Shall I, @Anna?", chosen
         )
         await show.clock.advance(10)
         assert show.platform.offered == {"1": ()}
@@ -132,16 +133,16 @@ async def test_a_question_in_several_messages_keeps_all_of_them_when_it_is_settl
     text: str, trouble: dict[Call | str, list[tuple[AdapterError, bool]]]
 ) -> None:
     async with shown_on(rich_capabilities(stream=STREAM, max_text=110)) as show:
-        extras = Extras(choices=YES_NO)
+        said: dict[str, Any] = {"choices": YES_NO}
         for call, errors in trouble.items():
             show.platform.trouble[call].extend(errors)
-        show.finish(show.page(extras=extras), text)
+        show.finish(show.page(**said), text)
         await show.clock.advance(200)
         assert show.results == {"p": True}
         before, (last, choices) = show.shown, list(show.platform.offered.items())[-1]
         assert choices == YES_NO
         presenter = show.restarted()
-        show.tasks.start_soon(presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, text, "")
+        show.tasks.start_soon(presenter.settle, PageSpec("p", ROOM, HOST, show.journal.sent_parts, **said), text, "")
         await show.clock.advance(20)
         assert show.platform.offered[last] == ()
         assert [shown.rstrip() for shown in show.shown] == [shown.rstrip() for shown in before]
@@ -151,12 +152,12 @@ async def test_a_question_in_several_messages_keeps_all_of_them_when_it_is_settl
 async def test_a_free_answer_has_its_place_only_where_there_is_room_for_it(room: bool) -> None:
     free = (Choice("q1.free", "", free=True),)
     async with shown_on(replace(PLAIN, free_answers=room)) as show:
-        extras = Extras(choices=free)
-        show.finish(show.page(extras=extras), "What is it about?")
+        said: dict[str, Any] = {"choices": free}
+        show.finish(show.page(**said), "What is it about?")
         await show.clock.advance(5)
         assert show.platform.offered == ({"1": free} if room else {})
         show.tasks.start_soon(
-            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "What is it about?", ""
+            show.presenter.settle, PageSpec("p", ROOM, HOST, show.journal.sent_parts, **said), "What is it about?", ""
         )
         await show.clock.advance(5)
         assert show.platform.offered == ({"1": ()} if room else {})
@@ -166,7 +167,7 @@ async def test_a_free_answer_has_its_place_only_where_there_is_room_for_it(room:
 
 async def test_a_file_is_posted_with_a_short_text_beside_it() -> None:
     async with shown_on(PLAIN) as show:
-        page = show.page(extras=attached())
+        page = show.page(file=attached())
         page.update("Here is the")
         await show.clock.advance(3)
         assert show.shown == []
@@ -179,7 +180,7 @@ async def test_a_file_is_posted_with_a_short_text_beside_it() -> None:
 
 async def test_a_file_alone_needs_no_text() -> None:
     async with shown_on(PLAIN) as show:
-        show.finish(show.page(extras=attached()), "")
+        show.finish(show.page(file=attached()), "")
         await show.clock.advance(5)
         assert list(show.platform.files) == ["1"]
         assert show.results == {"p": True}
@@ -188,12 +189,12 @@ async def test_a_file_alone_needs_no_text() -> None:
 async def test_a_file_follows_a_long_text_and_is_not_sent_again_after_a_restart() -> None:
     text = "word " * 300
     async with shown_on(PLAIN) as show:
-        show.finish(show.page(extras=attached()), text)
+        show.finish(show.page(file=attached()), text)
         await show.clock.advance(60)
         count = len(show.platform.messages)
         assert list(show.platform.files) == [str(count)]
         show.restarted()
-        show.finish(show.page(parts=dict(show.journal.sent_parts), extras=attached()), text)
+        show.finish(show.page(parts=dict(show.journal.sent_parts), file=attached()), text)
         await show.clock.advance(60)
         assert len(show.platform.files) == 1
         assert len(show.platform.messages) == count
@@ -203,22 +204,22 @@ async def test_a_file_follows_a_long_text_and_is_not_sent_again_after_a_restart(
 async def test_an_upload_with_an_unclear_answer_leaves_one_file(fault: tuple[AdapterError, bool]) -> None:
     async with shown_on(PLAIN) as show:
         show.platform.trouble["upload"].append(fault)
-        show.finish(show.page(extras=attached()), "Here.")
+        show.finish(show.page(file=attached()), "Here.")
         await show.clock.advance(20)
         assert len(show.platform.files) == len(show.shown) == 1
 
 
 @pytest.mark.parametrize(
-    ("extras", "said"),
+    ("file", "said"),
     [
         (attached(size=5000), "is larger than"),
         (attached("store:2"), "is larger than"),
         (attached("store:9"), "no longer exists"),
     ],
 )
-async def test_a_file_that_cannot_be_sent_is_named(extras: Extras, said: str) -> None:
+async def test_a_file_that_cannot_be_sent_is_named(file: Attachment, said: str) -> None:
     async with shown_on(PLAIN) as show:
-        show.finish(show.page(extras=extras), "Here.")
+        show.finish(show.page(file=file), "Here.")
         await show.clock.advance(10)
         (shown,) = show.shown
         assert shown.startswith("Here.")
@@ -230,12 +231,12 @@ async def test_a_file_that_cannot_be_sent_is_named(extras: Extras, said: str) ->
 async def test_a_refused_file_is_named_and_where_no_files_are_sent_too() -> None:
     async with shown_on(PLAIN) as show:
         show.platform.trouble["upload"].append((NotDelivered("virus"), False))
-        show.finish(show.page(extras=attached()), "Here.")
+        show.finish(show.page(file=attached()), "Here.")
         await show.clock.advance(10)
         assert "report.pdf" in show.shown[0]
         assert "page.refused" in show.events
     async with shown_on(replace(PLAIN, max_file_bytes=0)) as show:
-        show.finish(show.page(extras=attached()), "Here.")
+        show.finish(show.page(file=attached()), "Here.")
         await show.clock.advance(10)
         assert "report.pdf" in show.shown[0]
 
@@ -336,7 +337,7 @@ async def test_a_message_of_another_page_is_never_taken_over() -> None:
 
 async def test_every_call_says_what_it_draws_from() -> None:
     async with shown_on(rich_capabilities(stream=STREAM)) as show:
-        page = show.page(extras=Extras(choices=YES_NO))
+        page = show.page(choices=YES_NO)
         text = await show.grow(page, 60)
         show.finish(page, text)
         await show.clock.advance(20)

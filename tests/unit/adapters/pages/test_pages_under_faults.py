@@ -11,7 +11,6 @@ import pytest
 from adapters.capabilities import Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
-from adapters.pages.part import Extras
 from runtime.core.message import Choice
 from tests.fakes.clock import FakeClock
 from tests.fakes.platforms.bucket_platform import TOTAL
@@ -34,7 +33,7 @@ CHOICES = (Choice("q1.y", "Yes"), Choice("q1.n", "No"))
 async def test_unclear_answers_anywhere_leave_the_whole_text_once(way: str, seed: int) -> None:
     chance = random.Random(seed)
     async with shown_on(WAYS[way]) as show:
-        page = show.page(extras=Extras(choices=CHOICES))
+        page = show.page(choices=CHOICES)
         text = ""
         for _ in range(12):
             show.platform.trouble[chance.choice(KINDS)].append(chance.choice([LOST, NEVER_CAME]))
@@ -75,7 +74,7 @@ async def stopped_in_the_middle(show: Show[RichPlatform]) -> tuple[Page, str]:
     await show.clock.advance(3)
     page.abandon()
     show.restarted()
-    return show.page(parts=dict(show.journal.sent_parts), extras=Extras(stands=show.journal.grown)), text
+    return show.page(parts=dict(show.journal.sent_parts), stands=show.journal.grown), text
 
 
 @pytest.mark.parametrize("way", ["edits", "streams"])
@@ -170,7 +169,7 @@ async def test_what_an_earlier_process_may_have_posted_is_in_doubt_and_nothing_e
     async with anyio.create_task_group() as tasks:
         show = Show(clock, Forgetful(clock), tasks)
         show.finish(show.page("new"), "one")
-        show.finish(show.page("begun", extras=Extras(stands="two")), "two")
+        show.finish(show.page("begun", stands="two"), "two")
         await show.clock.advance(300)
         assert [nonce.partition(".")[0] for nonce in show.platform.doubted] == ["begun"]
         tasks.cancel_scope.cancel()
@@ -182,8 +181,8 @@ async def test_a_platform_that_looks_first_can_ask_whether_the_conversation_is_s
         show = Show(clock, Forgetful(clock), tasks)
         show.scheduler = EditScheduler(TOTAL, clock, tasks, may_show=held.__contains__)
         show.restarted()
-        show.finish(show.page("ours", extras=Extras(leased=True)), "one")
-        show.finish(show.page("a notice"), "two")
+        show.finish(show.page("ours"), "one")
+        show.finish(show.page("a notice", leased=False), "two")
         await clock.advance(300)
         assert not any(away() for away in show.platform.away.values())
         held.clear()

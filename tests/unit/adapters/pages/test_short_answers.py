@@ -9,6 +9,7 @@ from adapters.capabilities import Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.lanes import FloodMemory
 from adapters.pages.presenter import Presenter
+from runtime.core.page import PageSpec
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.platforms.bucket_platform import TOTAL
@@ -39,7 +40,7 @@ class Desk:
             scheduler = EditScheduler(TOTAL, self.clock, tasks, memory=memory)
             presenter = Presenter(self.platform, scheduler, self.clock, tasks=tasks)
             self._pages += 1
-            page, text = presenter.page(str(self._pages), ROOM, HOST, {}, Journal()), ""
+            page, text = presenter.page(PageSpec(str(self._pages), ROOM, HOST), Journal()), ""
             for _ in range(round(lasts_s / 0.025)):
                 text += "word "
                 page.update(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.pages.part import Extras
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUncertain, RateLimited, StreamOver
 from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import shown_on
@@ -210,7 +209,7 @@ async def test_half_a_row_that_a_stream_has_shown_stays_when_edits_go_on_with_it
         if dies:
             page.abandon()
             show.restarted()
-            page = show.page(parts=dict(show.journal.sent_parts), extras=Extras(stands=TABLE))
+            page = show.page(parts=dict(show.journal.sent_parts), stands=TABLE)
         else:
             show.platform.trouble["append"].append(LOST)
         for more in ("", "o", "o | no", "o | no |\n| three"):

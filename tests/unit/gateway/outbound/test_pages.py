@@ -16,9 +16,10 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.signs import Reactions
 from gateway.inbound.entrance import Origins
 from gateway.outbound.pages import GROWS_S, AnswerPage, FollowedPage, Outbound
-from runtime.channels.outbox import UNRECORDED, PageSpec
+from runtime.channels.outbox import UNRECORDED
 from runtime.core.address import CLIENT, GATEWAY, SCRATCH, Address
 from runtime.core.errors import AdapterError, LeaseLost, NotDelivered, RateLimited
+from runtime.core.page import PageSpec
 from runtime.core.texts import english
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords

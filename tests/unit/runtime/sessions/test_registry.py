@@ -6,10 +6,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
+from runtime.core.page import PageRecord, PageSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
