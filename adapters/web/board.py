@@ -24,19 +24,14 @@ from runtime.core.room import RoomChange, RoomMessage, RoomPost
 
 PAGE_LENGTH = 60
 """The number of messages that a page gets at once."""
-
 MAX_CHANGES = 300
 """The number of missed changes from which a page starts again from the newest messages."""
-
 MAX_FOUND = 50
 """The number of messages that a search finds."""
-
 MAX_SEARCHED = 10_000
 """The number of messages that a search reads."""
-
 _SEARCHED_AT_ONCE = 200
 _SHOWN_AT_ONCE = 200
-
 MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
 
@@ -150,8 +145,9 @@ class Board:
         """Give a message its whole new text. Raises MessageGone when the room does not have it."""
         growing = self._growing.get(message_id)
         if growing is not None and not final:
+            before = growing.message.text
             self._show(growing, text)
-            self._echo.grew(room, message_id, text)
+            self._echo.grew(room, message_id, before, text)
             return
         if final:
             self._echo.ended(message_id)
@@ -163,7 +159,7 @@ class Board:
             self._note_kept(room, kept)
             if not final:
                 self._remember(room, kept)
-                self._echo.grew(room, message_id, text)
+                self._echo.grew(room, message_id, "", text)
             elif growing is not None and self._growing.pop(message_id, None) is growing:
                 self.on_said(room, kept)
                 before = growing.message.text
@@ -313,6 +309,11 @@ class Board:
                 return False
             self._show(growing, growing.message.text[:keep] + add)
             return True
+
+    def growing(self, message_id: str, /) -> str | None:
+        """The text of a message that grows here."""
+        growing = self._growing.get(message_id)
+        return None if growing is None else growing.message.text
 
     async def active(self, room: str, seq: int, /) -> None:
         """Report activity in a room to the list of rooms."""

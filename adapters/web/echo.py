@@ -72,6 +72,10 @@ class Audience(Protocol):
     async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
         """A text has grown; False if its beginning is unknown here."""
 
+    def growing(self, message_id: str, /) -> str | None:
+        """The text of a message as far as it has grown; None for one that does not grow."""
+        ...
+
     async def active(self, room: str, seq: int, /) -> None:
         """A room has a new message."""
 
@@ -104,8 +108,10 @@ class Echo:
         self._peopled: dict[str, None] = {}
         self._followers: dict[str, set[str]] = {}
         self._followed: dict[str, None] = {}
-        self._growing: dict[str, tuple[str, str]] = {}
-        self._told: dict[str, str] = {}
+        self._growing: dict[str, str] = {}
+        """The rooms of the messages that grow by this node; the board has their texts."""
+        self._told: dict[str, int] = {}
+        """How many of a text's first characters its followers have."""
         self._changed: dict[str, None] = {}
         self._texts: dict[str, None] = {}
         self._frames: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=_MAX_FRAMES)
@@ -199,11 +205,13 @@ class Echo:
         if room in self._followers:
             self._later(room, t="alone", room=room, person=person_id, frame=frame)
 
-    def grew(self, room: str, message_id: str, text: str) -> None:
-        """A text from this node has grown."""
+    def grew(self, room: str, message_id: str, before: str, after: str) -> None:
+        """A text from this node has grown; what it was `before` is "" where that is not known."""
         if self._news is None:
             return
-        self._growing[message_id] = (room, text)
+        self._growing[message_id] = room
+        if known := self._told.get(message_id, 0):
+            self._told[message_id] = min(known, common_length(before, after))
         if room in self._followers:
             self._texts[message_id] = None
             self._something.set()
@@ -233,15 +241,14 @@ class Echo:
                 to, news = self._frames.popleft()
                 await self._send(to, **news)
             while self._texts and not self._changed:
-                await self._tell_text(next(iter(self._texts)))
+                await self._tell_text(audience, next(iter(self._texts)))
 
-    async def _tell_text(self, message_id: str) -> None:
+    async def _tell_text(self, audience: Audience, message_id: str) -> None:
         del self._texts[message_id]
-        room, text = self._growing[message_id]
-        before = self._told.get(message_id, "")
-        keep = common_length(before, text)
-        self._told[message_id] = text
-        await self._send(room, t="text", room=room, id=message_id, keep=keep, add=text[keep:])
+        room, text, keep = self._growing[message_id], audience.growing(message_id), self._told.get(message_id, 0)
+        if text is not None:
+            self._told[message_id] = len(text)
+            await self._send(room, t="text", room=room, id=message_id, keep=keep, add=text[keep:])
 
     async def _send(self, room: str | None, /, **news: Any) -> None:
         """Send to the followers of a room; None: to all."""
@@ -286,7 +293,7 @@ class Echo:
                 self._tell_from_the_beginning([news["id"]])
             case "follow":
                 self._followers.setdefault(room, set()).add(sender)
-                self._tell_from_the_beginning([id_ for id_, (where, _) in self._growing.items() if where == room])
+                self._tell_from_the_beginning([id_ for id_, where in self._growing.items() if where == room])
             case "unfollow":
                 self._forget(room, sender)
             case "who":
